@@ -4,7 +4,8 @@
 //! nvcc is looked for in NVCC, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDAToolkit_ROOT, then in PATH,
 //! /usr/local/cuda and virtual environments (the `nvidia-cuda-nvcc` wheel).
 //! `FACTZ_CUDA_ARCHS=80,90` names the architectures, `all` stands for all that have code of their own. Without it they
-//! are those of the GPUs of this machine, or 80 and 90 where there are none; other GPUs run the PTX of the lowest.
+//! are those of the GPUs of this machine, or 80 and 90 where there are none. Other GPUs run the PTX of the lowest or, if
+//! they are newer than all, of the highest.
 //! `FACTZ_CUDA_LINEINFO=1` adds line numbers for profilers, which make the library three times as large.
 
 use std::env;
@@ -18,8 +19,7 @@ const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolki
 /// source says so, subnormal numbers stay what they are, quotients and roots are rounded to nearest.
 /// tests/promises/kernel_modes.rs looks at the code that this makes.
 const ARITHMETIC: [&str; 4] = ["-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"];
-/// One SASS per architecture with code of its own; the others run that of a lower minor version, or the
-/// PTX of the lowest.
+/// One SASS per architecture with code of its own; the others run that of a lower minor version, or PTX.
 const ALL_ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 /// Architectures on a machine without a GPU.
 const USUAL_ARCHITECTURES: [u32; 2] = [80, 90];
@@ -93,9 +93,13 @@ fn compile(nvcc: &Path, image: &Path) {
     let mut archs = architectures(nvcc);
     archs.sort_unstable();
     archs.dedup();
-    let Some(&lowest) = archs.first() else {
+    let (Some(&lowest), Some(&highest)) = (archs.first(), archs.last()) else {
         stop("this nvcc knows none of the architectures: is it CUDA 13?")
     };
+    // PTX of the lowest runs nearly everywhere. That of the highest has what newer GPUs can do besides: kernels that
+    // begin before the previous one has ended.
+    let mut virtual_archs = vec![lowest, highest];
+    virtual_archs.dedup();
     let mut command = Command::new(nvcc);
     command
         .args(["-fatbin", "-std=c++17", "-O3", "-Ikernels"])
@@ -103,7 +107,7 @@ fn compile(nvcc: &Path, image: &Path) {
         .arg(if knows(nvcc, "--compress-mode") { "--compress-mode=size" } else { "-Xfatbin=--compress-all" })
         .arg(format!("--threads={}", env::var("NUM_JOBS").unwrap_or_else(|_| "1".into())))
         .args(archs.iter().map(|a| format!("-gencode=arch=compute_{a},code=sm_{a}")))
-        .arg(format!("-gencode=arch=compute_{lowest},code=compute_{lowest}"))
+        .args(virtual_archs.iter().map(|a| format!("-gencode=arch=compute_{a},code=compute_{a}")))
         .arg(SOURCE);
     if env::var("FACTZ_CUDA_LINEINFO").as_deref() == Ok("1") {
         command.arg("-lineinfo");

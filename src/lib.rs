@@ -100,7 +100,7 @@ pub mod device {
     pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
     pub use crate::cuda::{
         available, compare_device, compress_device, critical_points_device, decompress_device, each_kernel,
-        inspect_device, prepare_device, range_device, Buffers, ComparedFields, DevicePointer, Direction,
-        PointBuffers, RangeBuffers, Stream,
+        inspect_device, prepare_device, range_device, set_overlap, Buffers, ComparedFields, DevicePointer,
+        Direction, PointBuffers, RangeBuffers, Stream,
     };
 }

@@ -5,6 +5,17 @@ use super::launch::{Call, Launch, Needs, Shape};
 use super::schedule::Kernel;
 use super::Stream;
 use crate::error::Result;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether kernels may begin before the previous one has ended.
+static OVERLAP: AtomicBool = AtomicBool::new(true);
+
+/// Lets kernels of later calls begin before the previous one has ended, where the device can (the default), or only
+/// afterwards, and answers what applied until now. Streams and fields are the same bytes in both cases; without
+/// overlap calls take longer. It tells whether the overlap causes a fault. Applies to the process.
+pub fn set_overlap(allowed: bool) -> bool {
+    OVERLAP.swap(allowed, Ordering::Relaxed)
+}
 
 pub(super) struct Launcher<'a, A> {
     pub(super) module: &'a Module,
@@ -27,6 +38,7 @@ impl<A> Launcher<'_, A> {
     /// points to is device-accessible.
     pub(super) unsafe fn launch(&self, number: usize, stream: Stream) -> Result<()> {
         let kernel = Kernel::new(number, self.dtype, &self.shape, self.module.is_small())?;
+        let kernel = Kernel { early: kernel.early && OVERLAP.load(Ordering::Relaxed), ..kernel };
         // SAFETY: the caller's promise.
         unsafe { self.module.launch(&kernel, &self.argument, stream) }
     }

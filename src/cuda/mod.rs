@@ -40,6 +40,7 @@ pub use analysis::{
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
 pub use driver::Stream;
 pub use kernel_args::DevicePointer;
+pub use launcher::set_overlap;
 
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::error::{Error, Result, Status};

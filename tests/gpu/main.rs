@@ -8,7 +8,8 @@
 //! number of damaged streams of each case (400). Fields over 4 GiB are tried where the device has the memory;
 //! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names
 //! the folder of the golden streams, and into `FACTZ_GOLDEN_OUT` the device's are written, with a MANIFEST
-//! for each version. `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure.
+//! for each version. `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure. With `FACTZ_GPU_OVERLAP=0`
+//! no kernel begins before the previous one has ended.
 
 mod analysis;
 #[path = "../../src/bin/factz/device/mod.rs"]
@@ -80,7 +81,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 21] = [
+const SCENARIOS: [Scenario; 22] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -97,6 +98,7 @@ const SCENARIOS: [Scenario; 21] = [
     ("analysis_of_blocks", analysis::analysis_of_blocks),
     ("rare_vertices", rare::rare_vertices),
     ("floating_point_modes", modes::floating_point_modes),
+    ("without_overlap", scenarios::without_overlap),
     ("golden", golden::golden_streams),
     ("large_f32", large::large_f32),
     ("large_f64", large::large_f64),
@@ -123,6 +125,9 @@ fn main() -> ExitCode {
             return ExitCode::from((std::env::var("FACTZ_GPU_REQUIRED").as_deref() == Ok("1")) as u8);
         }
     };
+    if std::env::var("FACTZ_GPU_OVERLAP").as_deref() == Ok("0") {
+        factz::device::set_overlap(false);
+    }
     println!("{}; {} fields of {}", device.name().unwrap_or_default(), fields.len(), data().display());
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     let mut lost = false;

@@ -4,11 +4,12 @@ use crate::device::memory::{Buffer, REPORT_BYTES};
 use crate::device::Device;
 use crate::expected::{small_case, Case};
 use crate::fields::{synthetic, Placement};
+use crate::golden::golden_streams;
 use crate::matrix::CONFIGURATIONS;
 use crate::memory::{compress_plan, decompress_plan, Guarded};
 use crate::support::fields::Field;
 use crate::{ensure, Check, POISON};
-use factz::device::{compress_device, decompress_device, prepare_device, Buffers, Stream};
+use factz::device::{compress_device, decompress_device, prepare_device, set_overlap, Buffers, Stream};
 use factz::{BoundKind, Coder, Config, Dtype, Error, Layout, Mode, Predictor, Request, Status};
 
 /// A compression and the decompression of what it wrote, recorded once, replayed on other data.
@@ -261,6 +262,27 @@ pub fn unexpected_predictors(_: &Device) -> Check {
         }
     }
     Ok(())
+}
+
+/// The bytes are those of the host also where no kernel begins before the previous one has ended.
+pub fn without_overlap(device: &Device) -> Check {
+    let before = set_overlap(false);
+    let result = in_order(device);
+    set_overlap(before);
+    result
+}
+
+fn in_order(device: &Device) -> Check {
+    for field in [synthetic(300, 200), synthetic(700, 500)] {
+        for configuration in CONFIGURATIONS {
+            for case in [1e-1, 1e-3].map(|bound| Case::of::<f32>(&field, configuration, bound)) {
+                case.check(&case.bench()?)?;
+            }
+            let case = Case::of::<f64>(&field, configuration, 1e-2);
+            case.check(&case.bench()?)?;
+        }
+    }
+    golden_streams(device)
 }
 
 /// In a context that was made anew the kernels are loaded again, but not while a stream is captured. The

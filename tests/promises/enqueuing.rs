@@ -352,6 +352,11 @@ impl Driver {
         assert_eq!(calls[calls.len() - 2..], ["cuLaunchKernelEx", "cuCtxPopCurrent_v2"]);
         // The work is under way, but the context is not as it was: the caller hears of it.
         assert_eq!(failing("cuCtxPopCurrent_v2", 719, compress).0, FACTZ_ERROR_CUDA);
+        // Without overlap none has.
+        assert!(factz::device::set_overlap(false));
+        let (status, calls) = compress();
+        assert!(!factz::device::set_overlap(true));
+        assert_eq!((status, count(&calls, "cuLaunchKernelEx")), (FACTZ_OK, 0), "{}", last_error());
         // Everything works again.
         let (status, calls) = compress();
         assert_eq!(status, FACTZ_OK, "{}", last_error());
