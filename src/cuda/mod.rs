@@ -97,8 +97,8 @@ pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: St
     unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
 }
 
-/// Hands the launches of a call in their order to `each`, each with the name of its kernel: enqueues nothing
-/// by itself. For measurements of the kernels one by one.
+/// Hands the launches of a call in their order to `each`, each with the names of its kernel and phase: enqueues
+/// nothing by itself. For measurements of the kernels one by one.
 ///
 /// # Safety
 /// As for [`compress_device`].
@@ -107,12 +107,12 @@ pub unsafe fn each_kernel(
     request: &Request,
     buffers: &Buffers,
     stream: Stream,
-    mut each: impl FnMut(String, &dyn Fn() -> Result<()>) -> Result<()>,
+    mut each: impl FnMut(String, &'static str, &dyn Fn() -> Result<()>) -> Result<()>,
 ) -> Result<()> {
     let launches = |launcher: &Launcher<Job>| {
         launcher.launches().try_for_each(|(number, launch)| {
             // SAFETY: the caller's promise; the context is current.
-            each(launch.symbol(launcher.dtype), &|| unsafe { launcher.launch(number, stream) })
+            each(launch.symbol(launcher.dtype), launch.phase, &|| unsafe { launcher.launch(number, stream) })
         })
     };
     // SAFETY: the caller's promise.

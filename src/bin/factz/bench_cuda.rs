@@ -6,18 +6,16 @@ use crate::device::pipeline::Pipeline;
 use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::figures::{joined, psnr_text, shape_json};
+use crate::kernel_times::{self, Run, Times};
 use crate::measure::{median, Measurement, Subject};
 use crate::say::Voice;
 use crate::synthetic::Synthetic;
 use crate::{memory, Verdict};
-use factz::{Config, Dtype, Mode, Predictor, Report, Request, Status};
+use factz::{Config, Dtype, Report, Request, Status};
 use serde_json::{json, Value};
-use std::fmt::Write;
 
 const WARM_UP: usize = 3;
 const LEAST_RUNS: usize = 20;
-/// Passes over all kernels, one at a time.
-const PROFILES: usize = 7;
 
 /// Median milliseconds of one run.
 fn time(pipeline: &Pipeline, runs: usize, mut body: impl FnMut() -> factz::Result<()>) -> factz::Result<f64> {
@@ -29,16 +27,6 @@ fn time(pipeline: &Pipeline, runs: usize, mut body: impl FnMut() -> factz::Resul
     times.map(median)
 }
 
-/// Median milliseconds of each kernel.
-fn kernels(
-    mut profile: impl FnMut() -> factz::Result<Vec<(String, f64)>>,
-) -> factz::Result<Vec<(String, f64)>> {
-    let passes: factz::Result<Vec<_>> = (0..PROFILES).map(|_| profile()).collect();
-    let passes = passes?;
-    let column = |k: usize| median(passes.iter().map(|p| p[k].1).collect());
-    Ok(passes[0].iter().enumerate().map(|(k, (name, _))| (name.clone(), column(k))).collect())
-}
-
 /// GB/s of input for compression and decompression, and the times of their kernels.
 struct Speeds {
     calls: [f64; 2],
@@ -46,7 +34,7 @@ struct Speeds {
     copy: f64,
     /// Of the input, with the output read beside it.
     compare: f64,
-    kernels: [Vec<(String, f64)>; 2],
+    kernels: Times,
 }
 
 fn check_status(report: Report, what: &str) -> Result<Report, Failure> {
@@ -109,14 +97,17 @@ fn measure_speeds(pipeline: &Pipeline, bytes: u64, bound: f64, runs: usize) -> R
         graph: [graph_compress, graph_decompress].map(speed),
         copy: speed(copy),
         compare: speed(compare),
-        kernels: [kernels(|| pipeline.profile_compress())?, kernels(|| pipeline.profile_decompress())?],
+        kernels: kernel_times::measure(pipeline)?,
     })
 }
 
+fn kernels_of<'a>(measurement: &'a Measurement, speeds: &'a Speeds) -> Run<'a> {
+    Run { measurement, times: &speeds.kernels, copy: speeds.copy }
+}
+
 fn json_of(m: &Measurement, s: &Speeds) -> Value {
-    let milliseconds = |kernels: &[(String, f64)]| -> Value {
-        kernels.iter().map(|(name, ms)| (name.clone(), json!(ms))).collect::<serde_json::Map<_, _>>().into()
-    };
+    let [[compress_kernels, compress_phases], [decompress_kernels, decompress_phases]] =
+        [0, 1].map(|direction| kernels_of(m, s).json(direction));
     let more = json!({
         "copy_gb_per_second": s.copy,
         "compare_gb_per_second": s.compare,
@@ -126,8 +117,10 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
         "graph_decompress_gb_per_second": s.graph[1],
         "compress_over_copy": s.graph[0] / s.copy,
         "decompress_over_copy": s.graph[1] / s.copy,
-        "compress_kernels_ms": milliseconds(&s.kernels[0]),
-        "decompress_kernels_ms": milliseconds(&s.kernels[1]),
+        "compress_kernels_ms": compress_kernels,
+        "decompress_kernels_ms": decompress_kernels,
+        "compress_phases": compress_phases,
+        "decompress_phases": decompress_phases,
     });
     let mut value = joined(m.json(), more);
     value.as_object_mut().map(|object| object.remove("speeds"));
@@ -181,36 +174,6 @@ bound: relative to the joint range of u and v. GB/s: 10^9 bytes of input per sec
 copy: device-to-device copy of u and v; compare: the comparison of input and output that finds P1, P2 and P3
 (critical points lost / spurious / of another type); both in the same unit. points: critical points of the field.\n";
 
-/// Microseconds of each kernel in each run; configurations have kernels of their own.
-fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
-    let mut text = format!("\n{:<32}", "kernel, microseconds");
-    for (m, _) in measured {
-        let mode = if m.config.mode == Mode::BlockWise { "block" } else { "spec." };
-        let predictor = if m.config.predictor == Predictor::Hierarchical { "h" } else { "l" };
-        let name = format!("{mode} {predictor} {} {:.0e}", m.config.coder.name(), m.config.bound);
-        let _ = write!(text, " {name:>20}");
-    }
-    text.push('\n');
-    for direction in [0, 1] {
-        let mut names: Vec<&str> = Vec::new();
-        for (name, _) in measured.iter().flat_map(|(_, s)| &s.kernels[direction]) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
-        for name in names {
-            let _ = write!(text, "{name:<32}");
-            for (_, s) in measured {
-                let time = s.kernels[direction].iter().find(|k| k.0 == name);
-                let time = time.map_or(String::new(), |k| format!("{:.1}", 1e3 * k.1));
-                let _ = write!(text, " {time:>20}");
-            }
-            text.push('\n');
-        }
-    }
-    text
-}
-
 pub fn run(
     a: &Bench,
     name: &str,
@@ -262,7 +225,10 @@ pub fn run(
             });
             joined(shape_json(dims, dtype), more)
         },
-        || format!("{LEGEND}{}", kernel_table(&measured)),
+        || {
+            let runs: Vec<Run> = measured.iter().map(|(m, s)| kernels_of(m, s)).collect();
+            format!("{LEGEND}{}", kernel_times::table(&runs))
+        },
     )?;
     Ok(Verdict::of(measured.iter().map(|(m, _)| m.violations()).sum()))
 }

@@ -21,6 +21,8 @@ mod figures;
 mod h5args;
 mod input;
 mod inspect;
+#[cfg(feature = "cuda")]
+mod kernel_times;
 mod litter;
 mod manual;
 mod measure;

@@ -10,6 +10,15 @@ use factz::device::{self as cuda, Buffers, ComparedFields, Direction};
 use factz::device::{AnalysisWorkspace, Workspace};
 use factz::{max_stream_bytes, BoundKind, Comparison, Config, Error, Real, Report, Request, Result};
 
+/// The time of a kernel that ran alone.
+#[derive(Clone, Debug)]
+pub struct KernelTime {
+    pub name: String,
+    /// To which the kernel belongs.
+    pub phase: &'static str,
+    pub milliseconds: f64,
+}
+
 /// A dense field on the device with everything that its compression and decompression take.
 pub struct Pipeline {
     request: Request,
@@ -137,19 +146,19 @@ impl Pipeline {
     }
 
     /// Milliseconds of each kernel of the compression, launched one at a time.
-    pub fn profile_compress(&self) -> Result<Vec<(String, f64)>> {
+    pub fn profile_compress(&self) -> Result<Vec<KernelTime>> {
         self.profile(Direction::Compress, &self.buffers(&self.input, &self.compressed))
     }
 
     /// Milliseconds of each kernel of the decompression, launched one at a time.
-    pub fn profile_decompress(&self) -> Result<Vec<(String, f64)>> {
+    pub fn profile_decompress(&self) -> Result<Vec<KernelTime>> {
         self.profile(Direction::Decompress, &self.buffers(&self.output, &self.decompressed))
     }
 
-    fn profile(&self, direction: Direction, buffers: &Buffers) -> Result<Vec<(String, f64)>> {
+    fn profile(&self, direction: Direction, buffers: &Buffers) -> Result<Vec<KernelTime>> {
         let mut times = Vec::new();
-        let time = |name, launch: &dyn Fn() -> Result<()>| {
-            times.push((name, self.queue.time(launch)?));
+        let time = |name, phase, launch: &dyn Fn() -> Result<()>| {
+            times.push(KernelTime { name, phase, milliseconds: self.queue.time(launch)? });
             Ok(())
         };
         // SAFETY: as for compress.
