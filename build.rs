@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const SOURCE: &str = "kernels/factz.cu";
+/// What the assembler says of registers and shared memory, for the test cuda::occupancy.
+const REPORT: &str = "ptxas.txt";
 const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT"];
 /// Flags of the kernels' arithmetic: IEEE 754, as on the host. No product is fused into a sum but where the
 /// source says so, subnormal numbers stay what they are, quotients and roots are rounded to nearest.
@@ -43,7 +45,8 @@ fn main() {
     let image = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")).join("factz.fatbin");
     // Lints have a build of their own, which runs nothing.
     if env::var("RUSTC_WORKSPACE_WRAPPER").is_ok_and(|wrapper| wrapper.ends_with("clippy-driver")) {
-        fs::write(&image, []).expect("cannot write to OUT_DIR");
+        write_to_out_dir(&image, &[]);
+        write_to_out_dir(&image.with_file_name(REPORT), &[]);
         return;
     }
     match find_nvcc() {
@@ -53,6 +56,10 @@ fn main() {
              `--no-default-features` (CMake: -DFACTZ_CUDA=OFF) builds factz without its CUDA functions",
         ),
     }
+}
+
+fn write_to_out_dir(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
 }
 
 /// Ends the build with one line that says what to do.
@@ -112,7 +119,8 @@ fn compile(nvcc: &Path, image: &Path) {
     if env::var("FACTZ_CUDA_LINEINFO").as_deref() == Ok("1") {
         command.arg("-lineinfo");
     }
-    run(command.arg("-o").arg(image));
+    let output = run(command.args(["-Xptxas", "-v", "-o"]).arg(image));
+    write_to_out_dir(&image.with_file_name(REPORT), &output.stderr);
 }
 
 /// Numbers of the architectures to compile for.

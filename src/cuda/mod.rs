@@ -19,6 +19,8 @@ mod generated;
 mod kernel_args;
 mod launch;
 mod launcher;
+#[cfg(all(test, feature = "cuda"))]
+mod occupancy;
 mod pointers;
 mod schedule;
 pub mod workspace;
