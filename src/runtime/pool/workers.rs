@@ -4,8 +4,9 @@ use super::MOST_THREADS;
 use crate::runtime::{float_env, panics};
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 /// The work of a thread that takes part in a job. It must not unwind.
 type Participate<'a> = dyn Fn() + Sync + 'a;
@@ -24,8 +25,8 @@ struct Job {
     participate: *const Participate<'static>,
     /// Threads that may still join.
     open: usize,
-    /// Threads that joined and have not returned.
-    active: usize,
+    /// Threads that joined and have not returned. It changes under the lock alone.
+    active: AtomicUsize,
     done: Condvar,
     next: *mut Job,
 }
@@ -46,6 +47,8 @@ struct Pool {
     process: libc::pid_t,
     state: Mutex<State>,
     work: Condvar,
+    /// Threads that jobs still want: a thread that has just worked looks here before it sleeps.
+    wanted: AtomicUsize,
 }
 
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
@@ -66,7 +69,8 @@ impl Pool {
 
     fn install(current: *mut Pool, process: libc::pid_t) -> Option<&'static Pool> {
         let state = State { jobs: ptr::null_mut(), threads: [0; MOST_THREADS], started: 0, stop: false };
-        let pool = Pool { process, state: Mutex::new(state), work: Condvar::new() };
+        let pool =
+            Pool { process, state: Mutex::new(state), work: Condvar::new(), wanted: AtomicUsize::new(0) };
         let pool = Box::into_raw(crate::runtime::memory::boxed(pool).ok()?);
         match POOL.compare_exchange(current, pool, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: pools are never freed once installed.
@@ -90,8 +94,13 @@ impl Pool {
         let participate: *const Participate<'static> = unsafe {
             std::mem::transmute::<*const Participate<'_>, *const Participate<'static>>(participate)
         };
-        let mut job =
-            Job { participate, open: others, active: 0, done: Condvar::new(), next: ptr::null_mut() };
+        let mut job = Job {
+            participate,
+            open: others,
+            active: AtomicUsize::new(0),
+            done: Condvar::new(),
+            next: ptr::null_mut(),
+        };
         let job = &raw mut job;
         {
             let mut state = self.lock();
@@ -99,6 +108,7 @@ impl Pool {
             // SAFETY: the job is in this frame.
             unsafe { (*job).next = state.jobs };
             state.jobs = job;
+            self.wanted.fetch_add(others, Ordering::Relaxed);
         }
         for _ in 0..others {
             self.work.notify_one();
@@ -107,8 +117,15 @@ impl Pool {
         unsafe { (*participate)() };
         let mut state = self.lock();
         state.remove(job);
-        // SAFETY: under the lock, as every access to a job.
-        let is_active = || unsafe { (*job).active } > 0;
+        // SAFETY: the job is in this frame, and under the lock nobody else has it.
+        self.wanted.fetch_sub(unsafe { (*job).open }, Ordering::Relaxed);
+        // SAFETY: the job is in this frame; the number is atomic.
+        let is_active = || unsafe { (*job).active.load(Ordering::Acquire) } > 0;
+        if is_active() {
+            drop(state);
+            linger(|| !is_active());
+            state = self.lock();
+        }
         while is_active() {
             // SAFETY: the condition variable lives as long as the job.
             state = unsafe { &(*job).done }.wait(state).unwrap_or_else(|e| e.into_inner());
@@ -131,7 +148,7 @@ impl Pool {
     fn serve(&self) {
         let mut state = self.lock();
         while !state.stop {
-            let Some(job) = state.join() else {
+            let Some(job) = state.join(&self.wanted) else {
                 state = self.work.wait(state).unwrap_or_else(|e| e.into_inner());
                 continue;
             };
@@ -141,24 +158,27 @@ impl Pool {
             state = self.lock();
             // SAFETY: as above, and under the lock. The thread that waits wakes up when the lock is free.
             unsafe {
-                (*job).active -= 1;
-                if (*job).active == 0 {
+                if (*job).active.fetch_sub(1, Ordering::AcqRel) == 1 {
                     (*job).done.notify_one();
                 }
             }
+            drop(state);
+            linger(|| self.wanted.load(Ordering::Relaxed) > 0);
+            state = self.lock();
         }
     }
 }
 
 impl State {
     /// Joins a job that is open.
-    fn join(&mut self) -> Option<*mut Job> {
+    fn join(&mut self, wanted: &AtomicUsize) -> Option<*mut Job> {
         let mut job = self.jobs;
         // SAFETY: jobs in the list are alive.
         while let Some(candidate) = unsafe { job.as_mut() } {
             if candidate.open > 0 {
                 candidate.open -= 1;
-                candidate.active += 1;
+                candidate.active.fetch_add(1, Ordering::Relaxed);
+                wanted.fetch_sub(1, Ordering::Relaxed);
                 return Some(job);
             }
             job = candidate.next;
@@ -175,6 +195,22 @@ impl State {
             }
             *link = (*job).next;
         }
+    }
+}
+
+/// The phases of a call follow each other: a thread that has nothing to do stays awake so long, as it takes time to
+/// wake it.
+const LINGER: Duration = Duration::from_micros(100);
+
+/// Waits until `is_over`, or for a short while.
+fn linger(is_over: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_over() && start.elapsed() < LINGER {
+        for _ in 0..16 {
+            std::hint::spin_loop();
+        }
+        // Other threads may have no processor of their own.
+        std::thread::yield_now();
     }
 }
 
