@@ -1,5 +1,4 @@
-// Border tiles: at the edge of the grid, or with zeros or missing values; in the speculative mode also those
-// with bounds off the lattice lines. A block per tile.
+// Border tiles: at the edge of the grid, or with zeros or missing values. A block per tile.
 #pragma once
 #include "compress/anchors.cuh"
 #include "compress/border_vertex.cuh"
@@ -199,15 +198,8 @@ __device__ __forceinline__ P predict_border_vertex(const BorderPart& part, const
     if (!part.inside)
         return predict_at_border<T>(
             values, choice, centred, vertical, x, y, 1 << level, part.shape.last_x, part.shape.last_y);
-    const Interpolant<T> interpolant = interpolant_of<T>(choice);
-    const P* const here = values + y * CLOSED + x;
-    const i32 dx = 1 << level, dy = CLOSED << level;
-    if (!centred) return predict_along<T>(interpolant, here, vertical ? dy : dx, near);
-    if (!interpolant.coons)
-        return mean<T>(predict_along<T>(interpolant, here, dx, near),
-            predict_along<T>(interpolant, here, dy, near >> 2));
-    return coons<T>(here[-dx], here[dx], here[-dy], here[dy], sum<T>(here[-dy - dx], here[-dy + dx]),
-        sum<T>(here[dy - dx], here[dy + dx]));
+    return predict_inside<T>(
+        interpolant_of<T>(choice), values + y * CLOSED + x, level, centred, vertical, near);
 }
 
 // Activities of a tile from the costs of its blocks. Call with a warp.
@@ -445,6 +437,7 @@ __device__ __forceinline__ void border_tiles_with_bounds(const Job& job) {
     end_overlap();
 }
 template <typename T>
-__device__ __forceinline__ void speculative_tiles(const Job& job) {
+__device__ __forceinline__ void speculative_border(const Job& job) {
     code_border_tiles<T, true>(job);
+    end_overlap();
 }

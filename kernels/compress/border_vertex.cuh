@@ -40,3 +40,20 @@ __device__ __forceinline__ P predict_along(
     return predict<T>(outer_of<T>(interpolant, has_a, has_d), b[2 * distance * outer_left(has_a, has_d)], *b,
         *c, b[2 * distance * outer_right(has_a, has_d)]);
 }
+
+// Which neighbours of vertex i of n on a line exist beyond the nearest two: before, after << 1.
+__device__ __forceinline__ u32 near_neighbours(i32 i, i32 n) { return (u32)(i > 0) | (u32)(i < n - 1) << 1; }
+
+// Prediction of a vertex of a closed tile of the grid on a line (`vertical`: a column) or in a cell centre.
+// `near` tells its neighbours, along the line, or of a centre on its row and, from bit 2 on, on its column.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ P predict_inside(
+    const Interpolant<T>& interpolant, const P* here, i32 level, bool centred, bool vertical, u32 near) {
+    const i32 dx = 1 << level, dy = CLOSED << level;
+    if (!centred) return predict_along<T>(interpolant, here, vertical ? dy : dx, near);
+    if (!interpolant.coons)
+        return mean<T>(predict_along<T>(interpolant, here, dx, near),
+            predict_along<T>(interpolant, here, dy, near >> 2));
+    return coons<T>(here[-dx], here[dx], here[-dy], here[dy], sum<T>(here[-dy - dx], here[-dy + dx]),
+        sum<T>(here[dy - dx], here[dy + dx]));
+}

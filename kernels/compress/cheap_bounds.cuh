@@ -346,7 +346,9 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         const u32 hard = __shfl_sync(FULL, up_to, 31);
         // Interior tiles have all vertices around their vertices at hand.
         const bool full = shape.last_x == TILE && shape.last_y == TILE;
-        const bool is_interior = full && !(found.special | found.inside | shared.special | shared.inside);
+        const u32 kind = !full || (found.special | shared.special) ? BORDER_TILE
+                         : found.inside | shared.inside            ? SPECULATIVE_TILE
+                                                                   : CONSTRAINED_TILE;
         // A tile of zeros (land) needs no work.
         const bool zero = full && simple && found.special && !(found.nonzero | shared.nonzero) &&
                           (cells & ALL_BANDS) == ALL_BANDS;
@@ -355,7 +357,7 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         u64 at = 0;
         // Reserve places in two lists.
         if (lane < 2) {
-            u64* const list = lane ? &control.weighed[is_interior][weight] : &control.hard;
+            u64* const list = lane ? &control.weighed[kind][weight] : &control.hard;
             at = atomicAdd(
                 (ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
         }
@@ -365,7 +367,7 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
             const u32 written = found.rows | shared.rows << BOUND_ROWS;
             const u32 even = every_other(written), odd = every_other(written >> 1);
             entry.bounded = all ? ~0ull : ALWAYS_BOUNDED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
-            if (is_interior) entry.kind = CONSTRAINED_TILE;
+            entry.kind = kind;
             entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
             if (zero) work.headers()[tile] = ALL_ZERO;
         }

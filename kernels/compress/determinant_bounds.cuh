@@ -3,26 +3,36 @@
 #include "compress/vertex_bounds.cuh"
 #include "tile/encode.cuh"
 
-// Lists constrained tiles from the end of the list of unconstrained tiles, and border tiles between both.
-// Tiles with most work come first, because no other work is left to overlap the last ones.
+// Lists border tiles behind the unconstrained ones, speculative ones behind both, and constrained ones from
+// the end. Tiles with most work come first, because no other work is left to overlap the last ones.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
     const ListsView work(job);
     const u64 threads = (u64)gridDim.x * blockDim.x;
+    auto number_of = [&](u32 kind) {
+        u64 sum = 0;
+        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[kind][w];
+        return sum;
+    };
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.bounded_tiles; k += threads) {
         const u64 tile = work.bounded()[k];
         const Nearness& entry = nearness_of(job, tile);
         if (entry.weighted == NOT_LISTED) continue;
-        const u32 is_interior = entry.kind == CONSTRAINED_TILE, weight = entry.weighted >> WEIGHT_AT;
+        const u32 weight = entry.weighted >> WEIGHT_AT;
         u64 at = entry.weighted & ((1u << WEIGHT_AT) - 1);
 #pragma unroll
         for (u32 w = 1; w < WEIGHTS; w++)
-            if (w > weight) at += control.weighed[is_interior][w];
-        work.tile_lists()[is_interior ? job.tiles() - 1 - at : control.unconstrained_tiles + at] = tile;
+            if (w > weight) at += control.weighed[entry.kind][w];
+        if (entry.kind == CONSTRAINED_TILE)
+            at = job.tiles() - 1 - at;
+        else
+            at += control.unconstrained_tiles + (entry.kind == SPECULATIVE_TILE ? number_of(BORDER_TILE) : 0);
+        work.tile_lists()[at] = tile;
     }
-    if (blockIdx.x == 0 && threadIdx.x < 2) {
-        u64 sum = 0;
-        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[threadIdx.x][w];
-        (threadIdx.x ? control.constrained_tiles : control.border_tiles) = sum;
+    if (blockIdx.x == 0 && threadIdx.x < LISTS) {
+        u64& number = threadIdx.x == BORDER_TILE        ? control.border_tiles
+                      : threadIdx.x == CONSTRAINED_TILE ? control.constrained_tiles
+                                                        : control.speculative_tiles;
+        number = number_of(threadIdx.x);
     }
 }
 

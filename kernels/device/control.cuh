@@ -13,6 +13,11 @@ struct LevelCount {
     u32 vertices, nonzero, bits;
 };
 
+// Kinds of tiles: at the border or with zeros or missing values; inside with vertex bounds; the same in the
+// speculative mode with bounds off the lattice lines; inside without vertex bounds. Those with bounds are
+// listed apart.
+enum : u32 { BORDER_TILE, CONSTRAINED_TILE, SPECULATIVE_TILE, LISTS, UNCONSTRAINED_TILE = LISTS };
+
 // Tiles with vertex bounds are sorted into WEIGHTS classes by their expected work, which the number of
 // triangles that need determinants predicts.
 constexpr u32 WEIGHTS = 8;
@@ -51,9 +56,10 @@ struct Control {
     u64 groups;
     // Counters with many atomics have cache lines of their own, apart from values that are read meanwhile.
     alignas(128) u64 unconstrained_tiles, bounded_tiles;
-    alignas(128) u64 constrained_tiles, border_tiles;
-    alignas(128) u64 hard;                 // triangles that need determinants
-    alignas(128) u64 weighed[2][WEIGHTS];  // tiles with vertex bounds by class: border, constrained
+    alignas(128) u64 border_tiles, constrained_tiles, speculative_tiles;
+    alignas(128) u64 hard;  // triangles that need determinants
+    alignas(128)
+        u64 weighed[LISTS][WEIGHTS];  // tiles with vertex bounds: border, constrained, speculative; by class
     alignas(128) u64 exact, critical;
     LargestError max_error;
     u64 raw_bits;
@@ -90,10 +96,6 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
     if (last) __threadfence();
     return last;
 }
-
-// Kinds of tiles: at the border or with zeros or missing values; inside without vertex bounds; inside with
-// vertex bounds.
-enum : u32 { BORDER_TILE, UNCONSTRAINED_TILE, CONSTRAINED_TILE };
 
 // Least distance of a tile's cells from the origin, per axis: by bands of eight rows, and by side.
 constexpr i32 BANDS = 4, BAND_ROWS = 8;

@@ -81,6 +81,9 @@ constexpr i32 CONSTRAINED_WARPS_F64 = 1;
 
 // Warps of a block of a border tile.
 constexpr i32 BORDER_WARPS = 2;
+
+// Warps of a block of interior tiles of the speculative mode, a tile each.
+constexpr i32 SPECULATIVE_WARPS = 2;
 constexpr i32 LORENZO_INTERIOR_WARPS = 4;
 constexpr i32 LORENZO_BORDER_WARPS = 4;
 constexpr i32 COUNT_WARPS = 16;

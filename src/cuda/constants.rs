@@ -83,6 +83,8 @@ shared! {
     CONSTRAINED_WARPS_F64: i32 = 1;
     /// Warps of a block of a border tile.
     BORDER_WARPS: i32 = 2;
+    /// Warps of a block of interior tiles of the speculative mode, a tile each.
+    SPECULATIVE_WARPS: i32 = 2;
     LORENZO_INTERIOR_WARPS: i32 = 4;
     LORENZO_BORDER_WARPS: i32 = 4;
     COUNT_WARPS: i32 = 16;

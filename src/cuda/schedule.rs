@@ -47,7 +47,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 49;
+pub(super) const COUNT: usize = 50;
 
 use Call::{Compare, CriticalPoints};
 
@@ -247,12 +247,18 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES),
-    kernel(phase::QUANTIZE, "speculative_tiles", warps(BORDER_WARPS), [10, 1])
+    kernel(phase::QUANTIZE, "speculative_interior", warps(SPECULATIVE_WARPS), [10, 1])
+        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
+        .data(TILES_BESIDE_LINES_READ, "control symbols raw_bits tile_headers anchor_codes")
+        .work("listed tiles once; their number / the warps of the grid")
+        .only(SIGNATURES)
+        .in_order(),
+    kernel(phase::QUANTIZE, "speculative_border", warps(BORDER_WARPS), [10, 1])
         .grid(|s, _| s.tiles.min(8 * MANY))
         .data(TILES_BESIDE_LINES_READ, "control symbols raw_bits masks tile_headers anchor_codes")
         .work("listed tiles once; their number / the blocks of the grid")
-        .only(SIGNATURES)
-        .in_order(),
+        .waits(Waits::Overlaps)
+        .only(SIGNATURES),
     CONSTRAINED.only(SIGNATURES),
     kernel(phase::QUANTIZE, "lorenzo_constrained", warps(LORENZO_INTERIOR_WARPS), [6, 3])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))

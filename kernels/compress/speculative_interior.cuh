@@ -1,0 +1,230 @@
+// Interior tiles of the speculative mode with constrained vertices off the lattice lines, without zeros or
+// missing values. A warp per tile. Most vertices are settled by the signs around them; the others wait until
+// the end of their phase, and are settled together.
+#pragma once
+#include "compress/anchors.cuh"
+#include "compress/border_vertex.cuh"
+#include "compress/settle.cuh"
+
+// The half planes that contain each vertex of a closed tile (tile/window.cuh), a byte for each.
+struct TilePlanes {
+    u8 at[CLOSED * CLOSED];
+
+    // True if each triangle around vertex `here`, which is not on the border, lies in one open half plane
+    // before and after its move into `candidate`.
+    __device__ __forceinline__ bool stay_one_sided(i32 here, u32 candidate) const {
+        const u8* const own = at + here;
+        const u32 both = own[0] & candidate;
+        const u32 right = own[1], below_right = own[CLOSED + 1], below = own[CLOSED], left = own[-1],
+                  above_left = own[-CLOSED - 1], above = own[-CLOSED];
+        return (right & below_right & both) != 0 && (below_right & below & both) != 0 &&
+               (below & left & both) != 0 && (left & above_left & both) != 0 &&
+               (above_left & above & both) != 0 && (above & right & both) != 0;
+    }
+};
+
+// A tile, and its vertices that wait: x | y << 6 | WAITS | is constrained << 13 | position << 14.
+template <typename T>
+struct SpeculativeTile {
+    typename Real<T>::Pair values[CLOSED * CLOSED];
+    typename Real<T>::Pair predictions[32];
+    u32 waiting[32];
+    TilePlanes planes;
+    LargestError known;
+};
+
+// Loads the originals off the lattice lines, and the final values on them. Call with a warp.
+template <typename T>
+__device__ __forceinline__ void load_speculative_tile(
+    const Job& job, const Control& control, const TileShape& shape, u64 index, SpeculativeTile<T>& shared) {
+    typedef typename Real<T>::Pair P;
+    const QuantizeView<T> work(job);
+    const i32 lane = threadIdx.x & 31;
+    if (lane == 0) {
+        expect_largest_error(control, shared.known);
+    } else {
+        const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + 1);
+        const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + 1);
+        P* to = shared.values + CLOSED + lane;
+#pragma unroll 4
+        for (i32 y = 1; y < TILE; y++) {
+            copy_vertex_ahead<T>(*to, u, v);
+            u += job.u_layout.pitch, v += job.v_layout.pitch, to += CLOSED;
+        }
+        const P* const across = work.row_lines() + shape.ty * job.nx + shape.x0 + lane;
+        const P* const down = work.column_lines() + shape.tx * job.ny + shape.y0 + lane;
+        copy_ahead<sizeof(P)>(shared.values + lane, across);
+        copy_ahead<sizeof(P)>(shared.values + TILE * CLOSED + lane, across + job.nx);
+        copy_ahead<sizeof(P)>(shared.values + lane * CLOSED, down);
+        copy_ahead<sizeof(P)>(shared.values + lane * CLOSED + TILE, down + job.ny);
+    }
+    if (lane < 4)
+        copy_ahead<sizeof(P)>(shared.values + (lane & 1 ? TILE : 0) + (lane & 2 ? TILE * CLOSED : 0),
+            work.anchors() + index + (lane & 1) + (lane & 2 ? job.tiles_x : 0));
+    end_of_copies();
+}
+
+// Bits of the constrained vertices: lane k gets those of positions 32 k to 32 k + 31. Call with a warp.
+template <typename T>
+__device__ __forceinline__ u32 constrained_positions(const Job& job, u64 index) {
+    const i32 lane = threadIdx.x & 31;
+    const T* const vertex_bounds = vertex_bounds_of<T>(job, index);
+    const u64 bounded = nearness_of(job, index).bounded;
+    u32 mine = 0;
+#pragma unroll 8
+    for (i32 k = 0; k < TILE_VERTICES / 32; k++) {
+        const u32 row =
+            __ballot_sync(FULL, is_constrained(vertex_bound_of(vertex_bounds, bounded, 32 * k + lane)));
+        if (lane == k) mine = row;
+    }
+    return mine;
+}
+
+// Codes a tile by a warp.
+template <typename T>
+__device__ __forceinline__ void code_speculative_tile(const Job& job, Control& control, const Steps<T>& steps,
+    SpeculativeTile<T>& shared, u64 index, u32& exact, T& max_error) {
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    const QuantizeView<T> work(job);
+    const i32 lane = threadIdx.x & 31;
+    const TileShape shape = tile_shape(job, index);
+    u8* const symbols = work.symbols() + index * TILE_VERTICES;
+    P* const values = shared.values;
+    load_speculative_tile<T>(job, control, shape, index, shared);
+    u32 upper_cost = 0, fine_cost = 0;
+    auto charge = [&](u32 cost, i32 position) {
+        if (position >= 256)
+            fine_cost += cost;
+        else
+            upper_cost += position >= 64 ? cost << 16 : cost;
+    };
+    // Symbols of the anchor and of the tile's own lines, which are coded.
+    if (lane == 0) {
+        const u32 s = anchor_symbol(job, shape, index, work.raw()[index * TILE_VERTICES]);
+        symbols[0] = (u8)s;
+        if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, 0, sizeof(T)), 0);
+    } else {
+#pragma unroll
+        for (i32 axis = 0; axis < 2; axis++) {
+            const i32 position = axis == 0 ? position_of(lane, 0) : position_of(0, lane);
+            const u32 s = symbols[position];
+            if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, position, sizeof(T)), position);
+        }
+    }
+    const u32 constrained_bits = constrained_positions<T>(job, index);
+    wait_for_copies<0>();
+    __syncwarp();
+#pragma unroll 4
+    for (i32 k = lane; k < CLOSED * CLOSED; k += 32) shared.planes.at[k] = (u8)half_planes<T>(values[k]);
+    __syncwarp();
+
+    // Commits a vertex.
+    auto commit = [&](i32 here, i32 position, P value, T error, const Symbol& s) {
+        values[here] = value;
+        shared.planes.at[here] = (u8)half_planes<T>(value);
+        max_error = R::high(max_error, error);
+        symbols[position] = (u8)s.symbol;
+        if (s.symbol == SYMBOL_ZERO) return;
+        charge(3 + s.bits, position);
+        if (s.symbol >= FIRST_WITH_RAW_BITS && s.symbol != STORED)
+            work.raw()[index * TILE_VERTICES + position] = s.raw;
+        exact += s.symbol >= STORED;
+    };
+    const CommonWindow<T> window = {{values, CLOSED, CLOSED, CLOSED, nullptr, 2}};
+    u32 waiting = 0;
+    auto settle_waiting = [&](i32 level) {
+        __syncwarp();
+        const u32 entry = (u32)lane < waiting ? shared.waiting[lane] : 0;
+        const i32 here = (i32)(entry >> 6 & 63) * CLOSED + (i32)(entry & 63);
+        const P original = values[here], prediction = shared.predictions[lane];
+        const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), window,
+            entry & (2 * WAITS - 1), original, prediction, entry & 2 * WAITS ? R::MAX : no_bound<T>(), level);
+        if (entry)
+            commit(here, (i32)(entry >> 14), settled.value, settled.error,
+                symbol_of<T>(settled, original, prediction));
+        waiting = 0;
+        __syncwarp();
+    };
+#pragma unroll 1
+    for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
+        const i32 bits = 4 - level, n = 1 << bits, count = n * n;
+        const Interpolant<T> interpolant = interpolant_of<T>(steps.interpolants[level]);
+        const T half_step = steps.level[level].half_step;
+        // Phases 0 and 1 go together above the finest level, as in visit_interior; those of level 4 lie on
+        // lattice lines.
+        i32 start = level == ANCHOR_LEVEL - 1 ? 2 * count : 0;
+#pragma unroll 1
+        while (start < 3 * count) {
+            const bool centred = start == 2 * count;
+            const i32 end = start + (centred || level == 0 ? count : 2 * count);
+#pragma unroll 1
+            for (i32 first = start; first < end; first += 32) {
+                const i32 m = first + lane, i = m & (n - 1), j = m >> bits & (n - 1);
+                const bool vertical = !centred && m >= count;
+                const i32 x = (2 * i + !vertical) << level, y = (2 * j + (centred || vertical)) << level;
+                const bool active = m < end && x > 0 && y > 0;
+                const i32 position = count + m, here = active ? y * CLOSED + x : CLOSED + 1;
+                const u32 constrained =
+                    __shfl_sync(FULL, constrained_bits, position >> 5) >> (position & 31) & 1;
+                const P original = values[here];
+                const P prediction = predict_inside<T>(interpolant, values + here, level, centred, vertical,
+                    near_neighbours(vertical ? j : i, n) | near_neighbours(j, n) << 2);
+                P value = prediction;
+                T error = distance<T>(value, original);
+                bool waits = false;
+                Symbol symbol = {SYMBOL_ZERO, 0, 0};
+                // Code 0 is certain for small residuals.
+                if (active && !(error < half_step)) {
+                    const Quantized<T> q = quantize<T>(original, prediction, steps.level[level].step[0]);
+                    value = q.value;
+                    error = distance<T>(value, original);
+                    waits = !(q.fits && error <= steps.accept);
+                    if (!waits) symbol = symbol_of({0, (i32)q.code.x, (i32)q.code.y});
+                }
+                if (active && constrained && !waits)
+                    waits = !shared.planes.stay_one_sided(here, half_planes<T>(value));
+                const u32 new_ones = __ballot_sync(FULL, active && waits);
+                if (active && !waits) commit(here, position, value, error, symbol);
+                if (new_ones == 0) continue;
+                if (waiting + __popc(new_ones) > 32) settle_waiting(level);
+                if (active && waits) {
+                    const u32 at = waiting + __popc(new_ones & ((1u << lane) - 1));
+                    shared.predictions[at] = prediction;
+                    shared.waiting[at] = x | y << 6 | WAITS | constrained << 13 | (u32)position << 14;
+                }
+                waiting += __popc(new_ones);
+            }
+            if (waiting) settle_waiting(level);
+            start = end;
+            __syncwarp();
+        }
+    }
+    upper_cost = warp_sum(upper_cost);
+    fine_cost = warp_sum(fine_cost);
+    if (lane == 0)
+        work.headers()[index] = ALL_CODED | activity_of(upper_cost & 0xffff, 64) << 8 |
+                                activity_of(upper_cost >> 16, 192) << 16 | activity_of(fine_cost, 768) << 24;
+    __syncwarp();
+}
+
+// Grid: any. Block: 32 * SPECULATIVE_WARPS threads, a warp per tile. Static shared: a SpeculativeTile per
+// warp, Steps. Reads: the field, list of tiles, anchors, vertex bounds, the lattice lines. Writes: symbols,
+// payload, info. Waits for: the previous kernel.
+template <typename T>
+__device__ __forceinline__ void speculative_interior(const Job& job) {
+    __shared__ SpeculativeTile<T> shared[SPECULATIVE_WARPS];
+    __shared__ Steps<T> steps;
+    Control& control = control_of(job);
+    const u64 count = control.speculative_tiles, all = (u64)gridDim.x * SPECULATIVE_WARPS;
+    if ((u64)blockIdx.x * SPECULATIVE_WARPS >= count) return;
+    const u64* const list = ListsView(job).tile_lists() + control.unconstrained_tiles + control.border_tiles;
+    steps.read(job, control);
+    SpeculativeTile<T>& own = shared[threadIdx.x >> 5];
+    u32 exact = 0;
+    T max_error = 0;
+#pragma unroll 1
+    for (u64 k = (u64)blockIdx.x * SPECULATIVE_WARPS + (threadIdx.x >> 5); k < count; k += all)
+        code_speculative_tile<T>(job, control, steps, own, list[k], exact, max_error);
+    report_stats<T>(control, exact, 0, max_error);
+}
