@@ -5,41 +5,29 @@
 #include "predict/anchor_tree.cuh"
 #include "predict/anchors.cuh"
 
-// Windows around the anchors of a warp, one behind another; width and height are those of the lane's.
+// The vertices around an anchor, with zeros for missing ones; (i, j) is the anchor's place among them.
 constexpr i32 ANCHOR_SIDE = 3, AROUND_ANCHOR = ANCHOR_SIDE * ANCHOR_SIDE;
 template <typename T>
-struct AnchorWindows {
-    typename Real<T>::Pair* values;
-    u32* missing;  // null if the field has no missing vertices
-    i32 width, height;
-
-    __device__ __forceinline__ TileWindow<T> of(i32 lane) const {
-        return {values + lane * AROUND_ANCHOR, ANCHOR_SIDE, __shfl_sync(FULL, width, lane),
-            __shfl_sync(FULL, height, lane), missing ? missing + lane * ANCHOR_SIDE : nullptr, 1};
-    }
-};
-
-// Loads the window around an anchor, with zeros for missing vertices; (i, j) is the anchor's place in it.
-template <typename T>
-__device__ __forceinline__ void load_anchor_window(
-    const Job& job, const TileShape& shape, AnchorWindows<T>& windows, i32& i, i32& j) {
-    const i32 lane = threadIdx.x & 31;
+__device__ __forceinline__ TileWindow<T> load_anchor_window(
+    const Job& job, const TileShape& shape, typename Real<T>::Pair* values, u32* missing, i32& i, i32& j) {
     const u64 x0 = shape.x0 ? shape.x0 - 1 : 0, y0 = shape.y0 ? shape.y0 - 1 : 0;
     i = (i32)(shape.x0 - x0), j = (i32)(shape.y0 - y0);
-    windows.width = (i32)((job.nx < shape.x0 + 2 ? job.nx : shape.x0 + 2) - x0);
-    windows.height = (i32)((job.ny < shape.y0 + 2 ? job.ny : shape.y0 + 2) - y0);
-    for (i32 y = 0; y < windows.height; y++) {
+    const TileWindow<T> window = {values, ANCHOR_SIDE,
+        (i32)((job.nx < shape.x0 + 2 ? job.nx : shape.x0 + 2) - x0),
+        (i32)((job.ny < shape.y0 + 2 ? job.ny : shape.y0 + 2) - y0), missing, 1};
+    for (i32 y = 0; y < window.height; y++) {
         u32 row = 0;
-        for (i32 x = 0; x < windows.width; x++) {
+        for (i32 x = 0; x < window.width; x++) {
             typename Real<T>::Pair value = load_vertex<T>(job, x0 + x, y0 + y);
             if (is_missing(value.x, value.y, job.fill)) {
                 row |= 1u << x;
                 value = Real<T>::pair(T(0), T(0));
             }
-            windows.values[lane * AROUND_ANCHOR + ANCHOR_SIDE * y + x] = value;
+            values[ANCHOR_SIDE * y + x] = value;
         }
-        if (windows.missing) windows.missing[lane * ANCHOR_SIDE + y] = row;
+        if (missing) missing[y] = row;
     }
+    return window;
 }
 
 // Code of an anchor, unless it waits for settle(), which compares signatures. `exact` counts stored values.
@@ -87,25 +75,17 @@ __device__ __forceinline__ void anchors(const Job& job) {
     const T vertex_bound = has_bound ? vertex_bounds_of<T>(job, tile)[0] : no_bound<T>();
 
     const P prediction = Real<T>::pair(T(0), T(0));
-    const i32 first_lane = threadIdx.x & ~31;
-    AnchorWindows<T> windows = {values + first_lane * AROUND_ANCHOR,
-        has_missing(control) ? missing + first_lane * ANCHOR_SIDE : nullptr, 1, 1};
-    u32 exact = 0, place = 0;
-    bool compares = false;
+    u32 exact = 0;
+    bool waits = false;
     VertexCode<T> coded =
-        code_anchor<T>(job, control, steps, original, prediction, vertex_bound, exact, compares);
-    if (compares) {
+        code_anchor<T>(job, control, steps, original, prediction, vertex_bound, exact, waits);
+    if (waits) {
         i32 i, j;
-        load_anchor_window<T>(job, shape, windows, i, j);
-        place = WAITS | i | j << 6;
-    }
-    if (__any_sync(FULL, place != 0)) {
-        const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), windows, place,
-            original, prediction, vertex_bound, ANCHOR_LEVEL);
-        if (place != 0) {
-            coded = settled;
-            exact += coded.code.refinement == EXACT;
-        }
+        const TileWindow<T> window = load_anchor_window<T>(job, shape, values + threadIdx.x * AROUND_ANCHOR,
+            has_missing(control) ? missing + threadIdx.x * ANCHOR_SIDE : nullptr, i, j);
+        coded = settle<T>(
+            rule_of(job), InShared<Steps<T>>(&steps), window, i, j, prediction, vertex_bound, ANCHOR_LEVEL);
+        exact += coded.code.refinement == EXACT;
     }
     if (exists) {
         work.anchors()[tile] = coded.value;

@@ -364,18 +364,15 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                         }
                     }
                 }
-                if (SIGNATURES && __any_sync(FULL, waits)) {
-                    const VertexCode<T> settled =
-                        settle<T>(rule_of(job), InShared<Steps<T>>(&steps), CommonWindow<T>{window},
-                            waits ? WAITS | x | y << 6 : 0, original, prediction, vertex_bound, level);
-                    if (waits) {
-                        value = settled.value;
-                        error = settled.error;
-                        const Symbol s = symbol_of<T>(settled, original, prediction);
-                        symbol = s.symbol;
-                        cost = symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
-                        raw = s.raw;
-                    }
+                if (SIGNATURES && waits) {
+                    const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), window,
+                        x, y, prediction, vertex_bound, level);
+                    value = settled.value;
+                    error = settled.error;
+                    const Symbol s = symbol_of<T>(settled, original, prediction);
+                    symbol = s.symbol;
+                    cost = symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
+                    raw = s.raw;
                 }
                 if (SIGNATURES && !active) continue;
                 *here = value;

@@ -143,13 +143,6 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
             }
         }
         __syncwarp();
-        // Vertices wait on near segments alone.
-        LineShared<T>& near = shared_[threadIdx.x >> 5 << 1];
-        CommonWindow<T> near_window = {window};
-        near_window.window.values = near.values;
-        near_window.window.missing = has_missing(control) ? near.missing : nullptr;
-        near_window.window.width = __shfl_sync(FULL, window.width, 0);
-        near_window.window.height = __shfl_sync(FULL, window.height, 0);
 #pragma unroll 1
         for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
             const i32 step = 1 << level, n = 16 >> level, here = (2 * lane + 1) * step;
@@ -175,11 +168,9 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
                     coded = code_vertex<T>(
                         original, prediction, level, control.quantizer, steps.accept, vertex_bound);
             }
-            if (__any_sync(FULL, waits)) {
-                const VertexCode<T> settled = settle<T>(rule, InShared<Steps<T>>(&steps), near_window,
-                    waits ? WAITS | x | y << 6 : 0, original, prediction, vertex_bound, level);
-                if (waits) coded = settled;
-            }
+            if (waits)
+                coded = settle<T>(
+                    rule, InShared<Steps<T>>(&steps), window, x, y, prediction, vertex_bound, level);
             if (exists) {
                 const i32 position = n * n * (ROWS ? 1 : 2) + (ROWS ? lane : lane * n);
                 u32 symbol = kind == IS_STORED || kind == KEEPS_SIGN ? STORED : SYMBOL_ZERO;

@@ -23,7 +23,8 @@ struct TilePlanes {
     }
 };
 
-// A tile, and its vertices that wait: x | y << 6 | WAITS | is constrained << 13 | position << 14.
+// A tile, and its vertices that wait: x | y << 6 | IS_CONSTRAINED | position * POSITION.
+constexpr u32 IS_CONSTRAINED = 1 << 12, POSITION = 1 << 13;
 template <typename T>
 struct SpeculativeTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
@@ -131,18 +132,19 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
             work.raw()[index * TILE_VERTICES + position] = s.raw;
         exact += s.symbol >= STORED;
     };
-    const CommonWindow<T> window = {{values, CLOSED, CLOSED, CLOSED, nullptr, 2}};
-    u32 waiting = 0;
+    const TileWindow<T> window = {values, CLOSED, CLOSED, CLOSED, nullptr, 2};
+    i32 waiting = 0;
     auto settle_waiting = [&](i32 level) {
         __syncwarp();
-        const u32 entry = (u32)lane < waiting ? shared.waiting[lane] : 0;
-        const i32 here = (i32)(entry >> 6 & 63) * CLOSED + (i32)(entry & 63);
-        const P original = values[here], prediction = shared.predictions[lane];
-        const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), window,
-            entry & (2 * WAITS - 1), original, prediction, entry & 2 * WAITS ? R::MAX : no_bound<T>(), level);
-        if (entry)
-            commit(here, (i32)(entry >> 14), settled.value, settled.error,
+        if (lane < waiting) {
+            const u32 entry = shared.waiting[lane];
+            const i32 x = entry & 63, y = entry >> 6 & 63;
+            const P original = values[y * CLOSED + x], prediction = shared.predictions[lane];
+            const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), window, x, y,
+                prediction, entry & IS_CONSTRAINED ? R::MAX : no_bound<T>(), level);
+            commit(y * CLOSED + x, (i32)(entry / POSITION), settled.value, settled.error,
                 symbol_of<T>(settled, original, prediction));
+        }
         waiting = 0;
         __syncwarp();
     };
@@ -164,12 +166,15 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
                 const bool vertical = !centred && m >= count;
                 const i32 x = (2 * i + !vertical) << level, y = (2 * j + (centred || vertical)) << level;
                 const bool active = m < end && x > 0 && y > 0;
-                const i32 position = count + m, here = active ? y * CLOSED + x : CLOSED + 1;
+                // Other lanes look at the middle of the tile, which has neighbours at every level.
+                const i32 position = count + m, here = active ? y * CLOSED + x : TILE / 2 * CLOSED + TILE / 2;
+                const u32 near =
+                    active ? near_neighbours(vertical ? j : i, n) | near_neighbours(j, n) << 2 : 0;
                 const u32 constrained =
                     __shfl_sync(FULL, constrained_bits, position >> 5) >> (position & 31) & 1;
                 const P original = values[here];
-                const P prediction = predict_inside<T>(interpolant, values + here, level, centred, vertical,
-                    near_neighbours(vertical ? j : i, n) | near_neighbours(j, n) << 2);
+                const P prediction =
+                    predict_inside<T>(interpolant, values + here, level, centred, vertical, near);
                 P value = prediction;
                 T error = distance<T>(value, original);
                 bool waits = false;
@@ -191,7 +196,7 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
                 if (active && waits) {
                     const u32 at = waiting + __popc(new_ones & ((1u << lane) - 1));
                     shared.predictions[at] = prediction;
-                    shared.waiting[at] = x | y << 6 | WAITS | constrained << 13 | (u32)position << 14;
+                    shared.waiting[at] = x | y << 6 | constrained * IS_CONSTRAINED | position * POSITION;
                 }
                 waiting += __popc(new_ones);
             }

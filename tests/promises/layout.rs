@@ -66,7 +66,6 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/builder.rs", "kernels write symbols where they belong"),
     ("src/tile/constraints.rs", "kernels/tile/window.cuh"),
     ("src/tile/decode.rs", "kernels/decompress/reconstruct.cuh"),
-    ("src/tile/fan.rs", "kernels/compress/settle.cuh"),
     ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct_lorenzo.cuh"),
     ("src/tile/lorenzo_encode.rs", "kernels/compress/lorenzo_border_tiles.cuh"),
     ("src/tile/on_demand.rs", "kernels/compress/determinant_bounds.cuh"),

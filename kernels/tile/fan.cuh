@@ -1,0 +1,109 @@
+// The triangles around a vertex: whether their signatures stay if it moves and its neighbours do not. Twin of
+// src/tile/fan.rs. Signs of determinants settle most triangles, all six by bits; signatures decide the
+// others.
+#pragma once
+#include "tile/window.cuh"
+
+// Offset of neighbour j of a vertex, counter-clockwise from (1, 0).
+__device__ __forceinline__ i32 neighbour_x(i32 j) { return (1050 >> 2 * j & 3) - 1; }
+__device__ __forceinline__ i32 neighbour_y(i32 j) { return (105 >> 2 * j & 3) - 1; }
+// Number, for incident_triangle, of the triangle of a vertex and its neighbours j and j + 1.
+__device__ __forceinline__ i32 incident_between(i32 j) { return j < 3 ? j : 8 - j; }
+
+// Bit j of a set of triangles is the one between neighbours j and j + 1, bit j of a set of neighbours is
+// neighbour j.
+template <typename T>
+struct Fan {
+    typedef typename Real<T>::Pair P;
+    static constexpr u32 ALL = 63;
+
+    // Signs, a bit for each of six.
+    struct Signs {
+        u32 positive, negative;
+        __device__ __forceinline__ void set(i32 j, i32 sign) {
+            positive |= (u32)(sign > 0) << j, negative |= (u32)(sign < 0) << j;
+        }
+    };
+    // Triangles that exclude the origin, and those that contain it, by the sign of their determinants.
+    struct Kinds {
+        u32 out, positive, negative;
+    };
+
+    const TileWindow<T>& window;
+    i32 x, y;
+    u32 exists;   // triangles
+    u32 planes;   // open half planes with neighbours j and j + 1, four bits for each j
+    Signs edges;  // determinants of neighbours j and j + 1
+    Kinds before;
+
+    __device__ __forceinline__ P vertex() const { return window.values[y * window.pitch + x]; }
+
+    // Neighbour j; the vertex itself where the window ends.
+    __device__ __forceinline__ P neighbour(i32 j) const {
+        const i32 nx = x + neighbour_x(j), ny = y + neighbour_y(j);
+        const bool inside = nx >= 0 && ny >= 0 && nx < window.width && ny < window.height;
+        return window.values[inside ? ny * window.pitch + nx : y * window.pitch + x];
+    }
+
+    // That of vertex (x, y), which is not missing, with the values that the window has now.
+    __device__ __forceinline__ Fan(const TileWindow<T>& window, i32 x, i32 y)
+        : window(window), x(x), y(y), exists(0), planes(0), edges({0, 0}) {
+        const P own = vertex();
+        Signs spokes = {0, 0};
+        P here = neighbour(0);
+        u32 planes_here = half_planes<T>(here);
+#pragma unroll 1
+        for (i32 j = 0; j < 6; j++) {
+            const P next = neighbour(j < 5 ? j + 1 : 0);
+            const u32 planes_next = half_planes<T>(next);
+            exists |= (u32)has_triangle(window, x, y, incident_between(j)) << j;
+            planes |= (planes_here & planes_next) << 4 * j;
+            edges.set(j, sign_det(here.x, here.y, next.x, next.y));
+            spokes.set(j, sign_det(own.x, own.y, here.x, here.y));
+            here = next, planes_here = planes_next;
+        }
+        before = kinds(own, spokes);
+    }
+
+    // Whether all signatures stay if the vertex moves to a candidate, which is finite.
+    __device__ __forceinline__ bool stays_with(P candidate, const Rule& rule) const {
+        Signs spokes = {0, 0};
+#pragma unroll 1
+        for (i32 j = 0; j < 6; j++) {
+            const P there = neighbour(j);
+            spokes.set(j, sign_det(candidate.x, candidate.y, there.x, there.y));
+        }
+        const Kinds after = kinds(candidate, spokes);
+        const u32 enclosed_before = before.positive | before.negative,
+                  enclosed_after = after.positive | after.negative;
+        const u32 differ = (before.out & enclosed_after) | (enclosed_before & after.out) |
+                           (before.positive & after.negative) | (before.negative & after.positive);
+        if (differ & exists) return false;
+        const u32 stay = (before.out & after.out) | (before.negative & after.negative) |
+                         (rule.types() ? 0 : before.positive & after.positive);
+        // Types and ties.
+        for (u32 left = exists & ~stay; left; left &= left - 1) {
+            const i32 k = incident_between(__ffs(left) - 1), triangle = incident_triangle(k);
+            const Signature now = signature(corners_around(window, x, y, vertex(), k), triangle, rule);
+            if (!stays(now, signature(corners_around(window, x, y, candidate, k), triangle, rule)))
+                return false;
+        }
+        return true;
+    }
+
+private:
+    // Kinds of the triangles with a value of the vertex, given its determinants with each neighbour. Other
+    // triangles are ties, or have all corners on one ray.
+    __device__ __forceinline__ Kinds kinds(P own, const Signs& spokes) const {
+        auto of_next = [](u32 bits) { return bits >> 1 | (bits & 1) << 5; };
+        const u32 next_positive = of_next(spokes.positive), next_negative = of_next(spokes.negative);
+        const u32 in_plane = planes & half_planes<T>(own) * 0x111111;
+        u32 one_sided = 0;
+#pragma unroll
+        for (i32 j = 0; j < 6; j++) one_sided |= (u32)((in_plane >> 4 * j & 15) != 0) << j;
+        const u32 some_positive = edges.positive | spokes.positive | next_negative,
+                  some_negative = edges.negative | spokes.negative | next_positive;
+        return {one_sided | (some_positive & some_negative), edges.positive & spokes.positive & next_negative,
+            edges.negative & spokes.negative & next_positive};
+    }
+};
