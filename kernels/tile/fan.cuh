@@ -17,16 +17,21 @@ struct Fan {
     typedef typename Real<T>::Pair P;
     static constexpr u32 ALL = 63;
 
-    // Signs, a bit for each of six.
+    // Signs of six determinants.
     struct Signs {
         u32 positive, negative;
         __device__ __forceinline__ void set(i32 j, i32 sign) {
             positive |= (u32)(sign > 0) << j, negative |= (u32)(sign < 0) << j;
         }
     };
-    // Triangles that exclude the origin, and those that contain it, by the sign of their determinants.
+    // What a value of the vertex makes of the triangles: those that exclude the origin; those that contain
+    // it, by the sign of their determinants; those with three determinants that are 0. All others are ties.
+    // Those that exclude the origin and have no determinant but 0 are in the first set only if they are seen
+    // to be.
     struct Kinds {
-        u32 out, positive, negative;
+        Signs spokes;  // determinants of the vertex and each neighbour
+        u32 planes, out, positive, negative, flat;
+        __device__ __forceinline__ u32 enclosing() const { return positive | negative; }
     };
 
     const TileWindow<T>& window;
@@ -36,32 +41,42 @@ struct Fan {
     Signs edges;  // determinants of neighbours j and j + 1
     Kinds before;
 
+    static __device__ __forceinline__ u32 of_next(u32 bits) { return bits >> 1 | (bits & 1) << 5; }
     __device__ __forceinline__ P vertex() const { return window.values[y * window.pitch + x]; }
 
+    // True if neighbour j lies in the window.
+    __device__ __forceinline__ bool has(i32 j) const {
+        const i32 nx = x + neighbour_x(j), ny = y + neighbour_y(j);
+        return (u32)nx < (u32)window.width && (u32)ny < (u32)window.height;
+    }
     // Neighbour j; the vertex itself where the window ends.
     __device__ __forceinline__ P neighbour(i32 j) const {
+        const i32 way = neighbour_y(j) * window.pitch + neighbour_x(j);
+        return window.values[y * window.pitch + x + (has(j) ? way : 0)];
+    }
+    __device__ __forceinline__ bool is_missing_at(i32 j) const {
         const i32 nx = x + neighbour_x(j), ny = y + neighbour_y(j);
-        const bool inside = nx >= 0 && ny >= 0 && nx < window.width && ny < window.height;
-        return window.values[inside ? ny * window.pitch + nx : y * window.pitch + x];
+        return window.missing && window.missing[ny * window.words + (nx >> 5)] >> (nx & 31) & 1;
     }
 
     // That of vertex (x, y), which is not missing, with the values that the window has now.
     __device__ __forceinline__ Fan(const TileWindow<T>& window, i32 x, i32 y)
-        : window(window), x(x), y(y), exists(0), planes(0), edges({0, 0}) {
+        : window(window), x(x), y(y), planes(0), edges({0, 0}) {
         const P own = vertex();
         Signs spokes = {0, 0};
         P here = neighbour(0);
-        u32 planes_here = half_planes<T>(here);
+        u32 planes_here = half_planes<T>(here), present = 0;
 #pragma unroll 1
         for (i32 j = 0; j < 6; j++) {
             const P next = neighbour(j < 5 ? j + 1 : 0);
             const u32 planes_next = half_planes<T>(next);
-            exists |= (u32)has_triangle(window, x, y, incident_between(j)) << j;
+            present |= (u32)(has(j) && !is_missing_at(j)) << j;
             planes |= (planes_here & planes_next) << 4 * j;
             edges.set(j, sign_det(here.x, here.y, next.x, next.y));
             spokes.set(j, sign_det(own.x, own.y, here.x, here.y));
             here = next, planes_here = planes_next;
         }
+        exists = present & of_next(present);
         before = kinds(own, spokes);
     }
 
@@ -74,14 +89,22 @@ struct Fan {
             spokes.set(j, sign_det(candidate.x, candidate.y, there.x, there.y));
         }
         const Kinds after = kinds(candidate, spokes);
-        const u32 enclosed_before = before.positive | before.negative,
-                  enclosed_after = after.positive | after.negative;
-        const u32 differ = (before.out & enclosed_after) | (enclosed_before & after.out) |
-                           (before.positive & after.negative) | (before.negative & after.positive);
+        u32 differ = (before.out & after.enclosing()) | (before.enclosing() & after.out) |
+                     (before.positive & after.negative) | (before.negative & after.positive);
+        u32 stay = (before.out & after.out) | (before.negative & after.negative);
+        if (!rule.types()) stay |= before.positive & after.positive;
+        // A tie with the same signs stays. Which signs may change, the setting says.
+        const u32 changed = (before.spokes.positive ^ after.spokes.positive) |
+                            (before.spokes.negative ^ after.spokes.negative),
+                  same = before.planes == after.planes ? ~(changed | of_next(changed)) & ~before.positive : 0;
+        if (rule.ties() == TIES_ALL) {
+            stay |= same;
+            differ |= (before.out & ~after.out & ~after.flat) |
+                      (~(before.out | before.enclosing() | before.flat) & ~same);
+        } else {
+            stay |= same & ~before.flat;
+        }
         if (differ & exists) return false;
-        const u32 stay = (before.out & after.out) | (before.negative & after.negative) |
-                         (rule.types() ? 0 : before.positive & after.positive);
-        // Types and ties.
         for (u32 left = exists & ~stay; left; left &= left - 1) {
             const i32 k = incident_between(__ffs(left) - 1), triangle = incident_triangle(k);
             const Signature now = signature(corners_around(window, x, y, vertex(), k), triangle, rule);
@@ -92,18 +115,16 @@ struct Fan {
     }
 
 private:
-    // Kinds of the triangles with a value of the vertex, given its determinants with each neighbour. Other
-    // triangles are ties, or have all corners on one ray.
     __device__ __forceinline__ Kinds kinds(P own, const Signs& spokes) const {
-        auto of_next = [](u32 bits) { return bits >> 1 | (bits & 1) << 5; };
-        const u32 next_positive = of_next(spokes.positive), next_negative = of_next(spokes.negative);
-        const u32 in_plane = planes & half_planes<T>(own) * 0x111111;
+        const u32 own_planes = half_planes<T>(own), in_plane = planes & own_planes * 0x111111;
         u32 one_sided = 0;
 #pragma unroll
         for (i32 j = 0; j < 6; j++) one_sided |= (u32)((in_plane >> 4 * j & 15) != 0) << j;
+        const u32 next_positive = of_next(spokes.positive), next_negative = of_next(spokes.negative);
         const u32 some_positive = edges.positive | spokes.positive | next_negative,
                   some_negative = edges.negative | spokes.negative | next_positive;
-        return {one_sided | (some_positive & some_negative), edges.positive & spokes.positive & next_negative,
-            edges.negative & spokes.negative & next_positive};
+        return {spokes, own_planes, one_sided | (some_positive & some_negative),
+            edges.positive & spokes.positive & next_negative,
+            edges.negative & spokes.negative & next_positive, ALL & ~(some_positive | some_negative)};
     }
 };
