@@ -83,7 +83,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
         i32 i, j;
         const TileWindow<T> window = load_anchor_window<T>(job, shape, values + threadIdx.x * AROUND_ANCHOR,
             has_missing(control) ? missing + threadIdx.x * ANCHOR_SIDE : nullptr, i, j);
-        coded = settle<T>(
+        coded = settle<T, false>(
             rule_of(job), InShared<Steps<T>>(&steps), window, i, j, prediction, vertex_bound, ANCHOR_LEVEL);
         exact += coded.code.refinement == EXACT;
     }

@@ -365,8 +365,8 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                     }
                 }
                 if (SIGNATURES && waits) {
-                    const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), window,
-                        x, y, prediction, vertex_bound, level);
+                    const VertexCode<T> settled = settle<T, false>(rule_of(job), InShared<Steps<T>>(&steps),
+                        window, x, y, prediction, vertex_bound, level);
                     value = settled.value;
                     error = settled.error;
                     const Symbol s = symbol_of<T>(settled, original, prediction);

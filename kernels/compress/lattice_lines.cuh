@@ -169,7 +169,7 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
                         original, prediction, level, control.quantizer, steps.accept, vertex_bound);
             }
             if (waits)
-                coded = settle<T>(
+                coded = settle<T, false>(
                     rule, InShared<Steps<T>>(&steps), window, x, y, prediction, vertex_bound, level);
             if (exists) {
                 const i32 position = n * n * (ROWS ? 1 : 2) + (ROWS ? lane : lane * n);

@@ -27,12 +27,13 @@ __device__ __forceinline__ FirstTry<T> first_try(const Steps<T>& steps, const Ti
 
 // Codes a vertex that is not missing, with its original value in the window: the first reconstruction that
 // keeps the bound and, if the vertex is constrained, the signatures around it. The window may change when all
-// lanes of the phase have come back. Not inlined: copies of the code would not fit the instruction cache.
-template <typename T, typename P = typename Real<T>::Pair>
+// lanes of the phase have come back. INSIDE: as of Fan. Not inlined: copies of the code would not fit the
+// instruction cache.
+template <typename T, bool INSIDE, typename P = typename Real<T>::Pair>
 __device__ __noinline__ VertexCode<T> settle(Rule rule, InShared<Steps<T>> at_steps, TileWindow<T> window,
     i32 x, i32 y, P prediction, T vertex_bound, i32 level) {
     const Steps<T>& steps = at_steps.get();
-    const Fan<T> fan(window, x, y);
+    const Fan<T, INSIDE> fan(window, x, y);
     const P original = fan.vertex();
     const bool constrained = is_constrained(vertex_bound);
     const i32 trials = constrained ? TRIALS : REFINEMENTS;

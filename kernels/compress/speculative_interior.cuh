@@ -6,20 +6,36 @@
 #include "compress/border_vertex.cuh"
 #include "compress/settle.cuh"
 
-// The half planes that contain each vertex of a closed tile (tile/window.cuh), a byte for each.
+// Open half planes that contain a vector: those of the axes (tile/window.cuh) and of the diagonals. The sign
+// of a rounded sum is that of the sum.
+template <typename T>
+__device__ __forceinline__ u32 eight_half_planes(typename Real<T>::Pair p) {
+    return half_planes<T>(p) | half_planes<T>(Real<T>::pair(p.x + p.y, p.x - p.y)) << 4;
+}
+
+// The half planes of each vertex of a closed tile.
 struct TilePlanes {
     u8 at[CLOSED * CLOSED];
 
-    // True if each triangle around vertex `here`, which is not on the border, lies in one open half plane
-    // before and after its move into `candidate`.
+    // True if each triangle around vertex `here`, which is not on the border, lies in one open half plane,
+    // and in one after a move of the vertex into the half planes `candidate`: no signature can change.
     __device__ __forceinline__ bool stay_one_sided(i32 here, u32 candidate) const {
-        const u8* const own = at + here;
-        const u32 both = own[0] & candidate;
-        const u32 right = own[1], below_right = own[CLOSED + 1], below = own[CLOSED], left = own[-1],
-                  above_left = own[-CLOSED - 1], above = own[-CLOSED];
-        return (right & below_right & both) != 0 && (below_right & below & both) != 0 &&
-               (below & left & both) != 0 && (left & above_left & both) != 0 &&
-               (above_left & above & both) != 0 && (above & right & both) != 0;
+        const u8* const around = at + here;
+        const u32 own = around[0], first = around[1];
+        u32 before = first;
+        bool one_sided = true;
+        auto next = [&](u32 planes) {
+            const u32 both = before & planes;
+            one_sided &= ((both & own) != 0) & ((both & candidate) != 0);
+            before = planes;
+        };
+        next(around[CLOSED + 1]);
+        next(around[CLOSED]);
+        next(around[-1]);
+        next(around[-CLOSED - 1]);
+        next(around[-CLOSED]);
+        next(first);
+        return one_sided;
     }
 };
 
@@ -117,13 +133,14 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
     wait_for_copies<0>();
     __syncwarp();
 #pragma unroll 4
-    for (i32 k = lane; k < CLOSED * CLOSED; k += 32) shared.planes.at[k] = (u8)half_planes<T>(values[k]);
+    for (i32 k = lane; k < CLOSED * CLOSED; k += 32)
+        shared.planes.at[k] = (u8)eight_half_planes<T>(values[k]);
     __syncwarp();
 
     // Commits a vertex.
     auto commit = [&](i32 here, i32 position, P value, T error, const Symbol& s) {
         values[here] = value;
-        shared.planes.at[here] = (u8)half_planes<T>(value);
+        shared.planes.at[here] = (u8)eight_half_planes<T>(value);
         max_error = R::high(max_error, error);
         symbols[position] = (u8)s.symbol;
         if (s.symbol == SYMBOL_ZERO) return;
@@ -140,8 +157,8 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
             const u32 entry = shared.waiting[lane];
             const i32 x = entry & 63, y = entry >> 6 & 63;
             const P original = values[y * CLOSED + x], prediction = shared.predictions[lane];
-            const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), window, x, y,
-                prediction, entry & IS_CONSTRAINED ? R::MAX : no_bound<T>(), level);
+            const VertexCode<T> settled = settle<T, true>(rule_of(job), InShared<Steps<T>>(&steps), window, x,
+                y, prediction, entry & IS_CONSTRAINED ? R::MAX : no_bound<T>(), level);
             commit(y * CLOSED + x, (i32)(entry / POSITION), settled.value, settled.error,
                 symbol_of<T>(settled, original, prediction));
         }
@@ -188,7 +205,7 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
                     if (!waits) symbol = symbol_of({0, (i32)q.code.x, (i32)q.code.y});
                 }
                 if (active && constrained && !waits)
-                    waits = !shared.planes.stay_one_sided(here, half_planes<T>(value));
+                    waits = !shared.planes.stay_one_sided(here, eight_half_planes<T>(value));
                 const u32 new_ones = __ballot_sync(FULL, active && waits);
                 if (active && !waits) commit(here, position, value, error, symbol);
                 if (new_ones == 0) continue;

@@ -12,7 +12,8 @@ __device__ __forceinline__ i32 incident_between(i32 j) { return j < 3 ? j : 8 - 
 
 // Bit j of a set of triangles is the one between neighbours j and j + 1, bit j of a set of neighbours is
 // neighbour j.
-template <typename T>
+// INSIDE: all six neighbours lie in the window, and none is missing.
+template <typename T, bool INSIDE>
 struct Fan {
     typedef typename Real<T>::Pair P;
     static constexpr u32 ALL = 63;
@@ -52,7 +53,7 @@ struct Fan {
     // Neighbour j; the vertex itself where the window ends.
     __device__ __forceinline__ P neighbour(i32 j) const {
         const i32 way = neighbour_y(j) * window.pitch + neighbour_x(j);
-        return window.values[y * window.pitch + x + (has(j) ? way : 0)];
+        return window.values[y * window.pitch + x + (INSIDE || has(j) ? way : 0)];
     }
     __device__ __forceinline__ bool is_missing_at(i32 j) const {
         const i32 nx = x + neighbour_x(j), ny = y + neighbour_y(j);
@@ -70,13 +71,13 @@ struct Fan {
         for (i32 j = 0; j < 6; j++) {
             const P next = neighbour(j < 5 ? j + 1 : 0);
             const u32 planes_next = half_planes<T>(next);
-            present |= (u32)(has(j) && !is_missing_at(j)) << j;
+            if (!INSIDE) present |= (u32)(has(j) && !is_missing_at(j)) << j;
             planes |= (planes_here & planes_next) << 4 * j;
             edges.set(j, sign_det(here.x, here.y, next.x, next.y));
             spokes.set(j, sign_det(own.x, own.y, here.x, here.y));
             here = next, planes_here = planes_next;
         }
-        exists = present & of_next(present);
+        exists = INSIDE ? ALL : present & of_next(present);
         before = kinds(own, spokes);
     }
 
