@@ -114,9 +114,9 @@ static bool read_shape(
     shape->rank = h5->get_rank(space);
     if (shape->rank < 3 || shape->rank > MAX_RANK)
         return refuse(message,
-            "the dataset has %d axes, and factz compresses u and v together: store both in one dataset of "
+            "the dataset has %d %s, and factz compresses u and v together: store both in one dataset of "
             "shape (..., 2, ny, nx) or (..., ny, nx, 2)",
-            shape->rank);
+            shape->rank, shape->rank == 1 ? "axis" : "axes");
     if (h5->get_chunk(creation, shape->rank, shape->sizes) != shape->rank)
         return refuse(message, "HDF5 does not tell the size of the chunks");
     return true;

@@ -23,7 +23,7 @@ CASES = [
     (dict(dtype="f2"), "no IEEE floats of 32 or 64 bits"),
     (dict(dtype="S8"), "the values are strings"),
     (dict(dtype=[("u", "f4"), ("v", "f4")], shape=(181, 360), chunks=(64, 64)), "the values are compounds"),
-    (dict(shape=(100,), chunks=(10,)), "has 1 axes, and factz compresses u and v together: store both"),
+    (dict(shape=(100,), chunks=(10,)), "has 1 axis, and factz compresses u and v together: store both"),
     (dict(shape=(181, 360), chunks=(64, 64)), "has 2 axes"),
     (dict(shape=(3, 181, 360), chunks=(3, 64, 64)), "chunks of 3 x 64 x 64: a chunk must be (1, ..., 2,"),
     (dict(chunks=(1, 64, 64)), "chunks of 1 x 64 x 64"),
