@@ -818,11 +818,14 @@ Exit status: 0 the arguments are printed; 2 wrong usage.
 
 Examples:
   factz h5args --rel 1e-3 --field 360x181 --mode speculative
-  h5repack -l uv:CHUNK=1x2x181x360 -f uv:$(factz h5args --abs 0.05 --field 360x181 --format h5repack) in.h5 out.h5
-  nccopy -c uv:1,2,181,360 -F uv,$(factz h5args --abs 0.05 --format netcdf) in.nc out.nc
+  opts=$(factz h5args --abs 0.05 --field 360x181 --format h5repack)
+  h5repack -l uv:CHUNK=1x2x181x360 -f uv:$opts in.h5 out.h5
+  opts=$(factz h5args --abs 0.05 --field 360x181 --format netcdf)
+  nccopy -c uv:1,2,181,360 -F uv,$opts in.nc out.nc
   factz h5args --abs 0.05 > args.json    # then in Python, with h5py:
   args = json.load(open('args.json'))
-  file.create_dataset('uv', data=uv, chunks=(2, 181, 360), compression=args['compression'],
+  file.create_dataset('uv', data=uv, chunks=(2, 181, 360),
+                      compression=args['compression'],
                       compression_opts=tuple(args['compression_opts']))"
 )]
 pub struct H5args {
