@@ -256,5 +256,10 @@ fn any_field_gives_a_picture_or_a_sentence() {
         &["--zoom", "3 x 2 cells"],
     );
     f.fails("render --compare ones ones ones ones --dims 4x3 -o p.png --zoom 1,1", &["--zoom", "X,Y,NX,NY"]);
-    f.fails("diff ones ones ones ones --dims 4x3 --format vtp", &["csv or json"]);
+    f.fails("diff ones ones ones ones --dims 4x3 --format vtp", &["'vtp'", "csv, json"]);
+    f.fails("diff ones ones ones ones --dims 4x3 -o d.vtp", &["d.vtp", "csv or json"]);
+    f.succeeds("compress ones ones --dims 4x3 --abs 0.1 -o ones.fz");
+    for command in ["render -o p.png --compare", "diff", "verify"] {
+        f.fails(&format!("{command} ones.fz ones.fz"), &["ones.fz", "is a stream, not an array"]);
+    }
 }

@@ -238,6 +238,13 @@ fn choice<T: Copy + Send + Sync + 'static>(
     PossibleValuesParser::new((0..names.len()).map(value)).map(parse)
 }
 
+/// The formats of a list of differences: those of a list of points, without the one for points alone.
+fn table_format() -> impl TypedValueParser<Value = ListFormat> {
+    const FORMATS: [ListFormat; 2] = [ListFormat::Csv, ListFormat::Json];
+    let parse = |text: String| ListFormat::from_str(&text, false).expect("a possible value");
+    PossibleValuesParser::new(FORMATS.iter().filter_map(|format| format.to_possible_value())).map(parse)
+}
+
 // Help of the values of an option, in the order of their names.
 const MODES: [&str; 2] = [
     "An analytic bound per vertex, one pass: fastest",
@@ -536,8 +543,8 @@ pub struct Diff {
     /// Output file of the list; default, and -: standard output
     #[arg(short, long, value_name = "LIST")]
     pub output: Option<PathBuf>,
-    /// Format of the list, csv or json; default: by the ending of its name, otherwise csv
-    #[arg(long, value_enum)]
+    /// Format of the list; default: by the ending of its name, otherwise csv
+    #[arg(long, value_parser = table_format())]
     pub format: Option<ListFormat>,
     /// Grid spacing; default: that of the stream, otherwise 1,1
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]

@@ -2,7 +2,7 @@
 
 use crate::args::Diff;
 use crate::engine::Engine;
-use crate::failure::{failure, input_names, Failure};
+use crate::failure::{failure, input_names, output_name, Failure};
 use crate::fate::{paired, Fate, Pairing};
 use crate::figures::{joined, kind_name, shape_json};
 use crate::output::ListTarget;
@@ -39,7 +39,10 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
     let target = ListTarget::of(&a.output, a.talk.json);
     let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
     if format == ListFormat::Vtp {
-        return Err(failure!("diff writes csv or json: name another file, or give --format"));
+        let name = target.path().map_or(String::new(), output_name);
+        return Err(failure!(
+            "{name}: diff writes csv or json, not vtp: name another file, or give --format"
+        ));
     }
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();

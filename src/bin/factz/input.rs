@@ -9,7 +9,7 @@ use factz::stream::header::MAGIC;
 use factz::{Dtype, Real};
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{BufReader, Cursor, IsTerminal, Read, Seek};
+use std::io::{BufRead, BufReader, Cursor, IsTerminal, Read, Seek};
 use std::path::Path;
 use std::rc::Rc;
 use zip::ZipArchive;
@@ -135,8 +135,17 @@ fn open(path: &Path, both: bool, expected: &Expected) -> Result<Vec<Piece>, Fail
             let length = length.zip(reader.stream_position().ok()).map(|(all, at)| all.saturating_sub(at));
             Ok(vec![Piece::npy(name, Content::Stream(Box::new(reader), length), &header, both, expected)?])
         }
+        Format::Raw if is_stream(&mut reader) => Err(failure!(
+            "{name}: is a stream, not an array: give the arrays that `factz decompress` makes of it (of two fields, only \
+             the second can be a stream)"
+        )),
         Format::Raw => Ok(vec![Piece::raw(name, Content::Stream(Box::new(reader), length), both)]),
     }
+}
+
+/// Whether the next bytes are the header of a stream: more than its mark, which values may begin with by chance.
+fn is_stream(reader: &mut impl BufRead) -> bool {
+    reader.fill_buf().is_ok_and(|bytes| factz::inspect(bytes).is_ok())
 }
 
 fn open_standard(name: String, both: bool, expected: &Expected) -> Result<Vec<Piece>, Failure> {
