@@ -249,6 +249,7 @@ fn any_field_gives_a_picture_or_a_sentence() {
     f.fails("render ones ones ones --dims 4x3 -o p.png", &["number of files is 3", "--compare"]);
     f.fails("render ones ones --dims 4x3 -o p.png --width 10", &["300 to 10000"]);
     f.fails("render ones ones -o p.png", &["--dims"]);
+    f.fails("render ones ones --dims 4x3 -o p.JPG", &["p.JPG", ".png"]);
     f.fails("render ones ones --dims 4x3 -o ones", &["-o ones", "is an input"]);
     assert!(f.read("ones") == bytes(&[1.0; 12]));
     f.fails(

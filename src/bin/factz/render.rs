@@ -23,6 +23,9 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
     if files.iter().any(|input| !is_dash(input) && same_file(&a.output, input)) {
         return Err(failure!("-o {}: is an input; give the picture another name", a.output.display()));
     }
+    if other_ending(&a.output) {
+        return Err(failure!("-o {}: a picture is a PNG: give it a name with .png", a.output.display()));
+    }
     let engine = Engine::new(&a.place)?;
     start_threads(a.place.threads)?;
     let drawn =
@@ -37,6 +40,14 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
         || format!("{name}: {}\n", drawn.about),
     )?;
     Ok(Verdict::Good)
+}
+
+/// Whether a name promises a picture or a document of another format.
+fn other_ending(path: &Path) -> bool {
+    const OTHERS: [&str; 11] =
+        ["jpg", "jpeg", "gif", "svg", "pdf", "webp", "tif", "tiff", "bmp", "eps", "ps"];
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| OTHERS.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
 /// The threads that draw: this one and others. 0 stands for one per core.

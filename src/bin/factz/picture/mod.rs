@@ -215,14 +215,19 @@ impl Layout {
         let has_land = panels.iter().any(|p| p.background.has_land());
         let legend = Legend::new(self, counted, has_land, bottom as f64 + 2.8 * self.sizes.text);
         let mut canvas = Canvas::new(self.style.width, legend.bottom as usize)?;
-        // Both fields have the scale of the first.
-        let top_speed = panels.first().map_or(Ok(0.0), |p| p.background.top_speed())?;
+        // Both fields have the scale of the first that moves.
+        let (mut top_speed, mut is_exceeded) = (0.0, false);
+        for panel in panels.iter().take(self.columns) {
+            if top_speed == 0.0 {
+                (top_speed, is_exceeded) = panel.background.top_speed()?;
+            }
+        }
         for panel in &panels {
             panel.draw(&mut canvas, self.sizes, top_speed)?;
         }
         // It belongs to the last panel of the first row.
-        if let Some(panel) = panels.get(self.columns - 1) {
-            self.draw_scale(&mut canvas, panel.area(), top_speed);
+        if let Some(panel) = panels.get(self.columns - 1).filter(|_| top_speed > 0.0) {
+            self.draw_scale(&mut canvas, panel.area(), top_speed, is_exceeded);
         }
         legend.draw(&mut canvas, self.sizes);
         let marks: Vec<Value> = counted
@@ -241,7 +246,7 @@ impl Layout {
     }
 
     /// The colours of the speeds, right of a panel.
-    fn draw_scale(&self, canvas: &mut Canvas, panel: Area, top_speed: f64) {
+    fn draw_scale(&self, canvas: &mut Canvas, panel: Area, top_speed: f64, is_exceeded: bool) {
         let (text, line) = (self.sizes.text, self.sizes.line);
         let height = panel.height.min((12.0 * text) as usize);
         let (left, width) = (panel.right() + (0.9 * text) as usize, text as usize);
@@ -262,8 +267,10 @@ impl Layout {
             );
             canvas.text((area.right() as f64 + 0.4 * text, y), Anchor::Left, 0.75 * text, &number(speed));
         }
-        let above = format!("{} % faster", 100.0 * ABOVE_SCALE);
-        canvas.text((left as f64, area.bottom() as f64 + 0.7 * text), Anchor::Left, 0.7 * text, &above);
+        if is_exceeded {
+            let above = format!("{} % faster", 100.0 * ABOVE_SCALE);
+            canvas.text((left as f64, area.bottom() as f64 + 0.7 * text), Anchor::Left, 0.7 * text, &above);
+        }
     }
 }
 

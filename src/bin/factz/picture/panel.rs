@@ -39,16 +39,17 @@ impl Background {
         1000 * self.flow.iter().filter(|flow| flow.is_none()).count() > self.flow.len()
     }
 
-    /// The speed at the top of the scale: 0.5 % of the pixels are faster.
-    pub fn top_speed(&self) -> Result<f64, Failure> {
+    /// The speed at the top of the scale, and whether pixels are faster: 0.5 % of them, unless many have one speed.
+    pub fn top_speed(&self) -> Result<(f64, bool), Failure> {
         let mut speeds: Vec<f64> = Vec::new();
         memory::reserve(&mut speeds, self.flow.len() as u64, "the picture")?;
         speeds.extend(self.flow.iter().flatten().map(speed));
         if speeds.is_empty() {
-            return Ok(0.0);
+            return Ok((0.0, false));
         }
         let k = ((speeds.len() - 1) as f64 * (1.0 - ABOVE_SCALE)) as usize;
-        Ok(*speeds.select_nth_unstable_by(k, f64::total_cmp).1)
+        let (_, &mut top, above) = speeds.select_nth_unstable_by(k, f64::total_cmp);
+        Ok((top, above.iter().any(|speed| *speed > top)))
     }
 }
 

@@ -32,12 +32,13 @@ pub fn busiest(dims: Dims, pairings: &[Pairing], spacing: Spacing) -> Option<Win
         let (x, y) = (p.x / spacing.dx, p.y / spacing.dy);
         counts[bin(y, whole.height()) * bins + bin(x, whole.width())] += 1;
     }
-    let sum = |i: usize, j: usize| -> u32 {
-        (j..j + STEPS).map(|j| counts[j * bins + i..][..STEPS].iter().sum::<u32>()).sum()
+    let sum = |i: usize, j: usize, size: usize| -> u32 {
+        (j..j + size).map(|j| counts[j * bins + i..][..size].iter().sum::<u32>()).sum()
     };
     let places = (0..=bins - STEPS).flat_map(|j| (0..=bins - STEPS).map(move |i| (i, j)));
-    // Of equal ones the first.
-    let (i, j) = places.rev().max_by_key(|&(i, j)| sum(i, j)).filter(|&(i, j)| sum(i, j) > 0)?;
+    // Of equal ones that with most points in its middle, of these the first.
+    let points = |&(i, j): &(usize, usize)| (sum(i, j, STEPS), sum(i + 1, j + 1, STEPS - 2));
+    let (i, j) = places.rev().max_by_key(points).filter(|place| points(place).0 > 0)?;
     let start = |k: usize, all: f64, part: f64| (k as f64 / bins as f64 * all - 0.5).min(all - part - 0.5);
     let (x0, y0) = (start(i, whole.width(), width), start(j, whole.height(), height));
     Some(Window { x0, y0, x1: x0 + width, y1: y0 + height })
@@ -64,6 +65,10 @@ mod tests {
         assert!(window.contains(350.4, 170.4) && window.contains(345.4, 165.4), "{window:?}");
         assert!(window.x1 <= 359.5 && window.y1 <= 179.5);
         assert_eq!(window.width() / window.height(), 2.0);
+        // A single one lies in the middle.
+        let window = busiest(dims, &paired(&[point(100, 70)], &[]), Spacing::UNIT).unwrap();
+        let (x, y) = ((100.4 - window.x0) / window.width(), (70.4 - window.y0) / window.height());
+        assert!((0.25..0.75).contains(&x) && (0.25..0.75).contains(&y), "{window:?}");
         assert!(busiest(Dims { nx: 20, ny: 20 }, &paired(&before, &many), Spacing::UNIT).is_none());
         assert!(busiest(dims, &[], Spacing::UNIT).is_none());
     }
