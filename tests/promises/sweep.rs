@@ -40,9 +40,12 @@ fn a_sweep_reports_every_configuration() {
 #[test]
 fn a_sweep_says_why_peers_are_missing() {
     let f = Folder::with_field("sweep-without", "tiny33x31");
-    let d = f.json("sweep u.f32 v.f32 --dims 33x31 -o r --bounds 1e-2 --repeat 1 --python ./no-python");
+    let d =
+        f.json("sweep u.f32 v.f32 --dims 33x31 -o r --bounds 1e-2,2.5e-3 --repeat 1 --python ./no-python");
     assert!(d["remark"].as_str().unwrap().contains("no-python cannot be run"), "{}", d["remark"]);
-    assert_eq!(d["runs"].as_array().unwrap().len(), CONFIGURATIONS);
+    assert_eq!(d["runs"].as_array().unwrap().len(), 2 * CONFIGURATIONS);
+    // Bounds have all their digits.
+    assert_eq!(text(&f.read("r/sweep.md")).matches("| 2.5e-3 |").count(), CONFIGURATIONS);
     f.write("nan", &[f32::NAN.to_le_bytes(); 4].concat());
     let d = f.json("sweep nan nan --dims 2x2 -o r --bounds 1e-2 --repeat 1");
     assert!(d["remark"].as_str().unwrap().contains("missing values"), "{}", d["remark"]);

@@ -154,7 +154,7 @@ fn row(m: &Measurement, s: &Speeds) -> String {
         m.config.mode.name(),
         m.config.predictor.name(),
         m.config.coder.name(),
-        format!("{:.0e}", m.config.bound),
+        format!("{:e}", m.config.bound),
         m.ratio,
         pair(s.calls),
         pair(s.graph),

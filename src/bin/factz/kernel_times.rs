@@ -46,7 +46,7 @@ impl Run<'_> {
         let config = &self.measurement.config;
         let mode = if config.mode == Mode::BlockWise { "block" } else { "spec." };
         let predictor = if config.predictor == Predictor::Hierarchical { "h" } else { "l" };
-        format!("{mode} {predictor} {} {:.0e}", config.coder.name(), config.bound)
+        format!("{mode} {predictor} {} {:e}", config.coder.name(), config.bound)
     }
 
     /// Bytes that a phase has to read and write, whatever the field: values, a symbol of a byte for each vertex, and

@@ -153,7 +153,7 @@ pub fn row(m: &Measurement) -> String {
         m.config.coder.name(),
         m.config.preserve.name(),
         m.config.ties.name(),
-        format!("{:.0e}", m.config.bound),
+        format!("{:e}", m.config.bound),
         m.ratio
     );
     for (_, compress, decompress) in &m.speeds {

@@ -181,7 +181,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
             runs.push(run);
             let with_picture = ["factz speculative", "factz --preserve none"].contains(&&*codec.name);
             if with_picture && bound == pictured(&a.bounds) {
-                shown.push((format!("{} at {bound:.0e}: ratio {:.1}", codec.name, m.ratio), decoded));
+                shown.push((format!("{} at {bound:e}: ratio {:.1}", codec.name, m.ratio), decoded));
             }
             progress.report(runs.len() as f64 / all);
         }

@@ -42,7 +42,7 @@ fn table(runs: &[Run]) -> String {
         };
         let _ = writeln!(
             text,
-            "<tr><td>{}</td><td>{:.0e}</td><td>{:.2}</td><td>{:.3}</td><td>{}</td><td>{:.4}</td>{}{}{}<td>{:.0} / {:.0}</td></tr>",
+            "<tr><td>{}</td><td>{:e}</td><td>{:.2}</td><td>{:.3}</td><td>{}</td><td>{:.4}</td>{}{}{}<td>{:.0} / {:.0}</td></tr>",
             escaped(&run.codec.name),
             run.bound,
             run.ratio,

@@ -31,7 +31,7 @@ pub fn row(run: &Run) -> String {
     format!(
         "{:<28} {:>8} {:>9.2} {:>10.3} {:>7} {:>11.4}  {:<21} {:>15}\n",
         run.codec.name,
-        format!("{:.0e}", run.bound),
+        format!("{:e}", run.bound),
         run.ratio,
         run.bit_rate,
         psnr_text(run.comparison.psnr),
@@ -89,7 +89,7 @@ pub fn markdown(subject: &Subject, runs: &[Run]) -> String {
     for run in runs {
         let _ = writeln!(
             text,
-            "| {} | {:.0e} | {:.2} | {:.3} | {} | {:.4} | {} | {} |",
+            "| {} | {:e} | {:.2} | {:.3} | {} | {:.4} | {} | {} |",
             run.codec.name,
             run.bound,
             run.ratio,
