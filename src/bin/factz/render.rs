@@ -3,7 +3,7 @@
 use crate::args::{Render, Spacing};
 use crate::array::Dims;
 use crate::engine::Engine;
-use crate::failure::{failure, input_names, is_dash, output_name, Failure};
+use crate::failure::{bare_names, failure, input_names, is_dash, output_name, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, shape_json};
 use crate::output::{self, refuse_terminal, same_file};
@@ -108,12 +108,6 @@ fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Re
     ];
     let picture = of_comparison(columns, &pairings, zoom, style(a, spacing))?;
     Ok(Drawn { picture, dims, dtype: pair.before.dtype(), about: titles.join("; ") })
-}
-
-/// The inputs of a field without their folders.
-fn bare_names(files: &[&Path]) -> String {
-    let bare: Vec<&Path> = files.iter().map(|file| file.file_name().map_or(*file, Path::new)).collect();
-    input_names(&bare, ", ")
 }
 
 /// The cells of `--zoom`.

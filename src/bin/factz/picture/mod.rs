@@ -15,11 +15,12 @@ use crate::say::grouped;
 use canvas::{text_width, Anchor, Area, Canvas, BLACK, GREY};
 use factz::{CriticalPoint, Kind};
 use marks::Mark;
-use panel::{number, speed_colour, ticks, Background, Panel, Placed, Sizes, ABOVE_SCALE, LAND};
+use panel::{speed_colour, Background, Panel, Placed, Sizes, ABOVE_SCALE, LAND};
 use serde_json::{json, Value};
 use view::View;
 
 pub use canvas::load_font;
+pub use panel::{number, ticks};
 pub use view::Window;
 
 /// A picture as PNG, and what it shows where.

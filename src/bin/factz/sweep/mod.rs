@@ -8,7 +8,7 @@ mod tables;
 use crate::args::Sweep;
 use crate::array::{Dims, Field};
 use crate::engine;
-use crate::failure::{failure, input_names, output_name, Failure};
+use crate::failure::{bare_names, failure, input_names, output_name, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, psnr_json, shape_json};
 use crate::measure::{measure, Measurement};
@@ -212,7 +212,9 @@ fn pictures(
     shown: &[(String, Field)],
 ) -> Result<[Picture; 2], Failure> {
     let style = Style { width: PICTURE_WIDTH, y_up: a.y_up, spacing: a.spacing };
-    let title = format!("{}, {}", subject.name, critical_points_text(subject.critical_points));
+    let points_text = critical_points_text(subject.critical_points);
+    let title =
+        format!("{}: {} x {}, {points_text}", bare_names(&a.field.files()), field.dims.nx, field.dims.ny);
     let compared = |(title, decoded): &(String, Field)| -> Result<_, Failure> {
         let after = engine::critical_points(decoded, a.spacing, a.threads)?;
         Ok((title.clone(), paired(points, &after)))

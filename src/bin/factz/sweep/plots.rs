@@ -2,8 +2,12 @@
 
 use super::Run;
 use crate::failure::{failure, Failure};
-use crate::picture::load_font;
+use crate::picture::{load_font, number, ticks};
+use crate::say::grouped;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use std::ops::Range;
 
 const SIZE: (u32, u32) = (900, 520);
 /// Colours that colour-blind readers tell apart.
@@ -18,51 +22,113 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 0, 0),
 ];
 
-/// An axis: its name, the place of a run on it, and the text of a place.
+/// An axis: its name, the number of a run on it, and how numbers become places and text.
 pub struct Axis {
     name: &'static str,
-    place: fn(&Run) -> Option<f64>,
+    number: fn(&Run) -> Option<f64>,
+    scale: Scale,
     text: fn(f64) -> String,
 }
 
-fn number(x: f64) -> String {
-    match x {
-        x if x >= 100.0 => format!("{x:.0}"),
-        x if x >= 1.0 => format!("{x:.1}").trim_end_matches(".0").to_owned(),
-        x if x >= 0.01 => format!("{x:.2}"),
-        x => format!("{x:.0e}"),
+/// How the place of a number follows from it.
+#[derive(Clone, Copy)]
+enum Scale {
+    Linear,
+    Logarithmic,
+    /// Logarithmic, with a place for 0.
+    Counts,
+}
+
+impl Scale {
+    fn place(self, number: f64) -> f64 {
+        match self {
+            Scale::Linear => number,
+            Scale::Logarithmic => number.log10(),
+            Scale::Counts => (1.0 + number).log10(),
+        }
+    }
+
+    fn number(self, place: f64) -> f64 {
+        match self {
+            Scale::Linear => place,
+            Scale::Logarithmic => 10f64.powf(place),
+            Scale::Counts => 10f64.powf(place) - 1.0,
+        }
+    }
+
+    /// The places of round numbers.
+    fn ticks(self, places: &Range<f64>) -> Vec<f64> {
+        let (low, high) = (self.number(places.start), self.number(places.end));
+        let numbers = match self {
+            Scale::Linear => ticks(low, high, MOST_TICKS),
+            Scale::Logarithmic if high < 10.0 * low => ticks(low, high, MOST_TICKS),
+            Scale::Logarithmic => steps(low, high),
+            Scale::Counts => [vec![0.0], steps(1.0, high.max(1.0))].concat(),
+        };
+        numbers.into_iter().map(|number| self.place(number)).collect()
     }
 }
 
-/// Bits for a value, as a logarithm.
-pub const BIT_RATE: Axis =
-    Axis { name: "bits per value", place: |run| Some(run.bit_rate.log10()), text: |x| number(10f64.powf(x)) };
+const MOST_TICKS: f64 = 8.0;
+
+/// 1, 2 and 5 times the powers of ten from a number to another, or the powers alone if these are many.
+fn steps(low: f64, high: f64) -> Vec<f64> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32);
+    let factors: &[f64] = if last - first < 4 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let decade = |power| factors.iter().map(move |factor| factor * 10f64.powi(power));
+    (first..=last).flat_map(decade).filter(|number| (low..=high).contains(number)).collect()
+}
+
+fn positive(x: f64) -> Option<f64> {
+    (x > 0.0).then_some(x)
+}
+
+pub const BIT_RATE: Axis = Axis {
+    name: "bits per value",
+    number: |run| positive(run.bit_rate),
+    scale: Scale::Logarithmic,
+    text: number,
+};
 pub const BOUND: Axis = Axis {
     name: "bound, fraction of the range",
-    place: |run| (run.bound > 0.0).then(|| run.bound.log10()),
-    text: |x| format!("{:.0e}", 10f64.powf(x)),
+    number: |run| positive(run.bound),
+    scale: Scale::Logarithmic,
+    text: |bound| format!("{bound:.1e}").replace(".0e", "e"),
 };
 pub const PSNR: Axis = Axis {
     name: "PSNR in dB",
-    place: |run| run.comparison.psnr.filter(|psnr| psnr.is_finite()),
-    text: |x| format!("{x:.0}"),
+    number: |run| run.comparison.psnr.filter(|psnr| psnr.is_finite()),
+    scale: Scale::Linear,
+    text: number,
 };
-/// As a logarithm that has a place for none.
 pub const CHANGED_POINTS: Axis = Axis {
     name: "critical points lost, spurious or of another type",
-    place: |run| Some((1.0 + run.changed_points() as f64).log10()),
-    text: |x| format!("{:.0}", (10f64.powf(x) - 1.0).max(0.0)),
+    number: |run| Some(run.changed_points() as f64),
+    scale: Scale::Counts,
+    text: |count| grouped(count.round() as u64),
 };
 pub const COMPRESSION: Axis = Axis {
     name: "compression in MB/s",
-    place: |run| (run.speeds[0] > 0.0).then(|| run.speeds[0].log10()),
-    text: |x| number(10f64.powf(x)),
+    number: |run| positive(run.speeds[0]),
+    scale: Scale::Logarithmic,
+    text: number,
 };
 pub const DECOMPRESSION: Axis = Axis {
     name: "decompression in MB/s",
-    place: |run| (run.speeds[1] > 0.0).then(|| run.speeds[1].log10()),
-    text: |x| number(10f64.powf(x)),
+    number: |run| positive(run.speeds[1]),
+    scale: Scale::Logarithmic,
+    text: number,
 };
+
+impl Axis {
+    fn place(&self, run: &Run) -> Option<f64> {
+        (self.number)(run).map(|number| self.scale.place(number))
+    }
+
+    fn label(&self, place: f64) -> String {
+        (self.text)(self.scale.number(place))
+    }
+}
 
 /// A line of a compressor over the bounds.
 struct Line<'a> {
@@ -73,7 +139,7 @@ struct Line<'a> {
 fn lines<'a>(runs: &'a [Run], x: &Axis, y: &Axis) -> Vec<Line<'a>> {
     let mut lines: Vec<Line> = Vec::new();
     for run in runs.iter().filter(|run| run.codec.plotted) {
-        let Some(place) = (x.place)(run).zip((y.place)(run)) else { continue };
+        let Some(place) = x.place(run).zip(y.place(run)) else { continue };
         match lines.iter_mut().find(|line| line.name == run.codec.name) {
             Some(line) => line.places.push(place),
             None => lines.push(Line { name: &run.codec.name, places: vec![place] }),
@@ -86,7 +152,7 @@ fn lines<'a>(runs: &'a [Run], x: &Axis, y: &Axis) -> Vec<Line<'a>> {
 }
 
 /// The numbers of an axis with a margin on both sides.
-fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
+fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
     let (low, high) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     if low > high {
@@ -94,6 +160,38 @@ fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     }
     let margin = (0.05 * (high - low)).max(0.05);
     low - margin..high + margin
+}
+
+/// The places of an axis, with lines and labels at those of its round numbers.
+struct Places {
+    places: RangedCoordf64,
+    ticks: Vec<f64>,
+}
+
+impl Places {
+    fn of(axis: &Axis, places: Range<f64>) -> Places {
+        Places { ticks: axis.scale.ticks(&places), places: places.into() }
+    }
+}
+
+impl Ranged for Places {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, place: &f64, pixels: (i32, i32)) -> i32 {
+        self.places.map(place, pixels)
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() {
+            return Vec::new();
+        }
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.places.range()
+    }
 }
 
 /// A plot of two axes, a line for each compressor.
@@ -114,14 +212,14 @@ fn draw(text: &mut String, lines: &[Line], x: &Axis, y: &Axis) -> Result<(), Box
         .margin_right(230)
         .x_label_area_size(48)
         .y_label_area_size(64)
-        .build_cartesian_2d(across.clone(), up.clone())?;
+        .build_cartesian_2d(Places::of(x, across), Places::of(y, up))?;
     chart
         .configure_mesh()
         .light_line_style(WHITE)
         .x_desc(x.name)
         .y_desc(y.name)
-        .x_label_formatter(&|value| (x.text)(*value))
-        .y_label_formatter(&|value| (y.text)(*value))
+        .x_label_formatter(&|place| x.label(*place))
+        .y_label_formatter(&|place| y.label(*place))
         .label_style(("sans-serif", 15))
         .axis_desc_style(("sans-serif", 16))
         .draw()?;
@@ -140,4 +238,26 @@ fn draw(text: &mut String, lines: &[Line], x: &Axis, y: &Axis) -> Result<(), Box
     }
     root.present()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_round_numbers() {
+        let labels = |axis: &Axis, low: f64, high: f64| {
+            let places = axis.scale.place(low)..axis.scale.place(high);
+            axis.scale.ticks(&places).into_iter().map(|place| axis.label(place)).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&BIT_RATE, 0.19, 13.0), ["0.2", "0.5", "1", "2", "5", "10"]);
+        assert_eq!(
+            labels(&COMPRESSION, 179.0, 321.0),
+            ["180", "200", "220", "240", "260", "280", "300", "320"]
+        );
+        assert_eq!(labels(&BOUND, 9e-7, 2e-1), ["1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "1e-1"]);
+        assert_eq!(labels(&CHANGED_POINTS, 0.0, 1999.0)[..5], ["0", "1", "2", "5", "10"]);
+        assert_eq!(labels(&CHANGED_POINTS, 0.0, 0.1), ["0", "1"]);
+        assert_eq!(labels(&PSNR, 27.0, 103.0)[0], "30");
+    }
 }
