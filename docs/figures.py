@@ -410,7 +410,7 @@ def readme(factz):
     (su, size_u), (sv, size_v) = sz3(field.u), sz3(field.v)
     before = critical(field.u, field.v)
     panels = (("original", field.u, field.v, None), ("factz (speculative)", u, v, size), ("SZ3", su, sv, size_u + size_v))
-    x0, x1, y0, y1 = 192, 264, 76, 124
+    x0, x1, y0, y1 = 192, 263, 76, 124
     figure, all_axes = plt.subplots(1, 3, figsize=(12, 3.3))
     for axes, (name, pu, pv, bytes_) in zip(all_axes, panels):
         axes.imshow(np.hypot(pu, pv), cmap="Greys", vmin=-4, vmax=26, interpolation="bilinear")
