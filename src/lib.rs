@@ -74,6 +74,9 @@ mod cpu;
 mod cuda;
 mod error;
 mod predict;
+#[cfg(test)]
+#[path = "../tests/support/random.rs"]
+mod random;
 mod report;
 mod request;
 mod runtime;

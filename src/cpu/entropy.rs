@@ -220,6 +220,7 @@ pub(super) fn decode_all(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     /// The most that `groups::count` says of a tile: all lists dense, and 128 entries in each mask.
     const HEAVIEST: u16 = 1540;
@@ -246,15 +247,11 @@ mod tests {
 
     #[test]
     fn groups_take_all_tiles_in_order() {
-        let mut state = 1u64;
-        let mut random = move |n: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % n
-        };
+        let mut random = Random(1);
         let everything = [0, 1, 2, 100, 1 << 10, 1 << 20, 1 << 30, 1 << 40, 1 << 53, u64::MAX];
         for tiles in [1, 2, 31, 32, 33, 254, 255, 256, 257, 510, 511, 5000] {
             for most in [1, 2, 50, 800, HEAVIEST as u64 + 1] {
-                let arbitrary: Vec<u16> = (0..tiles).map(|_| random(most) as u16).collect();
+                let arbitrary: Vec<u16> = (0..tiles).map(|_| random.below(most) as u16).collect();
                 let steep: Vec<u16> =
                     (0..tiles).map(|t| if t % 300 < 299 { 4 } else { most as u16 - 1 }).collect();
                 for bytes in everything {

@@ -279,14 +279,8 @@ impl Decode for DecodeTable {
 mod tests {
     use super::*;
     use crate::entropy::lanes::{Decoder, Encoder};
+    use crate::random::Random;
     use std::iter::once;
-
-    fn random(seed: &mut u64) -> u64 {
-        *seed ^= *seed << 13;
-        *seed ^= *seed >> 7;
-        *seed ^= *seed << 17;
-        *seed
-    }
 
     /// The cost of an optimal code, by joining the two lightest nodes again and again.
     fn optimal(weights: &[u32]) -> u64 {
@@ -303,10 +297,9 @@ mod tests {
 
     #[test]
     fn lengths_without_a_limit_are_optimal() {
-        let mut seed = 9;
+        let mut random = Random(9);
         for n in 1..200usize {
-            let mut weights: Vec<u32> =
-                (0..n).map(|_| 1 + (random(&mut seed) % (1 << (random(&mut seed) % 16))) as u32).collect();
+            let mut weights: Vec<u32> = (0..n).map(|k| 1 + (random.next() >> (48 + k % 16)) as u32).collect();
             weights.sort_unstable();
             let mut lengths = weights.clone();
             unlimited(&mut lengths);
@@ -318,12 +311,12 @@ mod tests {
 
     #[test]
     fn codes_fill_their_space_within_the_limit_and_are_stored() {
-        let mut seed = 3;
+        let mut random = Random(3);
         for round in 0..300 {
             let mut counts = [0u64; ALPHABET];
-            for _ in 0..1 + random(&mut seed) % 256 {
-                let shift = random(&mut seed) % 40;
-                counts[(random(&mut seed) % 256) as usize] = random(&mut seed) >> (24 + shift);
+            for _ in 0..1 + random.below(256) {
+                let shift = random.below(40);
+                counts[random.below(256) as usize] = random.next() >> (24 + shift);
             }
             match round {
                 // Fibonacci's numbers make the deepest tree.

@@ -323,23 +323,17 @@ impl Decode for DecodeTable {
 mod tests {
     use super::*;
     use crate::entropy::lanes::{Encoder, LANES, LEAST_STATE_BYTES};
+    use crate::random::Random;
     use std::iter::once;
 
     #[test]
     fn frequencies_sum_to_the_scale_and_round_trip() {
-        let mut seed = 1u64;
-        let mut random = move || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed
-        };
+        let mut random = Random(1);
         for round in 0..300 {
             let mut counts = [0u64; ALPHABET];
-            let used = 1 + (random() % 256) as usize;
-            for _ in 0..used {
-                let shift = random() % 40;
-                counts[(random() % 256) as usize] = random() >> (24 + shift);
+            for _ in 0..1 + random.below(256) {
+                let shift = random.below(40);
+                counts[random.below(256) as usize] = random.next() >> (24 + shift);
             }
             if round == 0 {
                 counts = [1; ALPHABET];

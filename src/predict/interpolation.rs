@@ -209,6 +209,7 @@ fn combine<T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     #[test]
     fn constants_are_predicted_exactly() {
@@ -262,11 +263,8 @@ mod tests {
 
     #[test]
     fn rows_are_predicted_like_single_vertices() {
-        let mut seed = 1u32;
-        let values = std::array::from_fn(|_| {
-            seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
-            (seed >> 8) as f32 / 1e4 - 800.0
-        });
+        let mut random = Random(1);
+        let values = std::array::from_fn(|_| 800.0 * random.signed() as f32);
         rows_match::<1, 0>(&values);
         rows_match::<1, 1>(&values);
         rows_match::<1, 2>(&values);

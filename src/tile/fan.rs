@@ -145,21 +145,22 @@ mod tests {
     use crate::grid::tiles::FRAMED;
     use crate::grid::triangles::{corners, INCIDENT};
     use crate::predict::interpolation::PITCH;
+    use crate::random::Random;
     use crate::request::Ties;
     use crate::tile::signs::{spread_signs, Signs};
     use crate::topology::bound::axis_distance;
 
     /// A window of small integers, of which some are missing.
-    fn window(random: &mut impl FnMut() -> u64) -> Box<TileWindow<f32>> {
+    fn window(random: &mut Random) -> Box<TileWindow<f32>> {
         let mut window = TileWindow::new().expect("memory");
         (window.width, window.height) = (FRAMED, FRAMED - 1);
         for i in 0..PITCH * FRAMED {
-            let shift = (random() % 3) as f32 - 1.0;
-            (window.u[i], window.v[i]) = ((random() % 5) as f32 - 2.0 + shift, (random() % 5) as f32 - 2.0);
+            let shift = random.below(3) as f32 - 1.0;
+            (window.u[i], window.v[i]) = (random.below(5) as f32 - 2.0 + shift, random.below(5) as f32 - 2.0);
         }
-        window.any_missing = random() % 2 == 0;
+        window.any_missing = random.below(2) == 0;
         for row in &mut window.missing {
-            *row = if window.any_missing { random() & random() & random() } else { 0 };
+            *row = if window.any_missing { random.next() & random.next() & random.next() } else { 0 };
         }
         window
     }
@@ -181,11 +182,7 @@ mod tests {
 
     #[test]
     fn fans_and_signs_say_the_same_as_signatures() {
-        let mut state = 1u64;
-        let mut random = move || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            state >> 33
-        };
+        let mut random = Random(1);
         let (mut kept, mut changed, mut settled) = (0, 0, 0);
         for ties in [Ties::All, Ties::Zeros, Ties::Sos] {
             let rule = Rule { types: true, ties, dx: 1.0, dy: 2.0 };
@@ -199,7 +196,7 @@ mod tests {
                 let fan = Fan::new(&window, x, y, &rule);
                 for _ in 0..8 {
                     let [u, v] = window.get(x, y);
-                    let candidate = [u + (random() % 3) as f32 - 1.0, v + (random() % 3) as f32 - 1.0];
+                    let candidate = [u + random.below(3) as f32 - 1.0, v + random.below(3) as f32 - 1.0];
                     let values = |corners: &[(usize, usize); 3], moved: bool| {
                         let value = |at: (usize, usize)| {
                             if moved && at == (x, y) {

@@ -135,6 +135,7 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
     use crate::request::Ties;
     use num_rational::BigRational;
     use num_traits::Signed;
@@ -158,24 +159,18 @@ mod tests {
 
     #[test]
     fn signs_are_those_of_rational_arithmetic() {
-        let mut state = 7u64;
-        let mut random = move || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            state >> 11
-        };
+        let mut random = Random(7);
         let mut seen = std::collections::HashSet::new();
         for round in 0..4000 {
             let mut value = || match round % 4 {
                 // Few values: traces and discriminants of zero.
-                0 => (random() % 5) as f64 - 2.0,
+                0 => random.below(5) as f64 - 2.0,
                 // Any bits: every exponent.
-                1 => Some(f64::from_bits(random() << 11 ^ random())).filter(|x| x.is_finite()).unwrap_or(1.0),
+                1 => Some(f64::from_bits(random.next())).filter(|x| x.is_finite()).unwrap_or(1.0),
                 // The ends of the range of exponents.
-                2 => {
-                    [5e-324, -5e-324, f64::MAX, f64::MIN, 0.0, 1.0, f64::MIN_POSITIVE][random() as usize % 7]
-                }
+                2 => random.one_of(&[5e-324, -5e-324, f64::MAX, f64::MIN, 0.0, 1.0, f64::MIN_POSITIVE]),
                 // Neighbours.
-                _ => f64::from_bits(1.0f64.to_bits() + random() % 3),
+                _ => f64::from_bits(1.0f64.to_bits() + random.below(3)),
             };
             let p: [[f64; 2]; 3] = std::array::from_fn(|_| [value(), value()]);
             let spacing = |x: f64| if x > 0.0 { x } else { 1.0 };

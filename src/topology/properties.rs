@@ -3,6 +3,7 @@
 
 use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
+use crate::random::Random;
 use crate::request::Ties;
 use crate::topology::bound::{axis_distance, triangle_bound};
 use crate::topology::signature::{
@@ -161,23 +162,7 @@ fn zeros_of(q: &[[BigRational; 2]]) -> Option<Zeros> {
     Some(Zeros { vertices, on_edge })
 }
 
-/// splitmix64
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    /// Uniform in [-1, 1).
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
     fn finite<T: Real>(&mut self) -> T {
         loop {
             let x = T::from_bits64(self.next());
@@ -190,24 +175,24 @@ impl Random {
     fn triangle<T: Real>(&mut self) -> P<T> {
         let mut p = [[T::ZERO; 2]; 3];
         let kind = self.below(10);
-        let scale = [1.0, 1e-3, 1e3, 1e30][self.below(4) as usize];
+        let scale = self.one_of(&[1.0, 1e-3, 1e3, 1e30]);
         for c in p.iter_mut().flatten() {
             *c = match kind {
-                0..=2 => T::from_f64(self.unit() * scale),
+                0..=2 => T::from_f64(self.signed() * scale),
                 3 => T::from_f64(self.below(5) as f64 - 2.0),
                 4 => self.finite(),
                 5 => T::from_bits64(self.below(6)) * T::from_f64(self.below(3) as f64 - 1.0),
-                6 => T::MAX * T::from_f64(self.unit()),
+                6 => T::MAX * T::from_f64(self.signed()),
                 7 if self.below(2) == 0 => T::ZERO,
                 8 => T::from_f64((self.below(3) as f64 - 1.0) * scale),
-                _ => T::from_f64(self.unit()),
+                _ => T::from_f64(self.signed()),
             };
         }
         if kind == 8 || self.below(4) == 0 {
             // Nearly a tie: one corner on the line through another one and the origin, give or take
             // an ulp.
             let (i, j) = (self.below(3) as usize, self.below(3) as usize);
-            let factor = T::from_f64(if self.below(2) == 0 { self.unit() } else { -1.0 });
+            let factor = T::from_f64(if self.below(2) == 0 { self.signed() } else { -1.0 });
             p[j] = [p[i][0] * factor, p[i][1] * factor];
             if self.below(2) == 0 {
                 let c = self.below(2) as usize;
@@ -220,7 +205,7 @@ impl Random {
             // Near a critical point: the centre of gravity close to zero.
             let [first, second, third] = &mut p;
             for ((a, b), c) in first.iter().zip(second).zip(third) {
-                let last = -(*a + *b) + T::from_f64(self.unit() * 0.1) * *a;
+                let last = -(*a + *b) + T::from_f64(self.signed() * 0.1) * *a;
                 if last.is_finite() {
                     *c = last;
                 }
@@ -239,7 +224,7 @@ impl Random {
         match self.below(4) {
             0 => p[i] = [T::ZERO, T::ZERO],
             1 => {
-                let factor = T::from_f64([-1.0, -2.0, -0.25, 1.0][self.below(4) as usize]);
+                let factor = T::from_f64(self.one_of(&[-1.0, -2.0, -0.25, 1.0]));
                 p[j] = p[i].map(|x| x * factor).map(|x| if x.is_finite() { x } else { T::HALF });
                 if self.below(2) == 0 && p[j][0] > -T::MAX {
                     p[j][0] = p[j][0].next_down();
@@ -248,18 +233,15 @@ impl Random {
             _ => {}
         }
     }
-    fn ties(&mut self) -> Ties {
-        Ties::NAMES[self.below(3) as usize].1
-    }
     fn rule(&mut self) -> (Triangle, Rule) {
         let spacing = [1.0, 0.5, 0.1, 3.0e-5, 1.0];
         let rule = Rule {
             types: self.below(4) != 0,
-            ties: self.ties(),
-            dx: spacing[self.below(5) as usize],
-            dy: spacing[self.below(5) as usize],
+            ties: self.one_of(&Ties::NAMES).1,
+            dx: self.one_of(&spacing),
+            dy: self.one_of(&spacing),
         };
-        (if self.below(2) == 0 { Triangle::Lower } else { Triangle::Upper }, rule)
+        (self.one_of(&[Triangle::Lower, Triangle::Upper]), rule)
     }
 }
 
@@ -300,7 +282,7 @@ fn check_keeps_tie<T: Real>(seed: u64) {
     }
     if random.below(4) != 0 {
         // The field times one factor, with a component perhaps off by an ulp.
-        let factor = [1.0, -1.0, 2.0, 0.375][random.below(4) as usize];
+        let factor = random.one_of(&[1.0, -1.0, 2.0, 0.375]);
         after = before.map(|c| c.map(|x| x * T::from_f64(factor)));
         let c = &mut after[random.below(3) as usize];
         match random.below(4) {
@@ -362,7 +344,7 @@ fn check_bound<T: Real>(seed: u64) {
     let mut random = Random(seed);
     let p = random.triangle::<T>();
     let (triangle, rule) = random.rule();
-    let eps = [1e-3, 1e-1, 1.0, 1e3, 1e-6, 1e35][random.below(6) as usize];
+    let eps = random.one_of(&[1e-3, 1e-1, 1.0, 1e3, 1e-6, 1e35]);
     let before = signature(&p, triangle, &rule);
     let bound = triangle_bound(&p, triangle, &rule, eps);
     let zero = |c: &[T; 2]| c[0] == T::ZERO && c[1] == T::ZERO;
@@ -400,11 +382,11 @@ fn check_bound<T: Real>(seed: u64) {
         let scaled = bound * T::from_f64(0.999 / (1u64 << random.below(20)) as f64);
         check(&mut |i| {
             let x = p[i / 2][i % 2];
-            let y = x + scaled * T::from_f64(random.unit());
+            let y = x + scaled * T::from_f64(random.signed());
             if y.is_finite() && (exact(y) - exact(x)).abs() < exact(bound) {
                 y
             } else {
-                extremes[i][random.below(2) as usize]
+                random.one_of(&extremes[i])
             }
         });
     }
@@ -481,7 +463,7 @@ fn bounds_outside_are_close_to_the_distance_of_the_hull() {
     let mut random = Random(7);
     let rule = Rule { types: true, ties: Ties::All, dx: 1.0, dy: 1.0 };
     for _ in 0..20_000 {
-        let p: P<f64> = std::array::from_fn(|_| [random.unit(), random.unit()]);
+        let p: P<f64> = std::array::from_fn(|_| [random.signed(), random.signed()]);
         let q = p.map(|c| c.map(|x| x as f32));
         if signature(&p, Triangle::Lower, &rule) != OUT || signature(&q, Triangle::Lower, &rule) != OUT {
             continue;
@@ -499,7 +481,7 @@ fn bounds_beside_zeros_are_close_to_the_distance_of_the_rest() {
     let mut random = Random(9);
     let rule = Rule { types: true, ties: Ties::Zeros, dx: 1.0, dy: 1.0 };
     for k in 0..20_000 {
-        let mut p: P<f64> = std::array::from_fn(|_| [random.unit(), random.unit()]);
+        let mut p: P<f64> = std::array::from_fn(|_| [random.signed(), random.signed()]);
         p[k % 3] = [0.0, -0.0];
         let (a, b) = (p[(k + 1) % 3], p[(k + 2) % 3]);
         let distance = edge_distance(a, b);
@@ -520,7 +502,7 @@ fn bounds_by_the_answer_are_close_to_the_distance_of_the_ray() {
     let rule = Rule { types: true, ties: Ties::Sos, dx: 1.0, dy: 1.0 };
     let mut points = 0;
     for k in 0..20_000 {
-        let mut p: P<f64> = std::array::from_fn(|_| [random.unit(), random.unit()]);
+        let mut p: P<f64> = std::array::from_fn(|_| [random.signed(), random.signed()]);
         p[k % 3] = [0.0, -0.0];
         let (a, b) = (p[(k + 1) % 3], p[(k + 2) % 3]);
         let has_point = signature(&p, Triangle::Upper, &rule) >> 6 == 1;
@@ -546,7 +528,7 @@ fn bounds_of_critical_points_are_within_a_rung() {
     let rule = Rule { types: false, ties: Ties::All, dx: 1.0, dy: 1.0 };
     let mut seen = 0;
     for _ in 0..20_000 {
-        let p: P<f32> = std::array::from_fn(|_| [random.unit() as f32, random.unit() as f32]);
+        let p: P<f32> = std::array::from_fn(|_| [random.signed() as f32, random.signed() as f32]);
         if !is_critical(signature(&p, Triangle::Upper, &rule)) {
             continue;
         }

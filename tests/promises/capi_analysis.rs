@@ -2,6 +2,7 @@
 //! outputs are written whatever happens.
 
 use crate::support::capi::{config_of as config, expect, last_error, ok};
+use crate::support::fields::Random;
 use factz::capi::analysis::*;
 use factz::capi::config::*;
 use factz::capi::device::*;
@@ -18,11 +19,8 @@ const FILL: f32 = 9.96921e36;
 
 /// u, v, and a changed copy; with filled vertices and critical points.
 fn fields() -> [Vec<f32>; 4] {
-    let mut state = 7u32;
-    let mut random = || {
-        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
+    let mut random = Random(7);
+    let mut random = || random.signed() as f32;
     let mut component = || {
         let before: Vec<f32> = (0..N).map(|_| if random() > 0.9 { FILL } else { random() }).collect();
         let after = before.iter().map(|&x| if x == FILL { x } else { x + 0.1 * random() }).collect();

@@ -11,6 +11,10 @@ use factz::{Layout, View, ViewMut};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+#[path = "random.rs"]
+mod random;
+pub use random::Random;
+
 /// All ways to choose codes.
 pub const FRONTS: [(Mode, Predictor); 3] = [
     (Mode::BlockWise, Predictor::Hierarchical),
@@ -24,31 +28,6 @@ pub const TIES: [Ties; 3] = [Ties::All, Ties::Zeros, Ties::Sos];
 /// How often a test tries something: a variable, or else a number.
 pub fn times(variable: &str, otherwise: u32) -> u32 {
     std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
-}
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    /// In [-1, 1).
-    pub fn signed(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    pub fn one_of<A: Copy>(&mut self, all: &[A]) -> A {
-        all[self.below(all.len() as u64) as usize]
-    }
 }
 
 pub fn dtype<T: Real>() -> Dtype {
