@@ -171,13 +171,13 @@ impl Header {
         let u64_at = |at: usize| u64::from_le_bytes(h[at..at + 8].try_into().expect("eight bytes"));
         let f64_at = |at: usize| f64::from_bits(u64_at(at));
         let bad = |what: &str, value: u64| Error::corrupt(format!("the header holds {what} = {value}"));
-        let choice = |what: &str, at: usize, count: u8| {
-            if h[at] < count {
-                Ok(h[at])
-            } else {
-                Err(bad(what, h[at] as u64))
-            }
+        let choice = |what: &str, at: usize, count: u8| match h[at] {
+            value if value < count => Ok(value),
+            value => Err(bad(what, value as u64)),
         };
+        fn of<T: Copy>(names: &[(&str, T)], number: Result<u8>) -> Result<T> {
+            Ok(names[number? as usize].1)
+        }
         if u16::from_le_bytes([h[6], h[7]]) as usize != HEADER_BYTES {
             return Err(bad("header bytes", u16::from_le_bytes([h[6], h[7]]) as u64));
         }
@@ -186,19 +186,14 @@ impl Header {
             *k = choice("interpolant", 21 + level, INTERPOLANT_CHOICES)?;
         }
         let header = Header {
-            dtype: if choice("dtype", 12, 2)? == 0 { Dtype::F32 } else { Dtype::F64 },
-            mode: if choice("mode", 13, 2)? == 0 { Mode::BlockWise } else { Mode::Speculative },
-            coder: if choice("coder", 14, 2)? == 0 { Coder::Ans } else { Coder::Huffman },
-            predictor: if choice("predictor", 15, 2)? == 0 {
-                Predictor::Hierarchical
-            } else {
-                Predictor::Lorenzo
-            },
-            preserve: [Preserve::None, Preserve::Points, Preserve::Types]
-                [choice("preserve", 16, 3)? as usize],
-            bound_kind: [BoundKind::Absolute, BoundKind::Relative][choice("bound kind", 17, 2)? as usize],
+            dtype: of(&Dtype::NAMES, choice("dtype", 12, 2))?,
+            mode: of(&Mode::NAMES, choice("mode", 13, 2))?,
+            coder: of(&Coder::NAMES, choice("coder", 14, 2))?,
+            predictor: of(&Predictor::NAMES, choice("predictor", 15, 2))?,
+            preserve: of(&Preserve::NAMES, choice("preserve", 16, 3))?,
+            bound_kind: of(&BoundKind::NAMES, choice("bound kind", 17, 2))?,
             content: if choice("content", 18, 2)? == 0 { Content::Coded } else { Content::Stored },
-            ties: [Ties::All, Ties::Zeros, Ties::Sos][choice("ties", 19, 3)? as usize],
+            ties: of(&Ties::NAMES, choice("ties", 19, 3))?,
             groups: u64_at(120),
             level_bound_scaling: choice("level bound scaling", 20, LEVEL_BOUND_SCALING_CHOICES)?,
             interpolants,

@@ -5,7 +5,7 @@ use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, choices_json, fill_json, joined, report_json, shape_json};
-use crate::output::{is_standard, refuse_terminal, same_file, Output};
+use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
@@ -38,11 +38,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let (bound_kind, bound) = required_bound(&a.bound)?;
     check(&a.choices)?;
     let files = a.field.files();
-    for input in files.iter().filter(|f| !is_dash(f)) {
-        if same_file(&a.output, input) {
-            return Err(failure!("-o {}: is an input; give the stream another name", a.output.display()));
-        }
-    }
+    refuse_input(&a.output, &files, "stream")?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let field = input::read_field(&files, &a.field.shape.expected(None))?;

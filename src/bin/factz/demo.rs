@@ -105,10 +105,7 @@ fn draw(a: &Demo, before: &[CriticalPoint], fields: [(&Measurement, &Field); 2])
     let columns = [Column::all(kept.0, &kept.1, &kept.2), Column::all(plain.0, &plain.1, &plain.2)];
     let style = Style { width: PICTURE_WIDTH, y_up: false, spacing: SPACING };
     let picture = of_comparison(columns, &plain.2, None, style)?;
-    if let Some(folder) = a.picture.parent().filter(|f| !f.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)
-            .map_err(|e| failure!("{}: the directory cannot be made: {e}", folder.display()))?;
-    }
+    output::make_folder(output::folder_of(&a.picture))?;
     output::write_file(&a.picture, &picture.png)
 }
 

@@ -49,9 +49,8 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
     let engine = Engine::new(&a.place)?;
     let pair = Pair::read(&files, &a.shape, &a.fill, &engine, &voice)?;
     let spacing = pair.spacing(a.spacing);
-    let points =
-        |field| engine.critical_points(field, spacing).map_err(|e| e.about(input_names(&files, ", ")));
-    let (before, after) = (points(&pair.before)?.result, points(&pair.after)?.result);
+    let [before, after] =
+        pair.critical_points(&engine, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;
     let mut differences = paired(&before, &after);
     differences.retain(|pairing| pairing.fate != Fate::Kept);
     target.write(|out| match format {

@@ -117,6 +117,15 @@ pub fn psnr_text(psnr: Option<f64>) -> String {
     }
 }
 
+/// Largest error over the bound; 0 for a bound of 0.
+pub fn error_over_bound(c: &Comparison, bound: f64) -> f64 {
+    if bound > 0.0 {
+        c.max_error / bound
+    } else {
+        0.0
+    }
+}
+
 /// The counts of a comparison.
 pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
     json!({

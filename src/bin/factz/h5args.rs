@@ -4,10 +4,10 @@ use crate::args::{ChunkLayout, H5Format, H5args};
 use crate::array::Dims;
 use crate::commands::{check, chosen, required_bound};
 use crate::failure::{failure, Failure};
+use crate::say::print;
 use crate::Verdict;
 use factz::{config_text, BoundKind};
 use serde_json::json;
-use std::io::{ErrorKind, Write};
 
 /// The number of the filter, as the plugin has it.
 const FILTER: u32 = match option_env!("FACTZ_HDF5_FILTER_ID") {
@@ -62,7 +62,7 @@ const fn number(text: &[u8], mut at: usize) -> u32 {
     number
 }
 
-pub fn print(a: &H5args) -> Result<Verdict, Failure> {
+pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
     let bound = required_bound(&a.bound)?;
     check(&a.choices)?;
     let parts_of_fields = a.field.is_none() || a.chunk.is_some_and(|chunk| Some(chunk) != a.field);
@@ -85,12 +85,8 @@ pub fn print(a: &H5args) -> Result<Verdict, Failure> {
             format!("UD={FILTER},0,{},{}", words.len(), list(&words))
         }
     };
-    match writeln!(std::io::stdout(), "{text}") {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(failure!("standard output: cannot be written: {e}"))
-        }
-        _ => Ok(Verdict::Good),
-    }
+    print(std::io::stdout(), format!("{text}\n").as_bytes())?;
+    Ok(Verdict::Good)
 }
 
 /// The words of the configuration, and of field and chunk where they are given.

@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         Command::Bench(a) => bench::run(&a),
         Command::Sweep(a) => sweep::sweep(&a),
         Command::Demo(a) => demo::run(&a),
-        Command::H5args(a) => h5args::print(&a),
+        Command::H5args(a) => h5args::h5args(&a),
         Command::Completions(a) => manual::completions(&a),
         Command::Man(a) => manual::pages(&a),
     };

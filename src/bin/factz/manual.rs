@@ -3,34 +3,29 @@
 use crate::args::{Arguments, Completions, Man};
 use crate::failure::{failure, Failure};
 use crate::output;
+use crate::say::print;
 use crate::Verdict;
 use clap::CommandFactory;
 use clap_mangen::roff::{bold, roman, Inline, Roff};
-use std::io::Write;
-use std::path::Path;
 
 pub fn completions(a: &Completions) -> Result<Verdict, Failure> {
     if let Some(folder) = &a.folder {
-        make(folder)?;
+        output::make_folder(folder)?;
         clap_complete::generate_to(a.shell, &mut Arguments::command(), "factz", folder)
             .map_err(|e| failure!("{}: the script cannot be written: {e}", folder.display()))?;
         return Ok(Verdict::Good);
     }
     let mut script = Vec::new();
     clap_complete::generate(a.shell, &mut Arguments::command(), "factz", &mut script);
-    match std::io::stdout().write_all(&script) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(failure!("the script cannot be written: {e}"))
-        }
-        _ => Ok(Verdict::Good),
-    }
+    print(std::io::stdout(), &script)?;
+    Ok(Verdict::Good)
 }
 
 /// factz.1, and factz-COMMAND.1 for every command.
 pub fn pages(a: &Man) -> Result<Verdict, Failure> {
     let mut program = Arguments::command();
     program.build();
-    make(&a.folder)?;
+    output::make_folder(&a.folder)?;
     let write = |command: &clap::Command| {
         let page = page(command).map_err(|e| failure!("the manual of {}: {e}", command.get_name()))?;
         let name = command.get_display_name().unwrap_or(command.get_name());
@@ -41,11 +36,6 @@ pub fn pages(a: &Man) -> Result<Verdict, Failure> {
         write(command)?;
     }
     Ok(Verdict::Good)
-}
-
-fn make(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)
-        .map_err(|e| failure!("{}: the directory cannot be made: {e}", folder.display()))
 }
 
 fn page(command: &clap::Command) -> std::io::Result<Vec<u8>> {

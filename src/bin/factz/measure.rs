@@ -3,7 +3,7 @@
 use crate::array::{Dims, Field};
 use crate::engine::Terms;
 use crate::failure::{failure, Failure};
-use crate::figures::{choices_json, comparison_json, joined, psnr_text};
+use crate::figures::{choices_json, comparison_json, error_over_bound, joined, psnr_text};
 use crate::say::megabytes_per_second;
 use crate::synthetic::Kind;
 use crate::{engine, memory};
@@ -49,10 +49,7 @@ impl Measurement {
 
     /// Largest error over the bound.
     pub fn error_over_bound(&self) -> f64 {
-        match self.absolute_bound > 0.0 {
-            true => self.comparison.max_error / self.absolute_bound,
-            false => 0.0,
-        }
+        error_over_bound(&self.comparison, self.absolute_bound)
     }
 
     /// P1 / P2 / P3.

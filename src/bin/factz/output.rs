@@ -40,7 +40,8 @@ impl Temporary {
     }
 }
 
-fn folder_of(target: &Path) -> &Path {
+/// The directory that a file is in.
+pub fn folder_of(target: &Path) -> &Path {
     target.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -224,6 +225,20 @@ pub fn refuse_terminal(path: &Path) -> Result<(), Failure> {
              name of a file",
             output_name(path)
         )),
+        false => Ok(()),
+    }
+}
+
+/// Makes a directory, and those above it, where they are missing.
+pub fn make_folder(folder: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|e| failure!("{}: the directory cannot be made: {e}", folder.display()))
+}
+
+/// Refuses an output that is one of the inputs; `what` is what it is to be.
+pub fn refuse_input(output: &Path, inputs: &[&Path], what: &str) -> Result<(), Failure> {
+    match inputs.iter().any(|input| !is_dash(input) && same_file(output, input)) {
+        true => Err(failure!("-o {}: is an input; give the {what} another name", output.display())),
         false => Ok(()),
     }
 }

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::say::Voice;
 use crate::store::Format;
 use crate::stream::Stream;
-use factz::StreamInfo;
+use factz::{CriticalPoint, StreamInfo};
 use std::path::Path;
 
 /// Two fields of one shape and type.
@@ -49,6 +49,15 @@ impl Pair {
     pub fn spacing(&self, given: Option<Spacing>) -> Spacing {
         let of_stream = self.info.as_ref().map(|i| Spacing { dx: i.dx, dy: i.dy });
         given.or(of_stream).unwrap_or(Spacing::UNIT)
+    }
+
+    pub fn critical_points(
+        &self,
+        engine: &Engine,
+        spacing: Spacing,
+    ) -> Result<[Vec<CriticalPoint>; 2], Failure> {
+        let points = |field| engine.critical_points(field, spacing).map(|done| done.result);
+        Ok([points(&self.before)?, points(&self.after)?])
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::args::{Render, Spacing};
 use crate::array::Dims;
 use crate::engine::Engine;
-use crate::failure::{bare_names, failure, input_names, is_dash, output_name, Failure};
+use crate::failure::{bare_names, failure, input_names, output_name, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, shape_json};
-use crate::output::{self, refuse_terminal, same_file};
+use crate::output::{self, refuse_input, refuse_terminal};
 use crate::pair::Pair;
 use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
 use crate::say::{critical_points_text, Voice};
@@ -20,9 +20,7 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, output::is_standard(&a.output));
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
-    if files.iter().any(|input| !is_dash(input) && same_file(&a.output, input)) {
-        return Err(failure!("-o {}: is an input; give the picture another name", a.output.display()));
-    }
+    refuse_input(&a.output, &files, "picture")?;
     if other_ending(&a.output) {
         return Err(failure!("-o {}: a picture is a PNG: give it a name with .png", a.output.display()));
     }
@@ -94,9 +92,8 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
 fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
     let pair = Pair::read(files, &a.shape, &a.fill, engine, voice)?;
     let spacing = pair.spacing(a.spacing);
-    let points =
-        |field| engine.critical_points(field, spacing).map_err(|e| e.about(input_names(files, ", ")));
-    let (before, after) = (points(&pair.before)?.result, points(&pair.after)?.result);
+    let [before, after] =
+        pair.critical_points(engine, spacing).map_err(|e| e.about(input_names(files, ", ")))?;
     let dims = pair.before.dims;
     let zoom = a.zoom.map(|zoom| zoom_window(zoom, dims)).transpose()?;
     let title = |name, points: usize| format!("{name}, {}", critical_points_text(points as u64));

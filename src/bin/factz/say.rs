@@ -52,19 +52,19 @@ impl Voice {
         self.report(json, String::new)
     }
 
-    /// A reader that went away early is no error.
     fn write(&self, text: &str) -> Result<(), Failure> {
-        let done = match self.aside {
-            true => std::io::stderr().write_all(text.as_bytes()),
-            false => {
-                let mut out = std::io::stdout().lock();
-                out.write_all(text.as_bytes()).and_then(|()| out.flush())
-            }
-        };
-        match done {
-            Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(failure!("the report cannot be written: {e}")),
-            _ => Ok(()),
+        match self.aside {
+            true => print(std::io::stderr(), text.as_bytes()),
+            false => print(std::io::stdout(), text.as_bytes()),
         }
+    }
+}
+
+/// Writes to standard output or standard error. A reader that went away early is no error.
+pub fn print(mut out: impl Write, text: &[u8]) -> Result<(), Failure> {
+    match out.write_all(text).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(failure!("the report cannot be written: {e}")),
+        _ => Ok(()),
     }
 }
 

@@ -8,11 +8,11 @@ mod tables;
 use crate::args::Sweep;
 use crate::array::{Dims, Field};
 use crate::engine;
-use crate::failure::{bare_names, failure, input_names, output_name, Failure};
+use crate::failure::{bare_names, input_names, Failure};
 use crate::fate::paired;
-use crate::figures::{joined, psnr_json, shape_json};
+use crate::figures::{error_over_bound, joined, psnr_json, shape_json};
 use crate::measure::{measure, Measurement};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::picture::{of_comparison, of_field, Column, Picture, Style};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, Voice};
@@ -71,11 +71,7 @@ impl Run {
     }
 
     pub fn error_over_bound(&self) -> f64 {
-        if self.absolute_bound > 0.0 {
-            self.comparison.max_error / self.absolute_bound
-        } else {
-            0.0
-        }
+        error_over_bound(&self.comparison, self.absolute_bound)
     }
 
     fn json(&self) -> Value {
@@ -155,8 +151,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     let files = a.field.files();
     let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
     let about = |e: Failure| e.about(input_names(&files, ", "));
-    std::fs::create_dir_all(&a.output)
-        .map_err(|e| failure!("{}: the directory cannot be made: {e}", output_name(&a.output)))?;
+    output::make_folder(&a.output)?;
     let voice = Voice::new(&a.talk);
     let points = engine::critical_points(&field, a.spacing, a.threads).map_err(about)?;
     let name = input_names(&files, ", ");

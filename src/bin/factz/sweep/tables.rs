@@ -18,27 +18,24 @@ pub fn head() -> String {
     )
 }
 
-fn points(run: &Run) -> String {
+/// The figures of a run, in the order of the columns.
+fn cells(run: &Run) -> [String; 8] {
     let c = &run.comparison;
-    format!("{} / {} / {}", grouped(c.lost), grouped(c.spurious), grouped(c.type_changed))
-}
-
-fn speeds(run: &Run) -> String {
-    format!("{:.0} / {:.0}", run.speeds[0], run.speeds[1])
+    [
+        run.codec.name.clone(),
+        format!("{:e}", run.bound),
+        format!("{:.2}", run.ratio),
+        format!("{:.3}", run.bit_rate),
+        psnr_text(c.psnr),
+        format!("{:.4}", run.error_over_bound()),
+        format!("{} / {} / {}", grouped(c.lost), grouped(c.spurious), grouped(c.type_changed)),
+        format!("{:.0} / {:.0}", run.speeds[0], run.speeds[1]),
+    ]
 }
 
 pub fn row(run: &Run) -> String {
-    format!(
-        "{:<28} {:>8} {:>9.2} {:>10.3} {:>7} {:>11.4}  {:<21} {:>15}\n",
-        run.codec.name,
-        format!("{:e}", run.bound),
-        run.ratio,
-        run.bit_rate,
-        psnr_text(run.comparison.psnr),
-        run.error_over_bound(),
-        points(run),
-        speeds(run)
-    )
+    let [name, bound, ratio, bits, psnr, error, points, speeds] = cells(run);
+    format!("{name:<28} {bound:>8} {ratio:>9} {bits:>10} {psnr:>7} {error:>11}  {points:<21} {speeds:>15}\n")
 }
 
 pub fn csv(runs: &[Run]) -> String {
@@ -87,18 +84,7 @@ pub fn markdown(subject: &Subject, runs: &[Run]) -> String {
          |---|---|---:|---:|---:|---:|---:|---:|\n",
     );
     for run in runs {
-        let _ = writeln!(
-            text,
-            "| {} | {:e} | {:.2} | {:.3} | {} | {:.4} | {} | {} |",
-            run.codec.name,
-            run.bound,
-            run.ratio,
-            run.bit_rate,
-            psnr_text(run.comparison.psnr),
-            run.error_over_bound(),
-            points(run),
-            speeds(run)
-        );
+        let _ = writeln!(text, "| {} |", cells(run).join(" | "));
     }
     text
 }
