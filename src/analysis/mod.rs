@@ -57,11 +57,7 @@ impl Domain {
     /// of `halo`.
     fn new<T: Real>(request: &Request, halo: u32, views: &[(&str, View<'_, T>)]) -> Result<Domain> {
         let (c, grid) = (request.config(), request.grid());
-        if c.dtype.bytes() as usize != T::BYTES {
-            return Err(Error::argument(
-                "the element type of the views is not the dtype of the configuration",
-            ));
-        }
+        c.check_elements::<T>()?;
         for (name, view) in views {
             view.check_covers(name, grid, halo)?;
         }

@@ -53,13 +53,7 @@ pub fn compress<T: Real>(
     dst: &mut [u8],
     execution: Execution<'_>,
 ) -> Result<Report> {
-    if request.config().dtype.bytes() as usize != T::BYTES {
-        return Err(Error::argument(format!(
-            "dtype = {:?} but u and v have elements of {} bytes",
-            request.config().dtype,
-            T::BYTES
-        )));
-    }
+    request.config().check_elements::<T>()?;
     u.check_covers("u", request.grid(), request.config().halo)?;
     v.check_covers("v", request.grid(), request.config().halo)?;
     let threads = Threads::new(execution.threads);
@@ -78,13 +72,7 @@ pub fn decompress<T: Real>(
     execution: Execution<'_>,
 ) -> Result<Report> {
     let header = Header::read(stream)?;
-    if config.dtype.bytes() as usize != T::BYTES {
-        return Err(Error::argument(format!(
-            "dtype = {:?} but u and v have elements of {} bytes",
-            config.dtype,
-            T::BYTES
-        )));
-    }
+    config.check_elements::<T>()?;
     if header.dtype != config.dtype {
         return Err(Error::argument(format!(
             "dtype = {:?} but the stream holds {:?} values: give arrays of {} bytes for each value, and that dtype",

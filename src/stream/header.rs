@@ -4,7 +4,7 @@ use crate::error::{Error, Result, Status};
 use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
 use crate::report::StreamInfo;
-use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
+use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties, MAX_VERTICES};
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// The version of the format: the only one that is written and read.
@@ -22,8 +22,6 @@ pub const LEAST_GROUP_BYTES: usize = 80;
 pub const INTERPOLANT_CHOICES: u8 = 6;
 /// Choices of how the bin width depends on the level.
 pub const LEVEL_BOUND_SCALING_CHOICES: u8 = 2;
-/// Most vertices of a grid.
-const MAX_VERTICES: u64 = 1 << 48;
 
 /// How the values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -99,6 +99,7 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.struct_size = 264, config, "config->struct_size = 264 is not 256");
     check(&|c| c.config.struct_size = u64::MAX, config, "config->struct_size = 18446744073709551615");
     check(&|c| c.config.nx = 0, config, "nx is 0");
+    check(&|c| c.config.ny = 0, config, "ny is 0");
     check(&|c| c.config.ny = 1 << 60, config, "1152921504606846976");
     let unsupported = FACTZ_ERROR_UNSUPPORTED;
     check(&|c| c.config.nz = 2, unsupported, "nz = 2 is not 1");
@@ -125,7 +126,9 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.halo = FACTZ_SIDE_X_MIN, config, "u_pitch is 0");
     check(&|c| c.config.pin = 64, config, "pin = 0x40");
     check(&|c| c.config.u_pitch = 39, config, "u_pitch = 39");
+    check(&|c| c.config.v_pitch = u64::MAX, config, "v_pitch = 18446744073709551615");
     check(&|c| c.config.v_stride = 0, config, "v_stride is 0");
+    check(&|c| c.config.v_stride = u64::MAX, config, "v_stride = 18446744073709551615");
     check(&|c| c.config.dx = -1.0, config, "dx = -1");
     check(&|c| c.config.dy = f64::INFINITY, config, "dy = inf");
     check(&|c| c.config.bound = f64::NAN, config, "bound = NaN");

@@ -226,6 +226,7 @@ fn ranges_give_the_bound_of_compression() {
     assert_eq!(factz_relative_bound(0.25, f64::INFINITY, f64::NEG_INFINITY), 0.0);
     assert_eq!(factz_relative_bound(0.25, f64::MIN, f64::MAX), 0.5 * f64::MAX);
     assert_eq!(factz_relative_bound(4.0, f64::MIN, f64::MAX), f64::MAX);
+    assert!(factz_relative_bound(1e-3, 0.0, -0.0).is_sign_positive());
     for (relative, low, high) in [(-1.0, 0.0, 1.0), (f64::NAN, 0.0, 1.0), (1.0, f64::NAN, 1.0)] {
         assert!(factz_relative_bound(relative, low, high).is_nan());
     }

@@ -194,11 +194,4 @@ mod tests {
         assert_eq!(eigenvalues([2.0, 0.0, 0.0, -1.0]), [[2.0, 0.0], [-1.0, 0.0]]);
         assert_eq!(eigenvalues([-1.0, -2.0, 2.0, -1.0]), [[-1.0, 2.0], [-1.0, -2.0]]);
     }
-
-    #[test]
-    fn an_empty_list_is_an_array() {
-        let mut text = Vec::new();
-        write_json(&mut text, std::iter::empty()).unwrap();
-        assert_eq!(text, b"[]\n");
-    }
 }
