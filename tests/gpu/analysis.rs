@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::expected::{execution, small_case};
 use crate::fields::{noise, synthetic, Placement, VARIANTS};
 use crate::memory::{poisons, Guarded};
-use crate::support::fields::{dtype, Field};
+use crate::support::fields::{dtype, sides, Field};
 use crate::{ensure, Check, Tally, POISON};
 use factz::device::{
     compare_device, critical_points_device, inspect_device, prepare_device, range_device, AnalysisWorkspace,
@@ -14,7 +14,6 @@ use factz::device::{
 };
 use factz::stream::header::HEADER_BYTES;
 use factz::{BoundKind, Comparison, Config, CriticalPoint, Error, Real, Request, ValueRange};
-use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
 /// How the other field differs from the first.
 const CHANGES: usize = 4;
@@ -345,16 +344,12 @@ pub fn analysis_of_blocks(_: &Device) -> Check {
             let cut = |k: u64, parts: u64, n: u64| k * n / parts;
             let (x0, x1) = (cut(bx, columns, field.nx), cut(bx + 1, columns, field.nx));
             let (y0, y1) = (cut(by, rows, field.ny), cut(by + 1, rows, field.ny));
-            let side = |bit: u32, is_inside: bool| if is_inside { bit } else { 0 };
             let place = Placement {
                 nx: x1 - x0,
                 ny: y1 - y0,
                 u_at: whole.u_at + y0 * whole.u.pitch + x0,
                 v_at: whole.v_at + y0 * whole.v.pitch + x0,
-                halo: side(SIDE_X_MIN, bx > 0)
-                    | side(SIDE_X_MAX, bx + 1 < columns)
-                    | side(SIDE_Y_MIN, by > 0)
-                    | side(SIDE_Y_MAX, by + 1 < rows),
+                halo: sides([bx > 0, bx + 1 < columns, by > 0, by + 1 < rows]),
                 ..whole
             };
             let found = counts(&compared(&place)?);

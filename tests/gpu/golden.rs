@@ -6,7 +6,7 @@ use crate::expected::check_streams;
 use crate::fields::Placement;
 use crate::memory::Bench;
 use crate::support::fields::bytes_of;
-use crate::support::golden::{config, first_vertex, input, integer, manifest, path, sha256, text};
+use crate::support::golden::{config, first_vertex, input, integer, manifest, path, sha256, text, typed};
 use crate::{ensure, Check};
 use factz::Real;
 use factz::{Request, Status};
@@ -44,11 +44,8 @@ pub fn golden_streams(device: &Device) -> Check {
     let _ = writeln!(list, "driver {}", driver_version()?);
     for case in manifest["cases"].as_array().ok_or("the manifest lists no cases")? {
         let name = text(case, "name");
-        let stream = match text(case, "dtype") {
-            "f32" => compressed::<f32>(&manifest, case),
-            _ => compressed::<f64>(&manifest, case),
-        };
-        let stream = stream.map_err(|e| format!("{name}: {e}"))?;
+        let stream =
+            typed!(case, T => compressed::<T>(&manifest, case)).map_err(|e| format!("{name}: {e}"))?;
         let path = path(case);
         let golden = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         check_streams(&stream, &golden).map_err(|e| format!("{name}: {e}"))?;

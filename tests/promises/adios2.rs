@@ -3,8 +3,8 @@
 //! are refused with what to do; damaged files are exceptions; files of earlier versions stay readable.
 
 use crate::support::{
-    bless_if_missing, both, built_folder, fresh_folder, holds, linkings, python_of_plugins, refuses, root,
-    run, STRICT_CPP,
+    bless_if_missing, both, build_and_install, configure_plugins, fresh_folder, holds, linkings,
+    python_of_plugins, refuses, root, run, STRICT_CPP,
 };
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -171,12 +171,8 @@ fn cmake_builds_and_installs_the_plugin() {
     let Some(adios2) = Adios2::new("cmake") else { return };
     let folder = &adios2.folder;
     let configure = |build: &str, definitions: &[&str]| {
-        let mut command = Command::new("cmake");
-        command.arg("-S").arg(root().join("cmake")).arg("-B").arg(folder.join(build)).args(definitions);
-        command.args(["-DFACTZ_PROGRAM=OFF", "-DFACTZ_HDF5=OFF", "-DCMAKE_INSTALL_LIBDIR=lib"]);
-        command
-            .arg(format!("-DFACTZ_LIBRARY_DIR={}", built_folder().display()))
-            .env_remove("CMAKE_PREFIX_PATH");
+        let mut command = configure_plugins(&folder.join(build));
+        command.arg("-DFACTZ_HDF5=OFF").args(definitions).env_remove("CMAKE_PREFIX_PATH");
         command
     };
     let said = both(&run(&mut configure("none", &[])));
@@ -188,8 +184,7 @@ fn cmake_builds_and_installs_the_plugin() {
         format!("-DCMAKE_INSTALL_PREFIX={}", prefix.display()),
     ];
     run(&mut configure("build", &["-DFACTZ_ADIOS2=ON", &found[0], &found[1]]));
-    run(Command::new("cmake").arg("--build").arg(folder.join("build")));
-    run(Command::new("cmake").arg("--install").arg(folder.join("build")));
+    build_and_install(&folder.join("build"));
     let (file, expected) = ("tests/golden/adios2/blocks.bp5", "tests/golden/adios2/expected.sha256");
     let script = root().join("tests/plugins/adios2/bp.py");
     let mut reader = adios2.command(&adios2.python);

@@ -2,7 +2,7 @@
 //! outputs are written whatever happens.
 
 use crate::support::capi::{config_of as config, expect, last_error, ok};
-use crate::support::fields::Random;
+use crate::support::fields::{sides, Random};
 use factz::capi::analysis::*;
 use factz::capi::config::*;
 use factz::capi::device::*;
@@ -133,14 +133,12 @@ fn blocks_add_up_to_the_field() {
         for (bx, by) in (0..columns * rows).map(|k| (k % columns, k / columns)) {
             let (x0, x1) = (bx * NX / columns, (bx + 1) * NX / columns);
             let (y0, y1) = (by * NY / rows, (by + 1) * NY / rows);
-            let sides = [(FACTZ_SIDE_X_MIN, x0 > 0), (FACTZ_SIDE_X_MAX, x1 < NX)];
-            let sides = sides.into_iter().chain([(FACTZ_SIDE_Y_MIN, y0 > 0), (FACTZ_SIDE_Y_MAX, y1 < NY)]);
             let c = factz_config {
                 nx: (x1 - x0) as u64,
                 ny: (y1 - y0) as u64,
                 u_pitch: NX as u64,
                 v_pitch: NX as u64,
-                halo: sides.filter(|s| s.1).map(|s| s.0).sum(),
+                halo: sides([x0 > 0, x1 < NX, y0 > 0, y1 < NY]),
                 ..whole_config
             };
             let n = (x1 - x0) * (y1 - y0);

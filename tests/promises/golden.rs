@@ -9,6 +9,7 @@
 use crate::support::decoder::independently_decoded;
 use crate::support::fields::Field;
 use crate::support::golden::*;
+use crc32fast::hash as crc32;
 use factz::inspect;
 use factz::stream::header::{Content, Header, VERSION};
 use factz::stream::sections::split;
@@ -16,13 +17,6 @@ use factz::Real;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-
-/// The CRC-32 of zlib.
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0u32, |crc, &byte| {
-        (0..8).fold(crc ^ byte as u32, |c, _| c >> 1 ^ if c & 1 != 0 { 0xedb8_8320 } else { 0 })
-    })
-}
 
 /// The field that a case is a block of.
 pub fn input_field<T: Real>(manifest: &Value, case: &Value) -> Field<T> {
@@ -38,21 +32,13 @@ pub fn first_element(manifest: &Value, case: &Value) -> usize {
 
 fn compress_case(manifest: &Value, case: &Value, threads: usize) -> Vec<u8> {
     let (config, first) = (config(case, 0), first_element(manifest, case));
-    let (stream, _) = match text(case, "dtype") {
-        "f32" => input_field::<f32>(manifest, case).compressed_block(&config, first, threads),
-        _ => input_field::<f64>(manifest, case).compressed_block(&config, first, threads),
-    };
-    stream
+    typed!(case, T => input_field::<T>(manifest, case).compressed_block(&config, first, threads)).0
 }
 
 /// The values of u, then those of v, as bytes.
 fn decompress_case(case: &Value, stream: &[u8], threads: usize) -> Vec<u8> {
     let config = config(case, 0);
-    let components = match text(case, "dtype") {
-        "f32" => Field::<f32>::restored(&config, stream, threads).bytes(),
-        _ => Field::<f64>::restored(&config, stream, threads).bytes(),
-    };
-    components.concat()
+    typed!(case, T => Field::<T>::restored(&config, stream, threads).bytes()).concat()
 }
 
 /// Makes the streams of cases that have none, and writes down what they decode to, one case in a line.
@@ -194,10 +180,7 @@ fn keeps_the_bound<T: Real>(manifest: &Value, case: &Value, stream: &[u8]) -> bo
 fn golden_outputs_keep_the_bound() {
     let (manifest, cases) = golden();
     for (case, stream) in cases {
-        let kept = match text(&case, "dtype") {
-            "f32" => keeps_the_bound::<f32>(&manifest, &case, &stream),
-            _ => keeps_the_bound::<f64>(&manifest, &case, &stream),
-        };
+        let kept = typed!(&case, T => keeps_the_bound::<T>(&manifest, &case, &stream));
         assert!(kept, "{} leaves its bound", case["name"]);
     }
 }

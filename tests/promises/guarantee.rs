@@ -5,7 +5,6 @@
 use crate::support::checker::Checker;
 use crate::support::fields::*;
 use factz::{BoundKind, Coder, Comparison, Config, Mode, Preserve, Real, Ties};
-use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use num_rational::BigRational;
 use num_traits::Signed;
 use proptest::prelude::*;
@@ -365,13 +364,7 @@ fn check_random<T: Real>(c: &Case) {
     assert_eq!(report.zero_vertices, comparison.zero_vertices);
     for k in 0..field.len() {
         let (x, y) = (k as u64 % nx, k as u64 / nx);
-        let sides = [
-            (SIDE_X_MIN, x == 0),
-            (SIDE_X_MAX, x + 1 == nx),
-            (SIDE_Y_MIN, y == 0),
-            (SIDE_Y_MAX, y + 1 == ny),
-        ];
-        if sides.iter().any(|&(side, is_on)| is_on && config.pin & side != 0) {
+        if config.pin & sides([x == 0, x + 1 == nx, y == 0, y + 1 == ny]) != 0 {
             for (a, b) in field.vertex(k).iter().zip(after.vertex(k)) {
                 assert!(*a == b || !a.is_finite(), "pinned vertex {x}, {y}");
             }
@@ -391,9 +384,7 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
             if x0 == x1 || y0 == y1 {
                 continue;
             }
-            let sides =
-                [(SIDE_X_MIN, x0 > 0), (SIDE_X_MAX, x1 < nx), (SIDE_Y_MIN, y0 > 0), (SIDE_Y_MAX, y1 < ny)];
-            let sides = sides.iter().filter(|side| side.1).map(|side| side.0).sum();
+            let sides = sides([x0 > 0, x1 < nx, y0 > 0, y1 < ny]);
             let (halo, pin) = if pinned { (0, sides) } else { (sides, 0) };
             // Neighbours need not agree on how they choose codes.
             let (mode, predictor) = FRONTS[(2 * k + l) % 3];

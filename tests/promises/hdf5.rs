@@ -7,7 +7,8 @@
 
 use crate::support::cli::Folder;
 use crate::support::{
-    both, built_folder, fresh_folder, output, python_of_plugins, root, run, skip, STRICT_C,
+    both, build_and_install, built_folder, configure_plugins, fresh_folder, output, python_of_plugins, root,
+    run, skip, STRICT_C,
 };
 use factz::config_text;
 use serde_json::Value;
@@ -45,54 +46,33 @@ fn script_in(folder: &Path, python: &Path, name: &str) -> Command {
     command
 }
 
-/// Runs a script in a folder of its own.
-fn script(name: &str) {
-    let Some(python) = python_of_plugins(&["h5netcdf", "h5py", "xarray"]) else { return };
-    let folder = fresh_folder(&format!("hdf5-{name}"));
-    run(&mut script_in(&folder, &python, name));
-    std::fs::remove_dir_all(folder).unwrap();
+/// Python with the packages that the scripts use.
+fn python() -> Option<PathBuf> {
+    python_of_plugins(&["h5netcdf", "h5py", "xarray"])
 }
 
-#[test]
-#[ignore = "make test-all"]
-fn whole_datasets_keep_their_critical_points() {
-    needs!("gcc", "h5dump", "h5diff");
-    script("guarantee.py");
+/// A test for each script, which runs in a folder of its own, and the programs that it needs.
+macro_rules! scripts {
+    ($($test:ident: $script:literal, $($program:literal)+;)+) => {
+        $(#[test]
+        #[ignore = "make test-all"]
+        fn $test() {
+            needs!($($program),+);
+            let Some(python) = python() else { return };
+            let folder = fresh_folder(concat!("hdf5-", $script));
+            run(&mut script_in(&folder, &python, $script));
+            std::fs::remove_dir_all(folder).unwrap();
+        })+
+    };
 }
 
-#[test]
-#[ignore = "make test-all"]
-fn tools_and_h5py_exchange_files() {
-    needs!("gcc", "h5dump", "h5repack", "h5diff");
-    script("exchange.py");
-}
-
-#[test]
-#[ignore = "make test-all"]
-fn netcdf_files_are_written_and_read() {
-    needs!("gcc", "nccopy", "ncdump");
-    script("netcdf.py");
-}
-
-#[test]
-#[ignore = "make test-all"]
-fn unsuitable_datasets_are_refused_with_a_reason() {
-    needs!("gcc", "h5repack");
-    script("refusals.py");
-}
-
-#[test]
-#[ignore = "make test-all"]
-fn damaged_chunks_are_errors() {
-    needs!("gcc", "h5dump");
-    script("damage.py");
-}
-
-#[test]
-#[ignore = "make test-all"]
-fn golden_files_stay_readable() {
-    needs!("gcc", "h5dump");
-    script("golden.py");
+scripts! {
+    whole_datasets_keep_their_critical_points: "guarantee.py", "gcc" "h5dump" "h5diff";
+    tools_and_h5py_exchange_files: "exchange.py", "gcc" "h5dump" "h5repack" "h5diff";
+    netcdf_files_are_written_and_read: "netcdf.py", "gcc" "nccopy" "ncdump";
+    unsuitable_datasets_are_refused_with_a_reason: "refusals.py", "gcc" "h5repack";
+    damaged_chunks_are_errors: "damage.py", "gcc" "h5dump";
+    golden_files_stay_readable: "golden.py", "gcc" "h5dump";
 }
 
 /// The plugin asks the library that calls it, and its messages go there.
@@ -100,7 +80,7 @@ fn golden_files_stay_readable() {
 #[ignore = "make test-all"]
 fn two_hdf5_libraries_share_a_process() {
     needs!("gcc", "h5dump");
-    let Some(python) = python_of_plugins(&["h5netcdf", "h5py", "xarray"]) else { return };
+    let Some(python) = python() else { return };
     let folder = fresh_folder("hdf5-libraries");
     let out = output(&mut script_in(&folder, &python, "libraries.py"));
     match out.status.code() {
@@ -140,21 +120,15 @@ fn a_program_without_shared_hdf5_describes_its_chunks() {
 #[ignore = "make test-all"]
 fn installed_plugins_work() {
     needs!("cmake", "gcc", "h5dump");
-    let Some(python) = python_of_plugins(&["h5netcdf", "h5py", "xarray"]) else { return };
+    let Some(python) = python() else { return };
     for shared in ["OFF", "ON"] {
         let folder = fresh_folder(&format!("hdf5-install-{shared}"));
         let [build, prefix] = ["build", "prefix"].map(|name| folder.join(name));
-        run(Command::new("cmake")
-            .arg("-S")
-            .arg(root().join("cmake"))
-            .arg("-B")
-            .arg(&build)
+        run(configure_plugins(&build)
             .arg(format!("-DCMAKE_INSTALL_PREFIX={}", prefix.display()))
-            .arg(format!("-DFACTZ_LIBRARY_DIR={}", built_folder().display()))
             .arg(format!("-DFACTZ_HDF5_SHARED={shared}"))
-            .args(["-DCMAKE_INSTALL_LIBDIR=lib", "-DFACTZ_PROGRAM=OFF", "-DFACTZ_HDF5_FILTER_ID=444"]));
-        run(Command::new("cmake").arg("--build").arg(&build));
-        run(Command::new("cmake").arg("--install").arg(&build));
+            .arg("-DFACTZ_HDF5_FILTER_ID=444"));
+        build_and_install(&build);
         std::fs::remove_dir_all(build).unwrap();
         let plugin = prefix.join("lib/hdf5/plugin");
         let needed = both(&run(Command::new("readelf").arg("-d").arg(plugin.join("libh5zfactz.so"))));

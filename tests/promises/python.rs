@@ -3,7 +3,7 @@
 
 use crate::bindings::header;
 use crate::support::{
-    both, built_folder, fresh_folder, holds, python, python_of_plugins, refuses, root, run,
+    both, built_folder, configure_plugins, fresh_folder, holds, python, python_of_plugins, refuses, root, run,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -186,14 +186,9 @@ const MODULES: [&str; 4] = ["setuptools", "wheel", "pip", "h5py"];
 /// Builds the wheel from the libraries of this build.
 fn wheel(python: &Path, folder: &Path) -> PathBuf {
     let build = folder.join("build");
-    let define = |name: &str, value: &Path| format!("-D{name}={}", value.display());
-    run(Command::new("cmake")
-        .arg("-S")
-        .arg(root().join("cmake"))
-        .arg("-B")
-        .arg(&build)
-        .args([define("FACTZ_LIBRARY_DIR", &built_folder()), define("FACTZ_PYTHON", python)])
-        .args(["-DFACTZ_PROGRAM=OFF", "-DFACTZ_PIP_OPTIONS=--no-build-isolation;--no-index"]));
+    run(configure_plugins(&build)
+        .arg(format!("-DFACTZ_PYTHON={}", python.display()))
+        .arg("-DFACTZ_PIP_OPTIONS=--no-build-isolation;--no-index"));
     run(bare(Command::new("cmake")).arg("--build").arg(&build).args(["--target", "factz_wheel"]));
     let mut made = std::fs::read_dir(build.join("wheel")).unwrap();
     let wheel = made.next().unwrap().unwrap().path();

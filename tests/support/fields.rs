@@ -7,7 +7,7 @@ use factz::{compare, compress, decompress, max_stream_bytes, Comparison, Executi
 use factz::{
     BoundKind, Coder, Config, Dtype, Error, Mode, Predictor, Preserve, Report, Request, Status, Ties,
 };
-use factz::{Layout, View, ViewMut};
+use factz::{Layout, View, ViewMut, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -177,6 +177,12 @@ impl<T: Real> Field<T> {
         let request = Request::new(config).expect("a valid configuration");
         compare(&request, self.views(0), after.views(0), true, 1).expect("views that cover the grid")
     }
+}
+
+/// The sides x_min, x_max, y_min and y_max, as far as they are named.
+pub fn sides(named: [bool; 4]) -> u32 {
+    let all = [SIDE_X_MIN, SIDE_X_MAX, SIDE_Y_MIN, SIDE_Y_MAX];
+    all.into_iter().zip(named).map(|(side, is_named)| side * is_named as u32).sum()
 }
 
 /// The counts that must be 0 for a level of preservation.

@@ -150,34 +150,49 @@ pub fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
     out
 }
 
+fn chosen<T: Copy>(case: &Value, key: &str, names: &[(&str, T)]) -> T {
+    // Cases that a test makes itself may leave some out.
+    let name = case[key].as_str().unwrap_or(names[0].0);
+    names.iter().find(|n| n.0 == name).unwrap_or_else(|| panic!("{key} = {name} in {case}")).1
+}
+
+/// Evaluates an expression in which `$T` is the element type of a case.
+macro_rules! typed {
+    ($case:expr, $T:ident => $body:expr) => {
+        if $crate::support::golden::text($case, "dtype") == "f32" {
+            type $T = f32;
+            $body
+        } else {
+            type $T = f64;
+            $body
+        }
+    };
+}
+pub(crate) use typed;
+
 pub fn config(case: &Value, pitch: u64) -> Config {
     let layout = Layout { pitch, stride: 1 };
-    let choose = |key: &str, names: &[&str]| {
-        let name = text(case, key);
-        names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{key} = {name} in {case}"))
-    };
-    // Cases that a test makes itself may leave these out.
-    let chosen = |key: &str, names: &[&str]| if case[key].is_null() { 0 } else { choose(key, names) };
+    const MODES: [(&str, Mode); 2] = [("block-wise", Mode::BlockWise), ("speculative", Mode::Speculative)];
+    const BOUNDS: [(&str, BoundKind); 2] =
+        [("absolute", BoundKind::Absolute), ("relative", BoundKind::Relative)];
     Config {
-        predictor: [Predictor::Hierarchical, Predictor::Lorenzo]
-            [chosen("predictor", &["hierarchical", "lorenzo"])],
-        coder: [Coder::Ans, Coder::Huffman][chosen("coder", &["ans", "huffman"])],
-        dtype: [Dtype::F32, Dtype::F64][choose("dtype", &["f32", "f64"])],
+        predictor: chosen(case, "predictor", &Predictor::NAMES),
+        coder: chosen(case, "coder", &Coder::NAMES),
+        dtype: chosen(case, "dtype", &Dtype::NAMES),
         u: layout,
         v: layout,
         halo: integer(case, "halo") as u32,
         pin: integer(case, "pin") as u32,
         dx: number(case, "dx"),
         dy: number(case, "dy"),
-        mode: [Mode::BlockWise, Mode::Speculative][choose("mode", &["block-wise", "speculative"])],
+        mode: chosen(case, "mode", &MODES),
         fill_value: case["fill_value"].as_f64(),
-        preserve: [Preserve::None, Preserve::Points, Preserve::Types]
-            [choose("preserve", &["none", "points", "types"])],
-        ties: [Ties::All, Ties::Zeros, Ties::Sos][chosen("ties", &["all", "zeros", "sos"])],
+        preserve: chosen(case, "preserve", &Preserve::NAMES),
+        ties: chosen(case, "ties", &Ties::NAMES),
         ..Config::new(
             integer(case, "nx"),
             integer(case, "ny"),
-            [BoundKind::Absolute, BoundKind::Relative][choose("bound_kind", &["absolute", "relative"])],
+            chosen(case, "bound_kind", &BOUNDS),
             number(case, "bound"),
         )
     }

@@ -216,6 +216,22 @@ pub fn python_of_plugins(modules: &[&str]) -> Option<PathBuf> {
     Some(python)
 }
 
+/// CMake's configuration of the plugins alone, with the libraries that were built together with this test.
+pub fn configure_plugins(build: &Path) -> Command {
+    let mut command = Command::new("cmake");
+    command.arg("-S").arg(root().join("cmake")).arg("-B").arg(build);
+    command.arg(format!("-DFACTZ_LIBRARY_DIR={}", built_folder().display()));
+    command.args(["-DFACTZ_PROGRAM=OFF", "-DCMAKE_INSTALL_LIBDIR=lib"]);
+    command
+}
+
+/// Builds and installs what was configured.
+pub fn build_and_install(build: &Path) {
+    for step in ["--build", "--install"] {
+        run(Command::new("cmake").arg(step).arg(build));
+    }
+}
+
 /// A program on several MPI ranks, in its own folder.
 pub fn mpirun(program: &Path, ranks: usize) -> Command {
     let mut command = Command::new("mpirun");

@@ -1,10 +1,10 @@
 //! Comparisons, ranges and critical points of blocks.
 
 use super::*;
-use crate::support::fields::{bytes_of, dtype, Random, TIES};
+use crate::support::fields::{bytes_of, dtype, sides, Random, TIES};
 use factz::{compare, critical_points, range, CriticalPoint};
 use factz::{BoundKind, Layout, Request, View};
-use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use factz::{SIDE_X_MAX, SIDE_Y_MAX};
 
 /// A field with zeros, missing values and critical points, and a changed copy.
 fn noisy<T: Real>(random: &mut Random, n: u64, fill: f64) -> [Vec<T>; 4] {
@@ -102,13 +102,11 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
         (first, size.min(n - first))
     };
     let ((x0, nx), (y0, ny)) = (piece(columns, &[64, 128, 256]), piece(rows, &[32, 64]));
-    let sides = [(SIDE_X_MIN, x0 > 0), (SIDE_X_MAX, x0 + nx < columns)];
-    let sides = sides.into_iter().chain([(SIDE_Y_MIN, y0 > 0), (SIDE_Y_MAX, y0 + ny < rows)]);
     let config = Config {
         dtype: dtype::<T>(),
         u: layout,
         v: layout,
-        halo: sides.filter(|side| side.1).map(|side| side.0).sum(),
+        halo: sides([x0 > 0, x0 + nx < columns, y0 > 0, y0 + ny < rows]),
         dx: random.one_of(&[1.0, 0.75]),
         fill_value: random.one_of(&[None, Some(fill), Some(fill)]),
         ties: random.one_of(&TIES),

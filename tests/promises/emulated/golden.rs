@@ -2,13 +2,8 @@
 
 use super::*;
 use crate::golden::{first_element, golden, input_field};
-use crate::support::golden::{config, text};
+use crate::support::golden::{config, text, typed};
 use factz::Status;
-use serde_json::Value;
-
-fn is_single(case: &Value) -> bool {
-    text(case, "dtype") == "f32"
-}
 
 #[test]
 fn kernels_write_the_golden_streams() {
@@ -18,10 +13,8 @@ fn kernels_write_the_golden_streams() {
     for_each("emulated_compression", &cases, |(case, stream), folder| {
         for order in ORDERS {
             let (config, first) = (config(case, 0), first_element(&manifest, case));
-            let written = match is_single(case) {
-                true => compressed(&input_field::<f32>(&manifest, case), &config, first, order, folder),
-                false => compressed(&input_field::<f64>(&manifest, case), &config, first, order, folder),
-            };
+            let written = typed!(case, T =>
+                compressed(&input_field::<T>(&manifest, case), &config, first, order, folder));
             assert!(written.0 == *stream, "{}, order {order}: another stream", case["name"]);
         }
     });
@@ -34,10 +27,7 @@ fn kernels_restore_the_golden_streams() {
     for_each("emulated_decompression", &golden().1, |(case, stream), folder| {
         for order in ORDERS {
             let (config, name) = (config(case, 0), text(case, "name"));
-            match is_single(case) {
-                true => check_restoration::<f32>(&config, stream, order, folder, name),
-                false => check_restoration::<f64>(&config, stream, order, folder, name),
-            }
+            typed!(case, T => check_restoration::<T>(&config, stream, order, folder, name));
         }
     });
 }
@@ -74,10 +64,7 @@ fn kernels_find_out_damaged_streams_as_the_library_does() {
     for_each("emulated_damage", &cases, |(case, stream), folder| {
         for (seed, order) in ORDERS.into_iter().enumerate() {
             let (config, stream) = (config(case, 0), damaged(stream, seed));
-            let expected = match is_single(case) {
-                true => expected::<f32>(&config, &stream),
-                false => expected::<f64>(&config, &stream),
-            };
+            let expected = typed!(case, T => expected::<T>(&config, &stream));
             found.fetch_add(expected.is_err() as usize, Ordering::Relaxed);
             let restored = restored(&config, order, folder, &stream);
             let is_same = restored == expected.map_err(|status| status as i32);
