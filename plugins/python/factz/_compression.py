@@ -7,7 +7,7 @@ from typing import Any, List, Optional, Tuple
 import numpy as np
 
 from . import _abi
-from ._arrays import is_device
+from ._arrays import Array
 from ._config import DTYPES, Sides, configured, count_of, name_of, shape_of
 from ._device import queue_of
 from ._fields import buffer, find_bytes, place, place_output
@@ -32,16 +32,6 @@ def _sizes(config: _abi.Config, function: Any = library.compress_sizes) -> _abi.
     sizes = _abi.Sizes()
     check(function(config, sizes))
     return sizes
-
-
-def _told(sizes: _abi.Sizes) -> Sizes:
-    return Sizes(
-        sizes.max_stream_bytes,
-        sizes.workspace_bytes,
-        sizes.analysis_workspace_bytes,
-        REPORT_BYTES,
-        sizes.alignment,
-    )
 
 
 def _shaped(config: _abi.Config, shape: Tuple[int, int], dtype: Any) -> _abi.Config:
@@ -80,12 +70,12 @@ def compress_sizes(
         abs, rel, ...: the options of the call, as in :func:`compress`.
     """
     config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill)
-    return _told(_sizes(_shaped(config, shape, dtype)))
+    return Sizes._of(_sizes(_shaped(config, shape, dtype)))
 
 
 def decompress_sizes(shape: Tuple[int, int], dtype: Any) -> Sizes:
     """How much memory :func:`enqueue_decompress` needs for fields of a shape (ny, nx) and an element type."""
-    return _told(_sizes(_shaped(configured(abs=0.0), shape, dtype), library.decompress_sizes))
+    return Sizes._of(_sizes(_shaped(configured(abs=0.0), shape, dtype), library.decompress_sizes))
 
 
 # ---------------------------------------------------------------- work on a device
@@ -226,9 +216,7 @@ def _enqueue_compress(
     field = place(config, u, v, queue)
     sizes = _sizes(config)
     data = buffer("dst", dst, sizes.max_stream_bytes, queue)
-    scratch = buffer("workspace", workspace, sizes.workspace_bytes, queue)
-    outcome = buffer("report", report, REPORT_BYTES, queue)
-    _holds_report(outcome.nbytes)
+    scratch, outcome = _memory(sizes, workspace, report, queue)
     with queue.active():
         call = (*field.call, config, *data.memory, *scratch.memory)
         check(library.compress_device(*call, outcome.address, queue.handle))
@@ -244,9 +232,12 @@ def _pair(out: Any) -> Tuple[Any, Any]:
     return u, v
 
 
-def _holds_report(nbytes: int) -> None:
-    if nbytes < REPORT_BYTES:
-        raise ValueError("report has %d bytes: a report takes %d" % (nbytes, REPORT_BYTES))
+def _memory(sizes: _abi.Sizes, workspace: Any, report: Any, queue: Any) -> Tuple[Array, Array]:
+    """The workspace and the report of a call."""
+    outcome = buffer("report", report, REPORT_BYTES, queue)
+    if outcome.nbytes < REPORT_BYTES:
+        raise ValueError("report has %d bytes: a report takes %d" % (outcome.nbytes, REPORT_BYTES))
+    return buffer("workspace", workspace, sizes.workspace_bytes, queue), outcome
 
 
 def enqueue_decompress(
@@ -290,9 +281,7 @@ def _enqueue_decompress(
     source = find_bytes("data", data, queue)
     field = place_output(config, out, queue)
     sizes = _sizes(config, library.decompress_sizes)
-    scratch = buffer("workspace", workspace, sizes.workspace_bytes, queue)
-    outcome = buffer("report", report, REPORT_BYTES, queue)
-    _holds_report(outcome.nbytes)
+    scratch, outcome = _memory(sizes, workspace, report, queue)
     with queue.active():
         call = (*source.memory, config, *field.call, *scratch.memory)
         check(library.decompress_device(*call, outcome.address, queue.handle))

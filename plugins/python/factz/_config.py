@@ -6,12 +6,14 @@ from typing import Dict, Iterable, Optional, Tuple, Union
 from . import _abi
 from ._library import check, library
 
-MODES = {"block": _abi.MODE_BLOCK_WISE, "speculative": _abi.MODE_SPECULATIVE}
-CODERS = {"ans": _abi.CODER_ANS, "huffman": _abi.CODER_HUFFMAN}
-PREDICTORS = {"hierarchical": _abi.PREDICTOR_HIERARCHICAL, "lorenzo": _abi.PREDICTOR_LORENZO}
-PRESERVES = {"none": _abi.PRESERVE_NONE, "points": _abi.PRESERVE_POINTS, "types": _abi.PRESERVE_TYPES}
-TIES = {"all": _abi.TIES_ALL, "zeros": _abi.TIES_ZEROS, "sos": _abi.TIES_SOS}
-BOUNDS = {"abs": _abi.BOUND_ABSOLUTE, "rel": _abi.BOUND_RELATIVE}
+# The options that are a choice of names.
+CHOICES = {
+    "mode": {"block": _abi.MODE_BLOCK_WISE, "speculative": _abi.MODE_SPECULATIVE},
+    "coder": {"ans": _abi.CODER_ANS, "huffman": _abi.CODER_HUFFMAN},
+    "predictor": {"hierarchical": _abi.PREDICTOR_HIERARCHICAL, "lorenzo": _abi.PREDICTOR_LORENZO},
+    "preserve": {"none": _abi.PRESERVE_NONE, "points": _abi.PRESERVE_POINTS, "types": _abi.PRESERVE_TYPES},
+    "ties": {"all": _abi.TIES_ALL, "zeros": _abi.TIES_ZEROS, "sos": _abi.TIES_SOS},
+}
 DTYPES = {"float32": _abi.DTYPE_F32, "float64": _abi.DTYPE_F64}
 SIDES = {
     "xmin": _abi.SIDE_X_MIN,
@@ -107,16 +109,10 @@ def configured(
         check(library.config_init(config, 0, 0, _abi.BOUND_RELATIVE, float_of("rel", rel)))
     else:
         check(library.config_init(config, 0, 0, _abi.BOUND_ABSOLUTE, float_of("abs", abs)))
-    config.mode = number_of("mode", mode, MODES)
-    config.coder = number_of("coder", coder, CODERS)
-    config.predictor = number_of("predictor", predictor, PREDICTORS)
-    config.preserve = number_of("preserve", preserve, PRESERVES)
-    config.ties = number_of("ties", ties, TIES)
+    for (option, names), value in zip(CHOICES.items(), (mode, coder, predictor, preserve, ties)):
+        setattr(config, option, number_of(option, value, names))
     config.dx, config.dy = float_of("dx", dx), float_of("dy", dy)
-    if pin is not None:
-        config.pin = sides_of("pin", pin)
-    if halo is not None:
-        config.halo = sides_of("halo", halo)
+    config.pin, config.halo = sides_of("pin", pin), sides_of("halo", halo)
     if fill is not None:
         config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
     return config

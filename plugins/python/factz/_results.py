@@ -1,8 +1,9 @@
 """Results of calls: plain Python objects, made of the structs of factz.h."""
 
+import ctypes
 import dataclasses
 import enum
-from typing import Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
@@ -28,6 +29,12 @@ class Triangle(enum.IntEnum):
 
     LOWER = _abi.TRIANGLE_LOWER
     UPPER = _abi.TRIANGLE_UPPER
+
+
+def _values(kind: Any, found: Any) -> Dict[str, Any]:
+    """The fields of a dataclass that a struct has under the same name."""
+    names = [field.name for field in dataclasses.fields(kind)]
+    return {name: getattr(found, name) for name in names if hasattr(found, name)}
 
 
 #: The elements of the array that :func:`factz.critical_points` returns.
@@ -61,8 +68,7 @@ class Report:
     wide_range: bool = False
 
     def _take(self, found: _abi.Report) -> "Report":
-        for field in dataclasses.fields(self)[:-1]:
-            setattr(self, field.name, getattr(found, field.name))
+        vars(self).update(_values(Report, found))
         self.wide_range = found.warnings & _abi.WARNING_WIDE_RANGE != 0
         return self
 
@@ -102,23 +108,17 @@ class Info:
     @classmethod
     def _of(cls, i: _abi.Info) -> "Info":
         absolute = i.bound_kind == _abi.BOUND_ABSOLUTE
-        return cls(
+        values = _values(cls, i)
+        for option, names in _config.CHOICES.items():
+            values[option] = _config.name_of(values[option], names)
+        values.update(
             shape=(i.ny, i.nx),
             dtype=np.dtype(_config.name_of(i.dtype, _config.DTYPES)),
-            stream_bytes=i.stream_bytes,
-            format_version=i.format_version,
             abs=i.bound if absolute else None,
             rel=None if absolute else i.bound,
-            absolute_bound=i.absolute_bound,
-            mode=_config.name_of(i.mode, _config.MODES),
-            coder=_config.name_of(i.coder, _config.CODERS),
-            predictor=_config.name_of(i.predictor, _config.PREDICTORS),
-            preserve=_config.name_of(i.preserve, _config.PRESERVES),
-            ties=_config.name_of(i.ties, _config.TIES),
-            dx=i.dx,
-            dy=i.dy,
             fill=i.fill_value if i.has_fill_value else None,
         )
+        return cls(**values)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Comparison:
 
     @classmethod
     def _of(cls, found: _abi.Comparison) -> "Comparison":
-        values = {field.name: getattr(found, field.name) for field in dataclasses.fields(cls)}
+        values = _values(cls, found)
         values["points_by_type"] = {kind: found.points_by_type[kind] for kind in PointType}
         return cls(**values)
 
@@ -195,7 +195,7 @@ class Range:
 
     @classmethod
     def _of(cls, found: _abi.Range) -> "Range":
-        return cls(**{field.name: getattr(found, field.name) for field in dataclasses.fields(cls)})
+        return cls(**_values(cls, found))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,3 +216,7 @@ class Sizes:
     analysis_workspace_bytes: int
     report_bytes: int
     alignment: int
+
+    @classmethod
+    def _of(cls, found: _abi.Sizes) -> "Sizes":
+        return cls(report_bytes=ctypes.sizeof(_abi.Report), **_values(cls, found))

@@ -161,14 +161,7 @@ class Options(unittest.TestCase):
         self.assertEqual((info.abs, info.mode), (None, "block"))
 
     def test_names_are_those_of_the_library(self):
-        names = {
-            "mode": _config.MODES,
-            "coder": _config.CODERS,
-            "predictor": _config.PREDICTORS,
-            "preserve": _config.PRESERVES,
-            "ties": _config.TIES,
-            "pin": dict(_config.SIDES, all=15, none=0),
-        }
+        names = dict(_config.CHOICES, pin=dict(_config.SIDES, all=15, none=0))
         parse = library.factz_config_from_string
         parse.argtypes = [ctypes.c_char_p, ctypes.POINTER(_abi.Config)]
         for key, known in names.items():
