@@ -100,7 +100,7 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
             Err(e) => {
                 eprintln!("factz: {e}");
                 let damaged = e.status == Some(Status::CorruptStream);
-                worst = worst.worse(if damaged { Verdict::Violated } else { Verdict::Unknown });
+                worst = worst.max(if damaged { Verdict::Violated } else { Verdict::Unknown });
                 let result = if damaged { "damaged" } else { "untested" };
                 joined(file, json!({ "result": result, "error": e.message }))
             }

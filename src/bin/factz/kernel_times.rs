@@ -2,6 +2,7 @@
 
 use crate::device::pipeline::{KernelTime, Pipeline};
 use crate::measure::{median, Measurement};
+use factz::device::Direction;
 use factz::{Mode, Predictor, Result};
 use serde_json::{json, Map, Value};
 use std::fmt::Write;
@@ -14,11 +15,11 @@ pub type Times = [Vec<KernelTime>; 2];
 
 /// Medians of several passes.
 pub fn measure(pipeline: &Pipeline) -> Result<Times> {
-    Ok([median_times(|| pipeline.profile_compress())?, median_times(|| pipeline.profile_decompress())?])
+    Ok([median_times(pipeline, Direction::Compress)?, median_times(pipeline, Direction::Decompress)?])
 }
 
-fn median_times(mut profile: impl FnMut() -> Result<Vec<KernelTime>>) -> Result<Vec<KernelTime>> {
-    let passes: Result<Vec<_>> = (0..PASSES).map(|_| profile()).collect();
+fn median_times(pipeline: &Pipeline, direction: Direction) -> Result<Vec<KernelTime>> {
+    let passes: Result<Vec<_>> = (0..PASSES).map(|_| pipeline.profile(direction)).collect();
     let passes = passes?;
     let column = |k: usize| median(passes.iter().map(|pass| pass[k].milliseconds).collect());
     let kernels = passes[0].iter().enumerate();
@@ -97,28 +98,22 @@ pub fn table(runs: &[Run]) -> String {
         let _ = write!(text, " {:>20}", run.name());
     }
     text.push('\n');
+    let kernel = |kernel: &KernelTime| (kernel.name.clone(), 1e3 * kernel.milliseconds);
     for direction in [0, 1] {
         let of_runs: Vec<Vec<(String, f64)>> =
-            runs.iter().map(|run| run.times[direction].iter().map(kernel_cell).collect()).collect();
+            runs.iter().map(|run| run.times[direction].iter().map(kernel).collect()).collect();
         rows(&mut text, &of_runs, |us| format!("{us:.1}"));
     }
     text += "\nphase, least time / time\n";
+    let phase = |phase: &Phase| Some((phase.name.to_owned(), 100.0 * phase.least? / phase.milliseconds));
     for direction in [0, 1] {
         let of_runs: Vec<Vec<(String, f64)>> =
-            runs.iter().map(|run| run.phases(direction).iter().filter_map(phase_cell).collect()).collect();
+            runs.iter().map(|run| run.phases(direction).iter().filter_map(phase).collect()).collect();
         rows(&mut text, &of_runs, |share| format!("{share:.0} %"));
     }
     text += "least time: for the bytes of the phase (values, a byte per vertex for symbols, stream), once, as fast as the \
              copy;\ntime: the sum of its kernels, each alone\n";
     text
-}
-
-fn kernel_cell(kernel: &KernelTime) -> (String, f64) {
-    (kernel.name.clone(), 1e3 * kernel.milliseconds)
-}
-
-fn phase_cell(phase: &Phase) -> Option<(String, f64)> {
-    Some((phase.name.to_owned(), 100.0 * phase.least? / phase.milliseconds))
 }
 
 /// A row for each name, in the order in which they come, with a column for each run.

@@ -46,13 +46,13 @@ use args::{Arguments, Command};
 use clap::Parser;
 use std::process::ExitCode;
 
-/// What a command that ran to its end has to say by its exit status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a command that ran to its end has to say by its exit status. The worst one is the largest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    Good,
-    Violated,
+    Good = 0,
+    Violated = 1,
     /// Something could not be looked at.
-    Unknown,
+    Unknown = 2,
 }
 
 impl Verdict {
@@ -60,20 +60,6 @@ impl Verdict {
         match violations {
             0 => Verdict::Good,
             _ => Verdict::Violated,
-        }
-    }
-    fn status(self) -> u8 {
-        match self {
-            Verdict::Good => 0,
-            Verdict::Violated => 1,
-            Verdict::Unknown => 2,
-        }
-    }
-    fn worse(self, other: Verdict) -> Verdict {
-        if other.status() > self.status() {
-            other
-        } else {
-            self
         }
     }
 }
@@ -97,7 +83,7 @@ fn main() -> ExitCode {
         Command::Man(a) => manual::pages(&a),
     };
     match done {
-        Ok(verdict) => ExitCode::from(verdict.status()),
+        Ok(verdict) => ExitCode::from(verdict as u8),
         Err(failure) => {
             eprintln!("factz: {failure}");
             ExitCode::from(2)

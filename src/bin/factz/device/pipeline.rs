@@ -145,24 +145,19 @@ impl Pipeline {
         self.decompressed.read_report()
     }
 
-    /// Milliseconds of each kernel of the compression, launched one at a time.
-    pub fn profile_compress(&self) -> Result<Vec<KernelTime>> {
-        self.profile(Direction::Compress, &self.buffers(&self.input, &self.compressed))
-    }
-
-    /// Milliseconds of each kernel of the decompression, launched one at a time.
-    pub fn profile_decompress(&self) -> Result<Vec<KernelTime>> {
-        self.profile(Direction::Decompress, &self.buffers(&self.output, &self.decompressed))
-    }
-
-    fn profile(&self, direction: Direction, buffers: &Buffers) -> Result<Vec<KernelTime>> {
+    /// Milliseconds of each kernel of the compression or the decompression, launched one at a time.
+    pub fn profile(&self, direction: Direction) -> Result<Vec<KernelTime>> {
+        let buffers = match direction {
+            Direction::Compress => self.buffers(&self.input, &self.compressed),
+            Direction::Decompress => self.buffers(&self.output, &self.decompressed),
+        };
         let mut times = Vec::new();
         let time = |name, phase, launch: &dyn Fn() -> Result<()>| {
             times.push(KernelTime { name, phase, milliseconds: self.queue.time(launch)? });
             Ok(())
         };
         // SAFETY: as for compress.
-        unsafe { cuda::each_kernel(direction, &self.request, buffers, self.queue.stream(), time) }?;
+        unsafe { cuda::each_kernel(direction, &self.request, &buffers, self.queue.stream(), time) }?;
         Ok(times)
     }
 }
