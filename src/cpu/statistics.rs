@@ -8,7 +8,7 @@ use crate::grid::tiles::Grid;
 use crate::runtime::pool::{stateless, Threads};
 
 /// Range and special vertices of a field.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Statistics<T> {
     pub(super) range: Option<(T, T)>,
     /// Vertices with u = v = 0 that are not filled.
@@ -18,12 +18,6 @@ pub(super) struct Statistics<T> {
     pub(super) filled: u64,
     /// Row-major index and bits of the first vertex that is not finite.
     pub(super) fill: Option<(u64, [u64; 2])>,
-}
-
-impl<T> Default for Statistics<T> {
-    fn default() -> Self {
-        Statistics { range: None, zero: 0, nonfinite: 0, filled: 0, fill: None }
-    }
 }
 
 impl<T: Real> Statistics<T> {

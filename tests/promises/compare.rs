@@ -1,6 +1,6 @@
 //! The comparison of two fields counts what the independent checker counts.
 
-use crate::support::checker::Checker;
+use crate::support::checker::{counts, Checker};
 use crate::support::fields::{Field, Random};
 use factz::{compare, BoundKind, Comparison, Config, Real, Request, Ties};
 use serde_json::Value;
@@ -20,26 +20,9 @@ fn check_config<T: Real>(name: &str, [before, after]: &Pair<T>, config: Config) 
     let found = run(2);
     assert_eq!(format!("{found:?}"), format!("{:?}", run(1)), "the result depends on the number of threads");
 
-    let counts = [
-        ("lost", found.lost),
-        ("spurious", found.spurious),
-        ("type_changed", found.type_changed),
-        ("total", found.critical_points),
-        ("total1", found.critical_points_after),
-        ("zero_vertices", found.zero_vertices),
-        ("zero_changed", found.zero_changed),
-        ("tie_total", found.ties),
-        ("tie_changed", found.tie_changed),
-        ("tie_created", found.tie_created),
-        ("missing_changed", found.missing_changed),
-        ("filled_vertices", found.filled_vertices),
-        ("nonfinite_vertices", found.nonfinite_vertices),
-        ("bound_exceeded", found.bound_exceeded),
-        ("violations", found.violations()),
-    ];
     let mut checker = Checker::new(&format!("compare-{name}"));
     let written = checker.write(before);
-    checker.add(&written, after, &config, &counts);
+    checker.add(&written, after, &config, &counts(&found));
     let [theirs] = &checker.check()[..] else { panic!("one case") };
     let kinds =
         ["saddle", "attracting_node", "repelling_node", "attracting_focus", "repelling_focus", "center"];

@@ -2,9 +2,9 @@
 //! than the bound. Checked on the fields of `data/` by the library's own comparison and by an independent
 //! checker (`exact_verify.py`, Python with numpy), and on random fields by the comparison.
 
-use crate::support::checker::Checker;
+use crate::support::checker::{counts, Checker};
 use crate::support::fields::*;
-use factz::{BoundKind, Coder, Comparison, Config, Mode, Preserve, Real, Ties};
+use factz::{BoundKind, Coder, Config, Mode, Preserve, Real, Ties};
 use num_rational::BigRational;
 use num_traits::Signed;
 use proptest::prelude::*;
@@ -26,20 +26,6 @@ fn over_bound<T: Real>(before: &Field<T>, after: &Field<T>, bound: f64) -> usize
 }
 
 // ---------------------------------------------------------------- the fields of data/
-
-/// The counts of the library's comparison by the names that the checker has for them.
-fn counts(c: &Comparison) -> [(&'static str, u64); 8] {
-    [
-        ("lost", c.lost),
-        ("spurious", c.spurious),
-        ("type_changed", c.type_changed),
-        ("tie_changed", c.tie_changed),
-        ("tie_created", c.tie_created),
-        ("missing_changed", c.missing_changed),
-        ("bound_exceeded", c.bound_exceeded),
-        ("total", c.critical_points),
-    ]
-}
 
 fn bounds() -> impl Iterator<Item = (BoundKind, f64)> {
     let relative = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|b| (BoundKind::Relative, b));
@@ -259,16 +245,10 @@ enum Content {
     Constant,
 }
 
-const CONTENTS: [Content; 8] = [
-    Content::Noise,
-    Content::Smooth,
-    Content::Integers,
-    Content::Zeros,
-    Content::NonFinite,
-    Content::Magnitudes,
-    Content::Collinear,
-    Content::Constant,
-];
+const CONTENTS: [Content; 8] = {
+    use Content::*;
+    [Noise, Smooth, Integers, Zeros, NonFinite, Magnitudes, Collinear, Constant]
+};
 
 fn random_field<T: Real>(content: Content, nx: u64, ny: u64, seed: u64) -> Field<T> {
     let mut r = Random(seed);

@@ -81,7 +81,8 @@ for name, value in vars(abi).items():
         print("constant", name, value)
 for t in structs:
     members = [n + ":" + show(k) for n, k in t._fields_]
-    print("struct", c_name(t), ctypes.sizeof(t), *members)
+    assert ctypes.sizeof(t) == sum(ctypes.sizeof(k) for _, k in t._fields_), "%s has padding" % t
+    print("struct", c_name(t), *members)
 for name, (result, arguments) in abi.FUNCTIONS.items():
     print("function", name, show(result), *map(show, arguments))
 "#;
@@ -126,12 +127,11 @@ fn the_package_declares_what_the_header_declares() {
                     "{line}"
                 );
             }
-            ["struct", name, bytes, ref members @ ..] => {
+            ["struct", name, ref members @ ..] => {
                 counts[1] += 1;
                 let expected = &header.structs[&format!("factz_{name}")];
                 let expected: Vec<_> = expected.iter().map(|(n, c)| format!("{n}:{}", member(c))).collect();
                 assert_eq!(members, expected, "{name}");
-                assert_eq!(bytes, size_of_struct(name).to_string(), "{name}");
             }
             ["function", name, result, ref arguments @ ..] => {
                 counts[2] += 1;
@@ -151,20 +151,6 @@ fn the_package_declares_what_the_header_declares() {
     let missing: Vec<_> = header.constants.keys().filter(chosen).filter(|c| !known.contains(*c)).collect();
     assert!(missing.is_empty(), "plugins/python/factz/_abi.py lacks {missing:?}");
     assert!(counts[0] > 40 && counts[1] == header.structs.len() && counts[2] > 20, "{counts:?}");
-}
-
-fn size_of_struct(name: &str) -> usize {
-    use factz::capi::{analysis::*, config::*, inspect::*, range::*, report::*, sizes::*};
-    match name {
-        "config" => size_of::<factz_config>(),
-        "info" => size_of::<factz_info>(),
-        "sizes" => size_of::<factz_sizes>(),
-        "report" => size_of::<factz_report>(),
-        "range" => size_of::<factz_range>(),
-        "critical_point" => size_of::<factz_critical_point>(),
-        "comparison" => size_of::<factz_comparison>(),
-        _ => panic!("there is no struct {name}"),
-    }
 }
 
 /// Variables of the user and of other tests must not reach the package.

@@ -2,9 +2,30 @@
 
 use super::fields::{dtype_name, Field};
 use super::{fresh_folder, python, root, run};
-use factz::{BoundKind, Config, Real};
+use factz::{BoundKind, Comparison, Config, Real};
 use serde_json::{json, Value};
 use std::path::PathBuf;
+
+/// The counts of the library's comparison by the names that the checker has for them.
+pub fn counts(c: &Comparison) -> [(&'static str, u64); 15] {
+    [
+        ("lost", c.lost),
+        ("spurious", c.spurious),
+        ("type_changed", c.type_changed),
+        ("total", c.critical_points),
+        ("total1", c.critical_points_after),
+        ("zero_vertices", c.zero_vertices),
+        ("zero_changed", c.zero_changed),
+        ("tie_total", c.ties),
+        ("tie_changed", c.tie_changed),
+        ("tie_created", c.tie_created),
+        ("missing_changed", c.missing_changed),
+        ("filled_vertices", c.filled_vertices),
+        ("nonfinite_vertices", c.nonfinite_vertices),
+        ("bound_exceeded", c.bound_exceeded),
+        ("violations", c.violations()),
+    ]
+}
 
 /// Pairs of fields to compare, and the counts that the checker must come to.
 pub struct Checker {

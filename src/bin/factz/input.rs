@@ -278,11 +278,7 @@ struct Intake<T> {
 
 impl<T: Element> Intake<T> {
     fn components(&self) -> u64 {
-        if self.arrangement == Arrangement::Alone {
-            1
-        } else {
-            2
-        }
+        1 + (self.arrangement != Arrangement::Alone) as u64
     }
 
     fn fill(&mut self, reader: &mut impl Read, length: Option<u64>) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ try:
 except OSError:
     sys.exit(77)
 
-from common import expect, field, h5py, np, options, read, read_with_tools, same, write  # noqa: E402
+from common import expect, field, h5py, options, read, read_with_tools, same, write  # noqa: E402
 
 MESSAGE = "filter 2 (shuffle) comes before factz"
 ID = ctypes.c_int64
