@@ -278,9 +278,7 @@ impl Decode for DecodeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::lanes::{Decoder, Encoder};
     use crate::random::Random;
-    use std::iter::once;
 
     /// The cost of an optimal code, by joining the two lightest nodes again and again.
     fn optimal(weights: &[u32]) -> u64 {
@@ -307,59 +305,5 @@ mod tests {
             assert_eq!(cost, optimal(&weights), "{weights:?}");
             assert!(lengths.is_sorted_by(|a, b| a >= b));
         }
-    }
-
-    #[test]
-    fn codes_fill_their_space_within_the_limit_and_are_stored() {
-        let mut random = Random(3);
-        for round in 0..300 {
-            let mut counts = [0u64; ALPHABET];
-            for _ in 0..1 + random.below(256) {
-                let shift = random.below(40);
-                counts[random.below(256) as usize] = random.next() >> (24 + shift);
-            }
-            match round {
-                // Fibonacci's numbers make the deepest tree.
-                0 => (0..40).for_each(|k| counts[k] = (1.618f64.powi(k as i32 + 3) / 2.236) as u64),
-                1 => counts = [1; ALPHABET],
-                2 => counts = [1000; ALPHABET],
-                _ => {}
-            }
-            let lengths = Lengths::from_counts(&counts);
-            let mut bytes = Vec::new();
-            lengths.write(&mut bytes);
-            if counts.iter().all(|&c| c == 0) {
-                assert!(bytes.is_empty());
-                continue;
-            }
-            let taken: u32 = (0..=255).filter_map(|s| lengths.of(s)).map(|l| CODES >> l).sum();
-            assert_eq!(taken, CODES);
-            for (s, &c) in counts.iter().enumerate() {
-                assert!(c == 0 || lengths.of(s as u8).is_some() || lengths.of(ESCAPE).is_some());
-            }
-            assert_eq!(bytes.len() % 4, 0);
-            assert!(bytes.len() / 4 <= u8::MAX as usize);
-            assert_eq!(Lengths::read(&bytes).unwrap(), lengths);
-            for cut in 0..bytes.len() {
-                if let Ok(other) = Lengths::read(&bytes[..cut]) {
-                    assert!(cut == 0 || other == lengths);
-                }
-            }
-        }
-        assert!(Lengths::read(&[0x01, 0x83, 0x40, 0x00]).is_err(), "codes that leave space");
-    }
-
-    #[test]
-    fn the_only_symbol_takes_nothing() {
-        let mut counts = [0u64; ALPHABET];
-        counts[7] = 1 << 47;
-        let lengths = Lengths::from_counts(&counts);
-        assert_eq!((lengths.of(7), lengths.cost(&counts)), (Some(0), 0));
-        let mut encoder = Encoder::new().unwrap();
-        encoder.put(once((3, &lengths.encode_table(), 7)));
-        let bytes = encoder.finish().unwrap();
-        let mut decoder = Decoder::new(&bytes).unwrap();
-        assert_eq!(decoder.get(3, &lengths.decode_table().unwrap()), 7);
-        assert!(decoder.finished());
     }
 }

@@ -322,46 +322,6 @@ impl Decode for DecodeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::lanes::{Encoder, LANES, LEAST_STATE_BYTES};
-    use crate::random::Random;
-    use std::iter::once;
-
-    #[test]
-    fn frequencies_sum_to_the_scale_and_round_trip() {
-        let mut random = Random(1);
-        for round in 0..300 {
-            let mut counts = [0u64; ALPHABET];
-            for _ in 0..1 + random.below(256) {
-                let shift = random.below(40);
-                counts[random.below(256) as usize] = random.next() >> (24 + shift);
-            }
-            if round == 0 {
-                counts = [1; ALPHABET];
-            }
-            let f = Frequencies::from_counts(&counts);
-            if counts.iter().all(|&c| c == 0) {
-                assert_eq!(f.0, [0; ALPHABET]);
-                continue;
-            }
-            assert_eq!(f.0.iter().map(|&x| x as u32).sum::<u32>(), SCALE);
-            for (s, &c) in counts.iter().enumerate() {
-                assert!(c == 0 || f.0[s] > 0 || f.0[ESCAPE as usize] > 0);
-            }
-            let mut bytes = Vec::new();
-            f.write(&mut bytes);
-            assert_eq!(bytes.len() % 4, 0);
-            assert!(bytes.len() / 4 <= u8::MAX as usize);
-            // The shift of a table of the escape alone is not stored.
-            assert_eq!(Frequencies::read(&bytes).unwrap().0, f.0);
-            assert!(bytes.is_empty() || Frequencies::read(&bytes).unwrap() == f);
-            for cut in 0..bytes.len() {
-                // Truncation may only be unnoticed where nothing but padding is lost.
-                if let Ok(g) = Frequencies::read(&bytes[..cut]) {
-                    assert!(cut == 0 || g == f);
-                }
-            }
-        }
-    }
 
     #[test]
     fn quotients_are_exact() {
@@ -400,18 +360,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_certain_symbol_costs_nothing() {
-        let mut counts = [0u64; ALPHABET];
-        counts[3] = 10;
-        let f = Frequencies::from_counts(&counts);
-        let mut e = Encoder::new().unwrap();
-        for k in 0..10_000 {
-            e.put(once((k % LANES, &EncodeTable::new(&f), 3)));
-        }
-        let bytes = e.finish().unwrap();
-        assert_eq!(bytes.len(), LEAST_STATE_BYTES);
     }
 }

@@ -45,6 +45,7 @@ pub const PATTERN: usize = 28;
 /// Symbols of rows, by activity of the tile from 1; that of the vertex (0, 0) has [`ANCHOR`].
 pub const ROW_SYMBOL: usize = PATTERN + ROW_ACTIVITIES - 2;
 const _: () = assert!(MASK_RUN + 1 == TABLES);
+const _: () = assert!(ANCHOR < PATTERN && ROW_SYMBOL + FULL_ACTIVITY as usize <= MASK_RUN);
 
 /// A block of an activity up to this one is so sparse that the vertices that are not zero are listed.
 pub const LAST_LIST_ACTIVITY: u8 = 6;
@@ -235,6 +236,11 @@ impl BitReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entropy::huffman::{Lengths, MAX_LENGTH};
+    use crate::entropy::lanes::{Decoder, Encoder, LANES, LEAST_STATE_BYTES};
+    use crate::entropy::rans::{Frequencies, SCALE};
+    use crate::random::Random;
+    use std::iter::once;
 
     #[test]
     fn fixed_point_logarithm() {
@@ -255,10 +261,71 @@ mod tests {
         assert_eq!(rows.map(|(cost, active)| row_activity_of(cost, active)), [0, 0, 1, 7, 8, 8, 7]);
     }
 
+    /// Arbitrary counts, and some that are hard.
+    fn many_counts() -> impl Iterator<Item = [u64; ALPHABET]> {
+        let mut random = Random(1);
+        let drawn = (0..300).map(move |_| {
+            let mut counts = [0; ALPHABET];
+            for _ in 0..1 + random.below(256) {
+                let shift = random.below(40);
+                counts[random.below(256) as usize] = random.next() >> (24 + shift);
+            }
+            counts
+        });
+        // Fibonacci's numbers make the deepest tree.
+        let mut deepest = [0; ALPHABET];
+        (0..40).for_each(|k| deepest[k] = (1.618f64.powi(k as i32 + 3) / 2.236) as u64);
+        drawn.chain([deepest, [1; ALPHABET], [1000; ALPHABET]])
+    }
+
+    /// Symbols, or the escape for them, have a share of the whole, and tables are read as they were.
+    fn check_table<E: EntropyTable + PartialEq>(whole: u32, share: impl Fn(&E, u8) -> u32) {
+        for counts in many_counts() {
+            let table = E::from_counts(&counts);
+            let total: u32 = (0..=255).map(|s| share(&table, s)).sum();
+            assert_eq!(total, if counts == [0; ALPHABET] { 0 } else { whole });
+            for (s, &c) in (0..=255).zip(&counts) {
+                assert!(c == 0 || share(&table, s) > 0 || share(&table, ESCAPE) > 0);
+            }
+            let mut bytes = Vec::new();
+            table.write(&mut bytes);
+            assert_eq!(bytes.len() % 4, 0);
+            assert!(bytes.len() / 4 <= u8::MAX as usize);
+            let read = E::read(&bytes).unwrap();
+            // Nothing is stored of a table that no symbol uses, or the escape alone.
+            assert!(read == table || bytes.is_empty() && read.cost(&counts) == table.cost(&counts));
+            for cut in 1..bytes.len() {
+                // Truncation may only be unnoticed where nothing but padding is lost.
+                assert!(E::read(&bytes[..cut]).map_or(true, |other| other == table));
+            }
+        }
+    }
+
     #[test]
-    fn tables_of_rows_have_room() {
-        assert_eq!((PATTERN, ROW_SYMBOL), (27 + 1, 34 + 1));
-        let last = ROW_SYMBOL + ROW_ACTIVITIES - 2;
-        assert!(ANCHOR < PATTERN && last < MASK_RUN);
+    fn tables_have_room_for_their_symbols_and_are_stored() {
+        check_table(SCALE, |f: &Frequencies, s| f.0[s as usize] as u32);
+        check_table(1 << MAX_LENGTH, |l: &Lengths, s| l.of(s).map_or(0, |length| 1 << (MAX_LENGTH - length)));
+        assert!(Lengths::read(&[0x01, 0x83, 0x40, 0x00]).is_err(), "codes that leave space");
+    }
+
+    fn check_certain<E: EntropyTable>() {
+        let mut counts = [0; ALPHABET];
+        counts[7] = 1 << 47;
+        let table = E::from_counts(&counts);
+        assert_eq!(table.cost(&counts), 0);
+        let (encode, decode) = (table.encode_table(), table.decode_table().unwrap());
+        let mut encoder = Encoder::new().unwrap();
+        (0..10_000).for_each(|k| encoder.put(once((k % LANES, &encode, 7))));
+        let bytes = encoder.finish().unwrap();
+        assert_eq!(bytes.len(), LEAST_STATE_BYTES);
+        let mut decoder = Decoder::new(&bytes).unwrap();
+        (0..10_000).for_each(|k| assert_eq!(decoder.get(k % LANES, &decode), 7));
+        assert!(decoder.finished());
+    }
+
+    #[test]
+    fn a_certain_symbol_takes_nothing() {
+        check_certain::<Frequencies>();
+        check_certain::<Lengths>();
     }
 }
