@@ -1,6 +1,7 @@
 //! Pictures and lists of critical points: marks are where the points are, and every format holds the same list.
 
 use crate::support::cli::{text, Folder};
+use crate::support::fields::bytes_of;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -228,11 +229,10 @@ fn lists_have_eigenvalues_in_every_format() {
 #[test]
 fn any_field_gives_a_picture_or_a_sentence() {
     let f = Folder::new("any-picture");
-    let bytes = |values: &[f32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
     let cases: [(&str, &[f32]); 4] =
         [("nan", &[f32::NAN; 12]), ("zero", &[0.0; 12]), ("ones", &[1.0; 12]), ("large", &[3e38; 12])];
     for (name, values) in cases {
-        f.write(name, &bytes(values));
+        f.write(name, &bytes_of(values));
         for dims in ["12x1", "1x12", "4x3"] {
             for command in ["render", "render --compare"] {
                 let fields = if command == "render" { 2 } else { 4 };
@@ -251,7 +251,7 @@ fn any_field_gives_a_picture_or_a_sentence() {
     f.fails("render ones ones -o p.png", &["--dims"]);
     f.fails("render ones ones --dims 4x3 -o p.JPG", &["p.JPG", ".png"]);
     f.fails("render ones ones --dims 4x3 -o ones", &["-o ones", "is an input"]);
-    assert!(f.read("ones") == bytes(&[1.0; 12]));
+    assert!(f.read("ones") == bytes_of(&[1.0f32; 12]));
     f.fails(
         "render --compare ones ones ones ones --dims 4x3 -o p.png --zoom 2,0,2,1",
         &["--zoom", "3 x 2 cells"],

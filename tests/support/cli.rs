@@ -1,5 +1,6 @@
 //! Runs the command line in a folder of the test's own, where files have short names.
 
+use super::fields::values_of;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -27,7 +28,7 @@ impl Folder {
         std::fs::read(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
     }
     pub fn values(&self, name: &str) -> Vec<f32> {
-        self.read(name).chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+        values_of(&self.read(name))
     }
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
