@@ -104,12 +104,6 @@ fn ties_are_compared_as_the_configuration_says() {
             assert_eq!(counts, [2, changed, 0, changed], "ties {ties}: {other:?}");
         }
     }
-    let c = factz_config { ties: 3, ..config(2, 2, FACTZ_BOUND_ABSOLUTE, 10.0) };
-    let components = [first[0].as_ptr(); 4];
-    let call = Call { components, n: 4, config: &c, other_config: null(), threads: 1 };
-    let mut found = factz_comparison::default();
-    expect(call.compare(&mut found), FACTZ_ERROR_INVALID_CONFIG, "config: ties = 3");
-    assert_eq!(found.status, FACTZ_ERROR_INVALID_CONFIG);
 }
 
 #[test]
