@@ -40,7 +40,7 @@ const TUNE_SHARED_BYTES: u32 = 18000;
 const FEW_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().min(MOST_FEW_STRIPS as u64);
 const MANY_BLOCKS: fn(&Shape, usize) -> u64 =
     |s, _| s.strips().div_ceil(STATISTICS_WARPS as u64).min(MOST_STATISTICS_BLOCKS as u64);
-const LATTICE_LINE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.tiles.div_ceil(4).min(2 * MANY);
+const LATTICE_LINE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.tiles.div_ceil(8).min(2 * MANY);
 const TABLE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| 50 + s.tiles.div_ceil(WEIGHED_TILES as u64);
 
 const fn warps(n: i32) -> [u32; 2] {
