@@ -183,34 +183,36 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
                 const bool vertical = !centred && m >= count;
                 const i32 x = (2 * i + !vertical) << level, y = (2 * j + (centred || vertical)) << level;
                 const bool active = m < end && x > 0 && y > 0;
-                // Other lanes look at the middle of the tile, which has neighbours at every level.
-                const i32 position = count + m, here = active ? y * CLOSED + x : TILE / 2 * CLOSED + TILE / 2;
-                const u32 near =
-                    active ? near_neighbours(vertical ? j : i, n) | near_neighbours(j, n) << 2 : 0;
+                const i32 position = count + m, here = y * CLOSED + x;
                 const u32 constrained =
                     __shfl_sync(FULL, constrained_bits, position >> 5) >> (position & 31) & 1;
-                const P original = values[here];
-                const P prediction =
-                    predict_inside<T>(interpolant, values + here, level, centred, vertical, near);
-                P value = prediction;
-                T error = distance<T>(value, original);
+                P prediction = R::pair(T(0), T(0));
                 bool waits = false;
-                Symbol symbol = {SYMBOL_ZERO, 0, 0};
-                // Code 0 is certain for small residuals.
-                if (active && !(error < half_step)) {
-                    const Quantized<T> q = quantize<T>(original, prediction, steps.level[level].step[0]);
-                    value = q.value;
-                    error = distance<T>(value, original);
-                    waits = !(q.fits && error <= steps.accept);
-                    if (!waits) symbol = symbol_of({0, (i32)q.code.x, (i32)q.code.y});
+                if (active) {
+                    const P original = values[here];
+                    prediction = predict_inside<T>(interpolant, values + here, level, centred, vertical,
+                        near_neighbours(vertical ? j : i, n) | near_neighbours(j, n) << 2);
+                    P value = prediction;
+                    T error = distance<T>(value, original);
+                    Symbol symbol = {SYMBOL_ZERO, 0, 0};
+                    // Code 0 is certain for small residuals. By component: the larger of a NaN and a number
+                    // is the number.
+                    if (!(R::abs(original.x - prediction.x) < half_step &&
+                            R::abs(original.y - prediction.y) < half_step)) {
+                        const Quantized<T> q = quantize<T>(original, prediction, steps.level[level].step[0]);
+                        value = q.value;
+                        error = distance<T>(value, original);
+                        waits = !(q.fits && error <= steps.accept);
+                        if (!waits) symbol = symbol_of({0, (i32)q.code.x, (i32)q.code.y});
+                    }
+                    if (constrained && !waits)
+                        waits = !shared.planes.stay_one_sided(here, eight_half_planes<T>(value));
+                    if (!waits) commit(here, position, value, error, symbol);
                 }
-                if (active && constrained && !waits)
-                    waits = !shared.planes.stay_one_sided(here, eight_half_planes<T>(value));
-                const u32 new_ones = __ballot_sync(FULL, active && waits);
-                if (active && !waits) commit(here, position, value, error, symbol);
+                const u32 new_ones = __ballot_sync(FULL, waits);
                 if (new_ones == 0) continue;
                 if (waiting + __popc(new_ones) > 32) settle_waiting(level);
-                if (active && waits) {
+                if (waits) {
                     const u32 at = waiting + __popc(new_ones & ((1u << lane) - 1));
                     shared.predictions[at] = prediction;
                     shared.waiting[at] = x | y << 6 | constrained * IS_CONSTRAINED | position * POSITION;

@@ -9,7 +9,8 @@ use factz::{BoundKind, Coder, Mode, Predictor};
 fn kernels_write_what_the_library_writes() {
     needs!("g++");
     let mut cases = Vec::new();
-    for name in ["dt256", "nan_inf256"] {
+    // In the last one predictions overflow.
+    for name in ["dt256", "nan_inf256", "gradient1e30"] {
         for (front, coder) in FRONTS.into_iter().zip([Coder::Ans, Coder::Huffman, Coder::Ans]) {
             cases.extend(ORDERS.map(|order| (name, front, coder, order)));
         }
