@@ -39,27 +39,26 @@ struct TilePlanes {
     }
 };
 
-// A tile, and its vertices that wait: x | y << 6 | IS_CONSTRAINED | position * POSITION.
+// A vertex that waits: x | y << 6 | IS_CONSTRAINED | position * POSITION.
 constexpr u32 IS_CONSTRAINED = 1 << 12, POSITION = 1 << 13;
+
+// A tile, and its vertices that wait with their predictions.
 template <typename T>
 struct SpeculativeTile {
-    typename Real<T>::Pair values[CLOSED * CLOSED];
+    alignas(16) typename Real<T>::Pair values[CLOSED * CLOSED];
     typename Real<T>::Pair predictions[32];
     u32 waiting[32];
     TilePlanes planes;
-    LargestError known;
 };
 
 // Loads the originals off the lattice lines, and the final values on them. Call with a warp.
 template <typename T>
 __device__ __forceinline__ void load_speculative_tile(
-    const Job& job, const Control& control, const TileShape& shape, u64 index, SpeculativeTile<T>& shared) {
+    const Job& job, const TileShape& shape, u64 index, SpeculativeTile<T>& shared) {
     typedef typename Real<T>::Pair P;
     const QuantizeView<T> work(job);
     const i32 lane = threadIdx.x & 31;
-    if (lane == 0) {
-        expect_largest_error(control, shared.known);
-    } else {
+    if (lane > 0) {
         const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + 1);
         const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + 1);
         P* to = shared.values + CLOSED + lane;
@@ -99,8 +98,8 @@ __device__ __forceinline__ u32 constrained_positions(const Job& job, u64 index) 
 
 // Codes a tile by a warp.
 template <typename T>
-__device__ __forceinline__ void code_speculative_tile(const Job& job, Control& control, const Steps<T>& steps,
-    SpeculativeTile<T>& shared, u64 index, u32& exact, T& max_error) {
+__device__ __forceinline__ void code_speculative_tile(
+    const Job& job, const Steps<T>& steps, SpeculativeTile<T>& shared, u64 index, u32& exact, T& max_error) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const QuantizeView<T> work(job);
@@ -108,7 +107,7 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, Control& c
     const TileShape shape = tile_shape(job, index);
     u8* const symbols = work.symbols() + index * TILE_VERTICES;
     P* const values = shared.values;
-    load_speculative_tile<T>(job, control, shape, index, shared);
+    load_speculative_tile<T>(job, shape, index, shared);
     u32 upper_cost = 0, fine_cost = 0;
     auto charge = [&](u32 cost, i32 position) {
         if (position >= 256)
@@ -249,6 +248,6 @@ __device__ __forceinline__ void speculative_interior(const Job& job) {
     T max_error = 0;
 #pragma unroll 1
     for (u64 k = (u64)blockIdx.x * SPECULATIVE_WARPS + (threadIdx.x >> 5); k < count; k += all)
-        code_speculative_tile<T>(job, control, steps, own, list[k], exact, max_error);
+        code_speculative_tile<T>(job, steps, own, list[k], exact, max_error);
     report_stats<T>(control, exact, 0, max_error);
 }
