@@ -41,7 +41,7 @@ __device__ __forceinline__ P predict_along(
         *c, b[2 * distance * outer_right(has_a, has_d)]);
 }
 
-// Which neighbours of vertex i of n on a line exist beyond the nearest two: before, after << 1.
+// Outer neighbours that vertex i of n on a line has: before, after << 1.
 __device__ __forceinline__ u32 near_neighbours(i32 i, i32 n) { return (u32)(i > 0) | (u32)(i < n - 1) << 1; }
 
 // Prediction of a vertex of a closed tile of the grid on a line (`vertical`: a column) or in a cell centre.

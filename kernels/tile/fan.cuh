@@ -25,10 +25,9 @@ struct Fan {
             positive |= (u32)(sign > 0) << j, negative |= (u32)(sign < 0) << j;
         }
     };
-    // What a value of the vertex makes of the triangles: those that exclude the origin; those that contain
-    // it, by the sign of their determinants; those with three determinants that are 0. All others are ties.
-    // Those that exclude the origin and have no determinant but 0 are in the first set only if they are seen
-    // to be.
+    // Triangles by kind, for one value of the vertex: origin outside; origin inside, by the sign of the
+    // determinants; all three determinants 0. Other triangles are ties. A flat triangle is `out` only if one
+    // component has one sign.
     struct Kinds {
         Signs spokes;  // determinants of the vertex and each neighbour
         u32 planes, out, positive, negative, flat;
@@ -60,7 +59,7 @@ struct Fan {
         return window.missing && window.missing[ny * window.words + (nx >> 5)] >> (nx & 31) & 1;
     }
 
-    // That of vertex (x, y), which is not missing, with the values that the window has now.
+    // Fan of vertex (x, y), which is not missing, with the values that the window has now.
     __device__ __forceinline__ Fan(const TileWindow<T>& window, i32 x, i32 y)
         : window(window), x(x), y(y), planes(0), edges({0, 0}) {
         const P own = vertex();

@@ -61,7 +61,7 @@ pub fn input_names(paths: &[&Path], separator: &str) -> String {
     paths.iter().map(|path| input_name(path)).collect::<Vec<_>>().join(separator)
 }
 
-/// The same without folders, for titles.
+/// Names of inputs without folders, for titles.
 pub fn bare_names(paths: &[&Path]) -> String {
     let bare: Vec<&Path> = paths.iter().map(|path| path.file_name().map_or(*path, Path::new)).collect();
     input_names(&bare, ", ")

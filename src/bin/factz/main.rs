@@ -46,7 +46,7 @@ use args::{Arguments, Command};
 use clap::Parser;
 use std::process::ExitCode;
 
-/// What a command that ran to its end has to say by its exit status. The worst one is the largest.
+/// Outcome of a command that ran to its end, told by the exit status; the worst is the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
     Good = 0,
