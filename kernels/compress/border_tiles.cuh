@@ -251,13 +251,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
         return;
     }
 
-    u32 upper_cost = 0, fine_cost = 0;
-    auto charge = [&](u32 cost, i32 position) {
-        if (position >= 256)
-            fine_cost += cost;
-        else
-            upper_cost += position >= 64 ? cost << 16 : cost;
-    };
+    BlockCosts costs = {0, 0};
     if (has_corner) values[corner_at] = corner;
     if (SIGNATURES) {
         load_final_sides<T>(job, part, values);
@@ -267,13 +261,13 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
         if (lane == 0) {
             const u32 s = anchor_symbol(job, shape, index, work.raw()[index * TILE_VERTICES]);
             symbols[0] = (u8)s;
-            if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, 0, sizeof(T)), 0);
+            if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, 0, sizeof(T)), 0);
         } else if (SIGNATURES) {
 #pragma unroll
             for (i32 axis = 0; axis < 2; axis++) {
                 const i32 x = axis == 0 ? lane : 0, y = axis == 0 ? 0 : lane, position = position_of(x, y);
                 const u32 s = x < ox && y < oy ? symbols[position] : SYMBOL_ZERO;
-                if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, position, sizeof(T)), position);
+                if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, position, sizeof(T)), position);
             }
         }
     }
@@ -322,7 +316,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                     }
                     if (!SIGNATURES && symbol == STORED) {
                         symbols[position] = (u8)symbol;
-                        charge(cost, position);
+                        costs.charge(cost, position);
                     }
                 } else {
                     vertex_bound =
@@ -359,7 +353,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                                 InShared<TileOutput>(&shared.places));
                             value = v.value;
                             error = v.error;
-                            charge(v.cost % ONE_STORED, position);
+                            costs.charge(v.cost % ONE_STORED, position);
                             exact += v.cost / ONE_STORED;
                         }
                     }
@@ -379,7 +373,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                 max_error = R::high(max_error, error);
                 if (!SIGNATURES) continue;
                 symbols[position] = (u8)symbol;
-                charge(cost, position);
+                costs.charge(cost, position);
                 if (symbol >= FIRST_WITH_RAW_BITS) {
                     if (symbol != STORED) work.raw()[index * TILE_VERTICES + position] = raw;
                     if (symbol >= STORED) exact += keeps_sign || !is_zero<T>(original);
@@ -394,11 +388,11 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
         }
     }
     __syncwarp();
-    upper_cost = warp_sum(upper_cost);
-    fine_cost = warp_sum(fine_cost);
+    costs.upper = warp_sum(costs.upper);
+    costs.fine = warp_sum(costs.fine);
     if (lane == 0) {
-        atomicAdd(&shared.upper_cost, upper_cost);
-        atomicAdd(&shared.fine_cost, fine_cost);
+        atomicAdd(&shared.upper_cost, costs.upper);
+        atomicAdd(&shared.fine_cost, costs.fine);
     }
     __syncthreads();
     if (warp != 0) return;

@@ -15,6 +15,18 @@ struct BorderTile {
     LargestError known;
 };
 
+// Costs of symbols by block of a tile.
+struct BlockCosts {
+    u32 upper, fine;  // coarse + (middle << 16); fine
+
+    __device__ __forceinline__ void charge(u32 cost, i32 position) {
+        if (position >= 256)
+            fine += cost;
+        else
+            upper += position >= 64 ? cost << 16 : cost;
+    }
+};
+
 template <typename T>
 __device__ __forceinline__ TileWindow<T> window_of(
     BorderTile<T>& shared, i32 last_x, i32 last_y, bool any_missing) {

@@ -108,24 +108,18 @@ __device__ __forceinline__ void code_speculative_tile(
     u8* const symbols = work.symbols() + index * TILE_VERTICES;
     P* const values = shared.values;
     load_speculative_tile<T>(job, shape, index, shared);
-    u32 upper_cost = 0, fine_cost = 0;
-    auto charge = [&](u32 cost, i32 position) {
-        if (position >= 256)
-            fine_cost += cost;
-        else
-            upper_cost += position >= 64 ? cost << 16 : cost;
-    };
+    BlockCosts costs = {0, 0};
     // Symbols of the anchor and of the tile's own lines, which are coded.
     if (lane == 0) {
         const u32 s = anchor_symbol(job, shape, index, work.raw()[index * TILE_VERTICES]);
         symbols[0] = (u8)s;
-        if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, 0, sizeof(T)), 0);
+        if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, 0, sizeof(T)), 0);
     } else {
 #pragma unroll
         for (i32 axis = 0; axis < 2; axis++) {
             const i32 position = axis == 0 ? position_of(lane, 0) : position_of(0, lane);
             const u32 s = symbols[position];
-            if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, position, sizeof(T)), position);
+            if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, position, sizeof(T)), position);
         }
     }
     const u32 constrained_bits = constrained_positions<T>(job, index);
@@ -143,7 +137,7 @@ __device__ __forceinline__ void code_speculative_tile(
         max_error = R::high(max_error, error);
         symbols[position] = (u8)s.symbol;
         if (s.symbol == SYMBOL_ZERO) return;
-        charge(3 + s.bits, position);
+        costs.charge(3 + s.bits, position);
         if (s.symbol >= FIRST_WITH_RAW_BITS && s.symbol != STORED)
             work.raw()[index * TILE_VERTICES + position] = s.raw;
         exact += s.symbol >= STORED;
@@ -223,11 +217,12 @@ __device__ __forceinline__ void code_speculative_tile(
             __syncwarp();
         }
     }
-    upper_cost = warp_sum(upper_cost);
-    fine_cost = warp_sum(fine_cost);
+    costs.upper = warp_sum(costs.upper);
+    costs.fine = warp_sum(costs.fine);
     if (lane == 0)
-        work.headers()[index] = ALL_CODED | activity_of(upper_cost & 0xffff, 64) << 8 |
-                                activity_of(upper_cost >> 16, 192) << 16 | activity_of(fine_cost, 768) << 24;
+        work.headers()[index] = ALL_CODED | activity_of(costs.upper & 0xffff, 64) << 8 |
+                                activity_of(costs.upper >> 16, 192) << 16 |
+                                activity_of(costs.fine, 768) << 24;
     __syncwarp();
 }
 

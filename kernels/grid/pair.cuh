@@ -31,8 +31,3 @@ template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ T distance(P a, P b) {
     return Real<T>::high(Real<T>::abs(a.x - b.x), Real<T>::abs(a.y - b.y));
 }
-
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P shuffle(P a, i32 lane) {
-    return by_component<T>([&](T x) { return __shfl_sync(FULL, x, lane); }, a);
-}
