@@ -286,6 +286,7 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Status;
 
     fn base() -> Config {
         Config::new(10, 20, BoundKind::Relative, 1e-2)
@@ -306,5 +307,34 @@ mod tests {
         let r = Request::new(base()).unwrap();
         assert_eq!(r.config().u, Layout { pitch: 10, stride: 1 });
         assert_eq!(r.field_bytes(), 1600);
+    }
+
+    #[test]
+    fn every_bad_field_is_named_with_its_value() {
+        let cases: Vec<(Config, &str)> = vec![
+            (Config { nx: 0, ..base() }, "nx is 0"),
+            (Config { ny: 0, ..base() }, "ny is 0"),
+            (Config { nx: 1 << 40, ny: 1 << 40, ..base() }, "1099511627776"),
+            (Config { u: Layout { pitch: 9, stride: 1 }, ..base() }, "u_pitch = 9"),
+            (Config { v: Layout { pitch: 0, stride: 0 }, ..base() }, "v_stride is 0"),
+            (
+                Config { v: Layout { pitch: 0, stride: u64::MAX }, ..base() },
+                "v_stride = 18446744073709551615",
+            ),
+            (Config { v: Layout { pitch: u64::MAX, stride: 1 }, ..base() }, "v_pitch = 18446744073709551615"),
+            (Config { halo: 16, ..base() }, "halo = 0x10"),
+            (Config { halo: 1, ..base() }, "u_pitch is 0"),
+            (Config { pin: 32, ..base() }, "pin = 0x20"),
+            (Config { dx: 0.0, ..base() }, "dx = 0"),
+            (Config { dy: f64::NAN, ..base() }, "dy = NaN"),
+            (Config { bound: -1.0, ..base() }, "bound = -1"),
+            (Config { bound: f64::INFINITY, ..base() }, "bound = inf"),
+            (Config { predictor: Predictor::Lorenzo, mode: Mode::Speculative, ..base() }, "speculative"),
+        ];
+        for (config, text) in cases {
+            let e = Request::new(config).unwrap_err();
+            assert_eq!(e.status, Status::InvalidConfig);
+            assert!(e.message.contains(text), "{} lacks {text}", e.message);
+        }
     }
 }

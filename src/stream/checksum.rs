@@ -32,3 +32,25 @@ pub fn seal(stream: &mut [u8]) {
 pub fn is_sealed(stream: &[u8]) -> bool {
     stream[PLACE] == checksum(stream).to_le_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_changed_word_changes_the_checksum() {
+        let mut stream = vec![0u8; 512];
+        for (k, b) in stream.iter_mut().enumerate() {
+            *b = (k * 37 % 251) as u8;
+        }
+        seal(&mut stream);
+        assert!(is_sealed(&stream));
+        for k in 0..stream.len() {
+            for bit in 0..8 {
+                stream[k] ^= 1 << bit;
+                assert!(!is_sealed(&stream));
+                stream[k] ^= 1 << bit;
+            }
+        }
+    }
+}

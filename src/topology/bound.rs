@@ -260,6 +260,30 @@ mod tests {
     }
 
     #[test]
+    fn outside_is_the_distance_of_the_hull() {
+        let d = bound([[1.0, 5.0], [2.0, -1.0], [3.0, 7.0]], 100.0);
+        assert!(d as f64 <= 11.0 / 7.0 && d as f64 > 11.0 / 7.0 - 1e-6, "{d}");
+        assert_eq!(bound([[1.0, 5.0], [2.0, -1.0], [3.0, 7.0]], 1.0), 1.0);
+        assert_eq!(bound([[-1.0, 5.0], [-2.0, -1.0], [-3.0, 7.0]], 0.5), 1.0);
+        // Only the edge from (2, 0) to (0, 2) separates: |u| + |v| = 2 on it.
+        let d = bound([[2.0, -1.0], [-1.0, 2.0], [5.0, 5.0]], 100.0);
+        assert!(d <= 0.5 && d > 0.499_999, "{d}");
+        // One ray.
+        assert_eq!(bound([[1.0, 2.0], [2.0, 4.0], [0.5, 1.0]], 100.0), 1.0);
+    }
+
+    #[test]
+    fn nothing_to_keep_and_nothing_to_certify() {
+        assert_eq!(bound([[f32::NAN, 0.0], [1.0, 1.0], [1.0, -1.0]], 1.0), f32::MAX);
+        assert_eq!(bound([[0.0, -0.0], [0.0, 0.0], [-0.0, 0.0]], 1.0), f32::MAX);
+        // A vertex that can move with a zero component; a tie between two vertices that can move.
+        assert_eq!(bound([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], 1.0), 0.0);
+        assert_eq!(bound([[1.0, 1.0], [-1.0, -1.0], [3.0, 1.0]], 1.0), 0.0);
+        // A pure rotation has no certain type.
+        assert_eq!(bound([[0.25, -0.5], [0.25, 0.5], [-0.75, 0.5]], 1.0), 0.0);
+    }
+
+    #[test]
     fn beside_zeros_the_rest_of_the_hull_counts() {
         let bound = |p: [[f32; 2]; 3]| {
             triangle_bound(&p, Triangle::Lower, &Rule { ties: Ties::Zeros, ..RULE }, 100.0)

@@ -331,6 +331,37 @@ mod tests {
     const RULE: Rule = Rule { types: true, ties: Ties::All, dx: 1.0, dy: 1.0 };
 
     #[test]
+    fn products_that_round_alike_are_told_apart() {
+        let (x, y) = (1.0 + f64::EPSILON, 1.0 - f64::EPSILON);
+        assert_eq!(sign_det(x, 1.0, 1.0, y), -1);
+        assert_eq!(sign_det(1.0, x, y, 1.0), 1);
+        assert_eq!(sign_det(x, y, y * 4.0, x * 4.0), 1);
+        assert_eq!(sign_det(5e-324, 5e-324, 1e-323, 1e-323), 0);
+        assert_eq!(sign_det(5e-324, 1e-323, 5e-324, 5e-324), -1);
+        assert_eq!(sign_det(5e-324, 5e-324, -5e-324, 5e-324), 1);
+        assert_eq!(sign_det(1e308, 1.1e308, 1e308, 1e308), -1);
+        assert_eq!(sign_det(5e-324, 2e-308, 5e-324, 1e308), 1);
+        assert_eq!(sign_det(0.0, 0.0, 5e-324, 5e-324), 0);
+        assert_eq!(sign_det(1e-45f32, 1e-45, 1e-45, 3e-45), 1);
+    }
+
+    #[test]
+    fn kinds() {
+        let p = |u: [f32; 3], v: [f32; 3]| [[u[0], v[0]], [u[1], v[1]], [u[2], v[2]]];
+        let of = |q| signature(&q, Triangle::Lower, &RULE);
+        assert_eq!(of(p([1.0, 2.0, 3.0], [1.0, -2.0, 3.0])), OUT);
+        assert_eq!(of(p([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])), OUT);
+        assert_eq!(of(p([1.0, 2.0, 0.0], [1.0, -2.0, f32::NAN])), NONFINITE);
+        assert_eq!(of(p([1.0, -1.0, 0.0], [0.0, 0.0, 1.0])) & KIND_MASK, TIE);
+        assert_eq!(of(p([1.0, 0.0, 2.0], [1.0, 0.0, 2.0])) & KIND_MASK, TIE);
+        assert_eq!(of(p([1.0, -2.0, 2.0], [1.0, -2.0, 2.0])) & KIND_MASK, TIE);
+        let spiral = p([2.0, -3.0, 1.0], [-1.0, -2.0, 5.0]);
+        assert_eq!(of(spiral) & KIND_MASK, IN);
+        assert!(is_critical(of(spiral)) && stays(of(spiral), of(spiral)));
+        assert!(!stays(UNCERTAIN, UNCERTAIN) && stays(NONFINITE, NONFINITE) && is_critical(UNCERTAIN));
+    }
+
+    #[test]
     fn zeros_are_kept_point_for_point() {
         let p = |u: [f64; 3], v: [f64; 3]| [[u[0], v[0]], [u[1], v[1]], [u[2], v[2]]];
         let of = |q: &_| signature(q, Triangle::Lower, &Rule { ties: Ties::Zeros, ..RULE });
@@ -388,7 +419,6 @@ mod tests {
         // A pure rotation: the trace is exactly zero.
         let p = [[0.25f64, -0.5], [0.25, 0.5], [-0.75, 0.5]];
         assert_eq!(signature(&p, Triangle::Lower, &RULE), UNCERTAIN);
-        assert!(!stays(UNCERTAIN, UNCERTAIN) && is_critical(UNCERTAIN) && stays(NONFINITE, NONFINITE));
         let plain = Rule { types: false, ..RULE };
         assert!(stays(signature(&p, Triangle::Lower, &plain), signature(&p, Triangle::Lower, &plain)));
         // Overflow of the discriminant.

@@ -1,8 +1,9 @@
 //! Fill values, zeros with a sign at a bound of 0, the warning about wide ranges, and bounds beyond the
 //! range: what is promised about them, checked bit by bit, by the library's comparison and by the independent
-//! checker. The independent decoder sees fill values and signs in the golden streams.
+//! checker.
 
 use crate::support::checker::Checker;
+use crate::support::decoder::independently_decoded;
 use crate::support::fields::*;
 use factz::inspect;
 use factz::Real;
@@ -326,5 +327,37 @@ fn bounds_beyond_the_range_do_not_make_streams_large() {
     for name in ["wind_global", "dt256", "piv_cavity"] {
         check_useless_bounds::<f32>(name);
         check_useless_bounds::<f64>(name);
+    }
+}
+
+// ---------------------------------------------------------------- the independent decoder
+
+/// A stream, and what the library decodes it to.
+type Decoded = (Vec<u8>, Vec<u8>);
+
+fn decoded<T: Real>(field: &Field<T>, config: Config) -> Decoded {
+    let (stream, _) = field.compressed(&config);
+    let values = Field::<T>::restored(&config, &stream, 2).bytes().concat();
+    (stream, values)
+}
+
+#[test]
+fn an_independent_decoder_knows_fill_values_and_signs() {
+    let (narrow, wide) = (filled_fields::<f32>(), filled_fields::<f64>());
+    let signs = &signed_fields::<f64>()[0];
+    let mut cases = Vec::new();
+    for ((mode, predictor), coder) in FRONTS.into_iter().zip([Coder::Ans, Coder::Huffman, Coder::Ans]) {
+        for (_, field, fill) in [&narrow[1], &narrow[3], &narrow[narrow.len() - 2]] {
+            let (fill_value, config) = (Some(*fill), field.config(BoundKind::Relative, 1e-2));
+            cases.push(decoded(field, Config { mode, predictor, coder, fill_value, ..config }));
+        }
+        let (_, field, fill) = &wide[1];
+        let (fill_value, config) = (Some(*fill), field.config(BoundKind::Relative, 1e-2));
+        cases.push(decoded(field, Config { mode, predictor, fill_value, ..config }));
+        cases.push(decoded(signs, Config { mode, predictor, ..signs.config(BoundKind::Absolute, 0.0) }));
+    }
+    let theirs = independently_decoded("fill-decoder", cases.iter().map(|(stream, _)| &stream[..]));
+    for (k, ((_, values), theirs)) in cases.iter().zip(&theirs).enumerate() {
+        assert!(values == theirs, "case {k} decodes differently");
     }
 }

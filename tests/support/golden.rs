@@ -151,8 +151,9 @@ pub fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
 }
 
 fn chosen<T: Copy>(case: &Value, key: &str, names: &[(&str, T)]) -> T {
-    // Cases that a test makes itself may leave some out.
-    let name = case[key].as_str().unwrap_or(names[0].0);
+    // Cases that a test makes itself may leave these out.
+    let is_optional = ["predictor", "coder", "ties"].contains(&key);
+    let name = if is_optional && case[key].is_null() { names[0].0 } else { text(case, key) };
     names.iter().find(|n| n.0 == name).unwrap_or_else(|| panic!("{key} = {name} in {case}")).1
 }
 
