@@ -13,7 +13,7 @@ __device__ __forceinline__ u32 eight_half_planes(typename Real<T>::Pair p) {
     return half_planes<T>(p) | half_planes<T>(Real<T>::pair(p.x + p.y, p.x - p.y)) << 4;
 }
 
-// The half planes of each vertex of a closed tile.
+// The half planes of each vertex of a closed tile. Twin of src/tile/signs.rs, which has those of the axes.
 struct TilePlanes {
     u8 at[CLOSED * CLOSED];
 

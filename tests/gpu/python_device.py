@@ -358,6 +358,13 @@ def errors(lib):
     raises(factz.CorruptStreamError, "", lambda: factz.inspect(lib.put(np.zeros(1000, "u1"))))
     other = lib.empty((100, 100), "f4"), lib.empty((100, 100), "f4")
     raises(factz.InvalidArgumentError, "another shape or dtype", lambda: factz.decompress(data, out=other))
+    raises(ValueError, "u is in device memory and v is not", lambda: factz.compress(du, v, abs=1))
+    raises(ValueError, "is in device memory and data is not", lambda: factz.decompress(b"", out=(du, dv)))
+    short = lib.empty((1000,))
+    raises(
+        factz.WorkspaceTooSmallError, "workspace", lambda: factz.compress(du, dv, abs=1, workspace=short)
+    )
+    raises(factz.InvalidArgumentError, "dst", lambda: factz.enqueue_compress(du, dv, abs=1, dst=short[1:]))
     # The device and the stream are as good as before.
     assert lib.get(factz.compress(du, dv, abs=0.01)).tobytes() == factz.compress(u, v, abs=0.01)
 

@@ -28,6 +28,7 @@ mod manual;
 mod measure;
 mod memory;
 mod npy;
+mod options;
 mod output;
 mod pair;
 mod picture;

@@ -204,6 +204,17 @@ mod tests {
     }
 
     #[test]
+    fn headers_are_read_as_written() {
+        for (sizes, dtype) in [(vec![3, 4], Dtype::F32), (vec![2, 181, 360], Dtype::F64)] {
+            let bytes = header(&sizes, dtype);
+            assert_eq!(bytes.len() % 64, 0);
+            let mut rest = &bytes[..];
+            assert_eq!(read_header("a", &mut rest).unwrap(), Header { sizes, dtype, big_endian: false });
+            assert!(rest.is_empty());
+        }
+    }
+
+    #[test]
     fn shapes_tell_how_components_lie() {
         let dims = |nx, ny| Dims { nx, ny };
         assert_eq!(of(&[3, 4]).alone("a").unwrap(), dims(4, 3));

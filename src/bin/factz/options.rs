@@ -1,0 +1,233 @@
+//! Options that several commands share, with the text of `--help`, and how their values are read.
+
+use crate::array::Dims;
+use crate::input::Expected;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
+use std::path::{Path, PathBuf};
+
+/// Form of the report.
+#[derive(Args)]
+pub struct Talk {
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// The files of a field.
+#[derive(Args)]
+pub struct FieldArguments {
+    /// Horizontal component, or both components: raw little-endian, .npy or .npz; - is standard input
+    pub u: PathBuf,
+    /// Vertical component; left out if U holds both
+    pub v: Option<PathBuf>,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+}
+
+impl FieldArguments {
+    pub fn files(&self) -> Vec<&Path> {
+        component_files(&self.u, self.v.as_ref())
+    }
+}
+
+fn component_files<'a>(u: &'a Path, v: Option<&'a PathBuf>) -> Vec<&'a Path> {
+    [Some(u), v.map(PathBuf::as_path)].into_iter().flatten().collect()
+}
+
+/// The files of a field, or a stream.
+#[derive(Args)]
+pub struct SourceArguments {
+    /// Horizontal component, or both components: raw little-endian, .npy, .npz or a stream; - is standard input (no
+    /// stream)
+    pub u: PathBuf,
+    /// Vertical component; left out if U holds both
+    pub v: Option<PathBuf>,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+}
+
+impl SourceArguments {
+    pub fn files(&self) -> Vec<&Path> {
+        component_files(&self.u, self.v.as_ref())
+    }
+}
+
+/// Shape and type of the input arrays.
+#[derive(Args)]
+pub struct ShapeArguments {
+    /// Columns x rows, x fastest, for example 360x181; .npy and .npz contain it
+    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    pub dims: Option<Dims>,
+    /// Type of the values; f32 unless a .npy or .npz contains another
+    #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
+    pub dtype: Option<Dtype>,
+    /// Names of u and v in a .npz, or of one array that holds both
+    #[arg(long, value_name = "U,V", value_parser = parse_keys, default_value = "u,v")]
+    pub keys: Keys,
+}
+
+/// One or two names of arrays.
+#[derive(Clone, Debug)]
+pub struct Keys(Vec<String>);
+
+fn parse_keys(text: &str) -> Result<Keys, String> {
+    let keys: Vec<String> = text.split(',').map(str::to_owned).collect();
+    match keys.len() {
+        1 | 2 if keys.iter().all(|k| !k.is_empty()) => Ok(Keys(keys)),
+        _ => Err("give two names, U,V, or that of one array with both components".into()),
+    }
+}
+
+impl Spacing {
+    pub const UNIT: Spacing = Spacing { dx: 1.0, dy: 1.0 };
+}
+
+impl ShapeArguments {
+    pub fn expected(&self, fill_value: Option<f64>) -> Expected {
+        Expected { dims: self.dims, dtype: self.dtype, keys: self.keys.0.clone(), fill_value }
+    }
+}
+
+/// The error bound.
+#[derive(Args)]
+#[group(multiple = false)]
+pub struct BoundArguments {
+    /// Largest error of any value, in the unit of the field
+    #[arg(long, value_name = "E", value_parser = parse_bound, allow_negative_numbers = true)]
+    pub abs: Option<f64>,
+    /// Largest error as a fraction of the joint range of u and v, max(u, v) - min(u, v)
+    #[arg(long, value_name = "T", value_parser = parse_bound, allow_negative_numbers = true)]
+    pub rel: Option<f64>,
+}
+
+impl BoundArguments {
+    pub fn bound(&self) -> Option<(BoundKind, f64)> {
+        match (self.abs, self.rel) {
+            (Some(e), _) => Some((BoundKind::Absolute, e)),
+            (_, Some(t)) => Some((BoundKind::Relative, t)),
+            _ => None,
+        }
+    }
+}
+
+pub fn parse_bound(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
+        _ => Err("a bound is a finite number, 0 or more, for example 1e-3".into()),
+    }
+}
+
+/// A value that marks vertices without data.
+#[derive(Args)]
+pub struct FillArguments {
+    /// Vertices whose u or v has exactly this value hold no data (rounded to f32 for such fields)
+    #[arg(long, value_name = "X", value_parser = parse_fill, allow_negative_numbers = true)]
+    pub fill_value: Option<f64>,
+}
+
+fn parse_fill(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "a fill value is a number, for example 9.96921e36 or -999".into())
+}
+
+/// Grid spacing along x and y.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spacing {
+    pub dx: f64,
+    pub dy: f64,
+}
+
+pub fn parse_spacing(text: &str) -> Result<Spacing, String> {
+    let positive = |s: &str| s.trim().parse::<f64>().ok().filter(|d| d.is_finite() && *d > 0.0);
+    match text.split_once(',').map(|(x, y)| (positive(x), positive(y))) {
+        Some((Some(dx), Some(dy))) => Ok(Spacing { dx, dy }),
+        _ => Err("give DX,DY: two positive numbers, for example 1,0.5".into()),
+    }
+}
+
+pub fn parse_size(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("a whole number, 1 or more".into()),
+    }
+}
+
+/// Parses a choice by the names that `factz_config_from_string` takes; `help` explains each.
+pub fn choice<T: Copy + Send + Sync + 'static>(
+    names: &'static [(&'static str, T)],
+    help: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    let value = |k: usize| match help.get(k) {
+        Some(help) => PossibleValue::new(names[k].0).help(*help),
+        None => PossibleValue::new(names[k].0),
+    };
+    let parse = |text: String| names.iter().find(|(name, _)| *name == text).expect("a possible value").1;
+    PossibleValuesParser::new((0..names.len()).map(value)).map(parse)
+}
+
+// Help of the values of an option, in the order of their names.
+pub const MODES: [&str; 2] = [
+    "An analytic bound per vertex, one pass: fastest",
+    "Try the full bound at every vertex and back off: smallest streams",
+];
+pub const PREDICTORS: [&str; 2] = [
+    "Interpolation, coarse to fine: smallest streams",
+    "Differences to the neighbours, one pass; block mode only",
+];
+pub const CODERS: [&str; 2] =
+    ["Asymmetric numeral systems (rANS): smallest streams", "Canonical Huffman codes"];
+pub const PRESERVED: [&str; 3] =
+    ["The error bound alone", "Every critical point, and none new", "Critical points, and the type of each"];
+pub const TIES: [&str; 3] = [
+    "Every sign that a tie rule can look at",
+    "The zeros of the field as a set of points: smaller streams of fields with coasts",
+    "The answer of one tie rule, the simulation of simplicity as FTK applies it: smaller streams too",
+];
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum BackendName {
+    /// The first CUDA device if there is one with enough memory, otherwise the processor
+    Auto,
+    /// The processor's threads
+    Cpu,
+    /// The first CUDA device; an error if there is none
+    Cuda,
+}
+
+/// Where the work is done.
+#[derive(Args)]
+pub struct Place {
+    /// Where the work is done; the result is the same, byte for byte
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: BackendName,
+    /// Threads on the processor; 0 means one per core, 1 starts none
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+}
+
+/// Options of a stream besides the bound.
+#[derive(Args)]
+pub struct Choices {
+    /// Choice of the error that each vertex may have; both modes give the same guarantee
+    #[arg(long, value_parser = choice(&Mode::NAMES, &MODES), default_value = "block")]
+    pub mode: Mode,
+    /// Prediction of values
+    #[arg(long, value_parser = choice(&Predictor::NAMES, &PREDICTORS), default_value = "hierarchical")]
+    pub predictor: Predictor,
+    /// Entropy coder
+    #[arg(long, value_parser = choice(&Coder::NAMES, &CODERS), default_value = "ans")]
+    pub coder: Coder,
+    /// Promise besides the error bound
+    #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
+    pub preserve: Preserve,
+    /// Promise for triangles whose zero lies on an edge or at a vertex
+    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
+    pub ties: Ties,
+    /// Grid spacing
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
+    pub spacing: Spacing,
+}
