@@ -8,7 +8,6 @@ use crate::grid::triangles::{corners, Triangle, INCIDENT};
 use crate::predict::interpolation::PITCH;
 use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::tile::constraints::Constraints;
-use crate::tile::on_demand::BoundsOnDemand;
 use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
 use crate::topology::bound::{axis_distance, triangle_bound};
 use crate::topology::signature::{is_critical, signature};
@@ -91,7 +90,7 @@ impl<T: Real> TileWindow<T> {
         }
         self.begin_bounds();
         self.constrain_vertices(y, near);
-        self.on_demand.near[y] = near;
+        self.on_demand.set_row(y, cells, &distances, constraints.bound_up);
         let (row, next) = self.bounds[y * PITCH..(y + 2) * PITCH].split_at_mut(PITCH);
         for x in 0..cells {
             row[x] = row[x].min(lower[x].min(upper[x]));
@@ -145,28 +144,15 @@ impl<T: Real> TileWindow<T> {
         [u, v]: [View<'_, T>; 2],
         constraints: &Constraints<T>,
     ) -> T {
-        let mut least = T::MAX;
-        for (dx, dy, triangle) in INCIDENT {
-            let (cx, cy) = (x.wrapping_add_signed(dx as isize), y.wrapping_add_signed(dy as isize));
-            let (kind, BoundsOnDemand { near, known, found, origin }) =
-                (triangle as usize, &mut self.on_demand);
-            // No triangle is near where there is none.
-            if cx >= self.width || cy >= self.height || near[cy][kind] >> cx & 1 == 0 {
-                continue;
-            }
-            let bound = &mut found[kind][cy * PITCH + cx];
-            if known[cy][kind] >> cx & 1 == 0 {
-                known[cy][kind] |= 1 << cx;
-                let p = corners(triangle).map(|(ox, oy)| {
-                    let (gx, gy) = (origin.0 + (cx + ox) as u64, origin.1 + (cy + oy) as u64);
-                    // SAFETY: the vertex lies in the window.
-                    unsafe { [u.get(gx as i64, gy as i64), v.get(gx as i64, gy as i64)] }
-                });
-                *bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
-            }
-            least = least.min(*bound);
-        }
-        least
+        let Constraints { rule, bound, .. } = constraints;
+        self.on_demand.least_around((x, y), |(cx, cy), triangle| {
+            let p = corners(triangle).map(|(dx, dy)| {
+                let (gx, gy) = ((cx + dx as u64) as i64, (cy + dy as u64) as i64);
+                // SAFETY: the vertex lies in the window.
+                unsafe { [u.get(gx, gy), v.get(gx, gy)] }
+            });
+            triangle_bound(&p, triangle, rule, *bound)
+        })
     }
 
     /// The lower and the upper triangles of a row of cells whose bounding box comes within `bound` of the
@@ -259,7 +245,7 @@ impl<T: Real> TileWindow<T> {
         if !self.any_constrained {
             self.any_constrained = true;
             self.bounds = [T::MAX; PITCH * FRAMED];
-            (self.on_demand.near, self.on_demand.known) = ([[0; 2]; FRAMED], [[0; 2]; FRAMED]);
+            self.on_demand.clear(self.height);
         }
     }
 
