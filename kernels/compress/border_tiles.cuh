@@ -137,7 +137,7 @@ __device__ __forceinline__ u32 mask_border_tile(const Job& job, const Control& c
         u32 z = __ballot_sync(FULL, is_zero<T>(value) && !(lossless && has_negative_zero(value.x, value.y)));
         u32 f = 0, nf = 0;
         if (any_missing) {
-            const bool missing = is_missing(value.x, value.y, job.fill);
+            const bool missing = part.lane < part.width && is_missing(value.x, value.y, job.fill);
             const bool filled = missing && has_fill(control, value.x, value.y);
             f = __ballot_sync(FULL, filled);
             nf = __ballot_sync(FULL, missing);

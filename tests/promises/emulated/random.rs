@@ -59,7 +59,7 @@ fn kernels_write_what_the_library_writes_where_few_vertices_are_near_zero() {
 fn compare_with_rare<T: Real>(seed: u64, folder: &Path) {
     let mut random = Random(seed);
     let [nx, ny] = [(); 2].map(|()| random.one_of(&[1, 2, 31, 33, 64, 65, 66, 97, 130]));
-    let fills = [9.96921e36, -999.0, 0.0, -0.0, f64::NAN, 2.0].map(Some);
+    let fills = [9.96921e36, -999.0, 0.0, -0.0, f64::NAN, 1.0, 2.0].map(Some);
     let fill = random.one_of(&[&fills[..], &[None]].concat());
     // Some fields are rough, others smooth, and some far from zero but in spots.
     let (far, rough) = (random.one_of(&[0.0, 0.0, 5.0]), random.one_of(&[0.01, 0.2, 1.0]));
