@@ -77,13 +77,13 @@ KERNEL(factz_sort, Job, (512, 2), (512, 2), after_previous, sort_tiles<T>)
 //     a tile a block
 KERNEL(factz_tune, Job, (128), (128), after_previous, tune<T>)
 
-// bounds: reads field control group_offsets symbols origin_distances; writes control tile_words raw_bits
-//     masks group_sizes tile_headers origin_distances; work: listed tiles once; their number / the blocks of
-//     the grid
+// bounds: reads field control group_offsets symbols origin_distances; writes control tile_words masks
+//     group_sizes tile_headers origin_distances; work: listed tiles once; their number / the blocks of the
+//     grid
 KERNEL(factz_cheap_bounds, Job, (64, 16), (64, 8), overlaps_previous, cheap_bounds<T>)
 
-// bounds: reads field control raw_bits masks group_offsets origin_distances tile_words; writes control
-//     tile_words group_sizes; work: listed triangles once; their number / the warps of the grid
+// bounds: reads field control masks group_offsets origin_distances tile_words; writes control tile_words
+//     group_sizes; work: listed triangles once; their number / the warps of the grid
 KERNEL(factz_determinant_bounds, Job, (128, 5), (128, 4), after_previous, determinant_bounds<T>)
 
 // predict + quantize: reads field control tile_headers tile_words origin_distances anchor_scan; writes
@@ -91,48 +91,48 @@ KERNEL(factz_determinant_bounds, Job, (128, 5), (128, 4), after_previous, determ
 KERNEL(factz_anchors, Job, (128, 5), (128, 4), waits_inside, anchors<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan; writes control
-//     symbols raw_bits tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14 words
-//     for the last coded anchor
+//     symbols tile_words tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14
+//     words for the last coded anchor
 KERNEL(factz_unconstrained_tiles, Job, (128, 5), (32, 9), overlaps_previous, unconstrained_tiles<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances row_lines column_lines; writes control symbols raw_bits tile_headers anchor_codes;
+//     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
 //     work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_constrained_tiles, Job, (64, 10), (32, 12), overlaps_previous, constrained_tiles<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances; writes control symbols raw_bits masks tile_headers anchor_codes; work: listed tiles
+//     origin_distances; writes control symbols tile_words masks tile_headers anchor_codes; work: listed tiles
 //     once; their number / the blocks of the grid
 KERNEL(factz_border_tiles, Job, (64, 10), (64, 1), overlaps_previous, border_tiles_with_bounds<T>)
 
 // predict + quantize: reads field control group_offsets anchors tile_words origin_distances; writes control
-//     row_lines symbols raw_bits; work: listed tiles once; their number / the half warps of the grid
+//     row_lines symbols tile_words; work: listed tiles once; their number / the half warps of the grid
 KERNEL(factz_row_lines, Job, (128), (128), after_previous, lattice_lines<T, true>)
 
 // predict + quantize: reads field control group_offsets anchors tile_words origin_distances row_lines; writes
-//     control column_lines symbols raw_bits; work: listed tiles once; their number / the half warps of the
+//     control column_lines symbols tile_words; work: listed tiles once; their number / the half warps of the
 //     grid
 KERNEL(factz_column_lines, Job, (128), (128), after_previous, lattice_lines<T, false>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances row_lines column_lines; writes control symbols raw_bits tile_headers anchor_codes;
+//     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
 //     work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_speculative_interior, Job, (64, 10), (64, 1), after_previous, speculative_interior<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances row_lines column_lines; writes control symbols raw_bits masks tile_headers
+//     origin_distances row_lines column_lines; writes control symbols tile_words masks tile_headers
 //     anchor_codes; work: listed tiles once; their number / the blocks of the grid
 KERNEL(factz_speculative_border, Job, (64, 10), (64, 1), overlaps_previous, speculative_border<T>)
 
 // predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
-//     raw_bits tile_headers tile_words; work: listed tiles once; four tiles a warp
+//     tile_words tile_headers; work: listed tiles once; four tiles a warp
 KERNEL(factz_lorenzo_constrained, Job, (128, 6), (128, 3), overlaps_previous, lorenzo_constrained<T>)
 
 // predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
-//     raw_bits masks tile_headers; work: listed tiles once; their number / the warps of the grid
+//     tile_words masks tile_headers; work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_lorenzo_border, Job, (128, 5), (128, 3), overlaps_previous, lorenzo_border<T>)
 
-// predict + quantize: reads field control group_sizes; writes control symbols raw_bits tile_headers; work:
+// predict + quantize: reads field control group_sizes; writes control symbols tile_words tile_headers; work:
 //     tiles once; four tiles a warp
 KERNEL(factz_lorenzo_unconstrained, Job, (128, 7), (128, 4), overlaps_previous, lorenzo_unconstrained<T>)
 
@@ -151,15 +151,15 @@ KERNEL(factz_count_lorenzo, Job, (512, BY_DEVICE(3, 2)),
 KERNEL(factz_rans_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, false>)
 KERNEL(factz_huffman_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, true>)
 
-// encode: reads field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes
-//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 85696 shared
+// encode: reads field control tile_headers symbols tile_words origin_distances masks anchor_codes
+//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 85632 shared
 //     bytes; work: tiles once, 5 searches a group; groups / the groups of the grid
 KERNEL(factz_encode_rans, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, false>)
 KERNEL(factz_encode_huffman, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, true>)
 
-// encode: reads control tile_headers symbols raw_bits masks coding_tables origin_distances group_offsets;
+// encode: reads control tile_headers symbols tile_words masks coding_tables origin_distances group_offsets;
 //     writes control tile_words group_sizes origin_distances; 53768 shared bytes; work: tiles once, 5
 //     searches a group; groups / the warps of the grid
 KERNEL(factz_encode_lorenzo_rans, Job, (640, BY_DEVICE(2, 1)),

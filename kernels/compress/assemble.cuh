@@ -121,7 +121,6 @@ __device__ __forceinline__ void place_tables(const Job& job, AssembleShared& sha
 // for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void assemble(const Job& job) {
-    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     __shared__ AssembleShared shared;
     Control& control = control_of(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -199,7 +198,7 @@ __device__ __forceinline__ void assemble(const Job& job) {
                     const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2;
                     const u64 end_tile = first + (about >> 24 & 255) + 1;
                     shared.to[threadIdx.x] = (place + before_mine) / 4;
-                    shared.from[threadIdx.x] = end_tile * TILE_WORD_BYTES - 2 * count;
+                    shared.from[threadIdx.x] = end_tile * slot_bytes<T>(job) - 2 * count;
                     shared.counts[threadIdx.x] = count;
                     const u64 k = HEADER_BYTES / 4 + shared.tables[TABLES] + (u64)group;
                     store_word(job.stream, 4 * k, (u32)about);

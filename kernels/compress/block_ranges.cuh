@@ -61,5 +61,5 @@ struct Seen {
         ranges = work.ranges(), counts = work.counts(), filled = work.filled();
     }
 };
-static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_WORD_BYTES_F32,
+static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_SLOT_BYTES_F32,
     "they have their place");

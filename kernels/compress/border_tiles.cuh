@@ -104,7 +104,7 @@ __device__ __forceinline__ P load_border_tile(
     }
     if (part.thread == 0) {
         shared.upper_cost = shared.fine_cost = 0;
-        shared.places = {symbols, work.raw() + part.index * TILE_VERTICES};
+        shared.places = {symbols, work.payload(part.index)};
     }
     // Later only non-zero symbols are written; in the speculative mode all symbols of existing vertices.
     if (!SIGNATURES)
@@ -259,7 +259,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
     // The other warp codes the anchor while warp 0 starts with the coarse levels.
     if (warp == BORDER_WARPS - 1) {
         if (lane == 0) {
-            const u32 s = anchor_symbol(job, shape, index, work.raw()[index * TILE_VERTICES]);
+            const u32 s = anchor_symbol(job, shape, index, *work.payload(index));
             symbols[0] = (u8)s;
             if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, 0, sizeof(T)), 0);
         } else if (SIGNATURES) {
@@ -375,7 +375,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                 symbols[position] = (u8)symbol;
                 costs.charge(cost, position);
                 if (symbol >= FIRST_WITH_RAW_BITS) {
-                    if (symbol != STORED) work.raw()[index * TILE_VERTICES + position] = raw;
+                    if (symbol != STORED) work.payload(index)[position] = raw;
                     if (symbol >= STORED) exact += keeps_sign || !is_zero<T>(original);
                 }
             }

@@ -251,18 +251,25 @@ __device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
 
 // Appends the triangles of a tile that need determinants, a lane per row of cells. `before`: triangles of
 // earlier lanes.
+template <typename T>
 __device__ __forceinline__ void list_hard(
     const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
     const ListsView work(job);
     const i32 lane = threadIdx.x & 31;
-    u32* to = hard_triangles(job) + at + before;
+    u32* to = work.hard_triangles<T>(at + before);
+    // Places left in the slot.
+    u32 left = work.HARD_OF_SLOT - (u32)(at + before) % work.HARD_OF_SLOT;
+    auto add = [&](u32 triangle) {
+        *to++ = triangle;
+        if (--left == 0) to += slot_bytes<T>(job) / sizeof(u32) - work.HARD_OF_SLOT;
+    };
     const u32 row = (u32)tile << 11 | (u32)lane << 6;
     while (lowers) {
-        *to++ = row | (u32)(__ffs(lowers) - 1) << 1 | LOWER;
+        add(row | (u32)(__ffs(lowers) - 1) << 1 | LOWER);
         lowers &= lowers - 1;
     }
     while (uppers) {
-        *to++ = row | (u32)(__ffs(uppers) - 1) << 1 | UPPER;
+        add(row | (u32)(__ffs(uppers) - 1) << 1 | UPPER);
         uppers &= uppers - 1;
     }
     if (few_tiles(job)) return;
@@ -372,7 +379,7 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
             if (zero) work.headers()[tile] = ALL_ZERO;
         }
         at = __shfl_sync(FULL, at, 0);
-        if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);
+        if (hard) list_hard<T>(job, tile, at, hard, up_to - own, lowers, uppers);
     }
     end_overlap();
 }

@@ -6,20 +6,27 @@
 #include "compress/coding_tables.cuh"
 #include "entropy/groups/masked_rows.cuh"
 
-// Entry of a sparse list, with the run before it and the raw bits of the run. Entries lie in the memory of
-// the tile's words, from the first position of their block on.
+// Entry of a sparse list, with the run before it and the raw bits of the run.
 __device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
     return run.raw << 23 | run.symbol << 18 | position << 8 | symbol;
 }
 __device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & 1023; }
 __device__ __forceinline__ u32 run_symbol_of_entry(u32 entry) { return entry >> 18 & 31; }
 __device__ __forceinline__ u32 run_raw_of_entry(u32 entry) { return entry >> 23; }
-template <typename T>
-__device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
-    return EncodeView(job).entries<T>(tile);
-}
 // At most a third of the vertices of a sparse block have a symbol.
 constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
+// Numbers of the first entries of the lists of a tile, and the place of an entry in the tile's slot, in
+// bytes: those of the fine list come at once, before many words are written, and have the place of the
+// bounds; the others lie before the payload.
+constexpr u32 FIRST_MIDDLE_ENTRY = 21, FIRST_FINE_ENTRY = 84;
+__device__ __forceinline__ constexpr u32 first_entry(u32 list) {
+    return list == FINE_LIST ? FIRST_FINE_ENTRY : list == MIDDLE_LIST ? FIRST_MIDDLE_ENTRY : 0;
+}
+template <typename T>
+__device__ __forceinline__ constexpr u32 place_of_entry(u32 number) {
+    constexpr u32 FINE = (u32)(SLOT_BYTES<T, PREDICTOR_HIERARCHICAL> - BOUND_BYTES<T>)-4 * FIRST_FINE_ENTRY;
+    return 4 * number + (number < FIRST_FINE_ENTRY ? 0 : FINE);
+}
 static_assert(ACTIVITIES == 8 && LAST_LIST_ACTIVITY == 6, "blocks of the last class alone are dense");
 // Tables of dense blocks.
 constexpr u32 DENSE_STEP_4 = STEP_4 + LAST_LIST_ACTIVITY, DENSE_STEP_2 = STEP_2 + LAST_LIST_ACTIVITY,
@@ -275,10 +282,12 @@ __device__ __forceinline__ ListEnds order_positions(u16* positions, u32 present,
     return list;
 }
 
-// Writes the entries of the sparse lists of a tile and counts them.
+// Writes the entries of the sparse lists of a tile to its slot and counts them.
+template <typename T>
 __device__ __forceinline__ void write_entries(
-    const u16* positions, const u8* symbols, u32* entries, u32* counts, u32 info, const ListEnds& list) {
-    const u32 before_block = list.coarse << 16 | list.middle << 24;
+    const u16* positions, const u8* symbols, u8* slot, u32* counts, u32 info, const ListEnds& list) {
+    // Numbers of entries that the lists before a block leave out.
+    const u32 left_out = (FIRST_MIDDLE_ENTRY - list.coarse) << 16 | (FIRST_FINE_ENTRY - list.middle) << 24;
 #pragma unroll 1
     for (u32 k = threadIdx.x & 31; k < list.fine; k += 32) {
         const u32 position = positions[k + 1], symbol = symbols[position];
@@ -286,7 +295,8 @@ __device__ __forceinline__ void write_entries(
         const u32 bits = highest_bit(position) & ~1u, start = 1u << bits, shift = 4 * bits - 8;
         const u32 activity = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
         const Run run = encode_run(position - expected);
-        entries[start + k - (before_block >> shift & 255)] = make_entry(symbol, position, run);
+        *words_at<u32>(slot + place_of_entry<T>(k + (left_out >> shift & 255))) =
+            make_entry(symbol, position, run);
         atomicAdd(&counts[run_place(RUN - 1 + activity) + run.symbol], 1);
         atomicAdd(
             &counts[code_place(STEP_4 + (ACTIVITIES - 1) * ((bits >> 1) - 2) + activity - 1) + symbol], 1);
@@ -336,8 +346,8 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
         const bool has_dense = ((info >> 8) + 0x010101) & 0x080808;
         if (has_dense) count_dense_blocks(tile, counts, present, weight, zeros, fine_zeros);
         const ListEnds list = order_positions(positions, present, tile.activity(2));
-        write_entries(positions, work.symbols() + (u64)index * TILE_VERTICES, entries_of<T>(job, index),
-            counts, info, list);
+        write_entries<T>(positions, work.symbols() + (u64)index * TILE_VERTICES,
+            EncodeView(job).slots() + index * SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>, counts, info, list);
         weight += 2 * (list.fine + entries_of_size(tile.mask_sizes[0]) + entries_of_size(tile.mask_sizes[1]));
         if (lane == 0)
             write_sizes(sizes_of(job, index), list.coarse, list.middle - list.coarse, list.fine - list.middle,

@@ -68,12 +68,12 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
 template <typename T>
 __device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T vertex_bound) {
     const Triangle t(packed);
-    constexpr u64 SLOT = TILE_SLOT_BYTES<T> / sizeof(T);
+    const u64 slot = slot_bytes<T>(job) / sizeof(T);
     const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
     T* const own = vertex_bounds_of<T>(job, t.tile);
-    T* const under = t.y == TILE - 1 ? own + job.tiles_x * SLOT : own;
-    T* const far = t.x == TILE - 1 ? under + SLOT : under;
-    T* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + SLOT : own;
+    T* const under = t.y == TILE - 1 ? own + job.tiles_x * slot : own;
+    T* const far = t.x == TILE - 1 ? under + slot : under;
+    T* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + slot : own;
     lower_to(own + POSITIONS.at[row + t.x], vertex_bound);
     lower_to(far + POSITIONS.at[below + after], vertex_bound);
     lower_to(third + POSITIONS.at[t.which == UPPER ? below + t.x : row + after], vertex_bound);
@@ -116,12 +116,12 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
         const u64 at = 32 * (u64)k + lane;
         if (few) {
             next_exists = k + 1 < chunks || lane <= in_last;
-            if (next_exists) next = hard_triangles(job)[at];
+            if (next_exists) next = *work.hard_triangles<T>(at);
         } else {
             const u32 word = work.hard_tiles()[k];
             next_exists = lane <= word >> 27;
             if (next_exists)
-                next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at];
+                next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | *work.hard_triangles<T>(at);
         }
     };
     fetch(start);

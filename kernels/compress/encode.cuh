@@ -125,14 +125,13 @@ __device__ __forceinline__ u32 write_states(u32 x, u8* words) {
 
 // Ends a group: writes the states before the words and records its size. The pad after an odd number of words
 // lies outside the space and is added on copying.
-template <typename T, bool HUFFMAN>
+template <u64 SLOT, bool HUFFMAN>
 __device__ __forceinline__ void end_group(
     const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
     const EncodeView work(job);
-    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
-    const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
-    const u32 state_bytes = write_states(encoder.state(), work.slots() + end * TILE_WORD_BYTES - 2 * words);
+    const u64 words = encoder.words((end - first) * SLOT);
+    const u32 state_bytes = write_states(encoder.state(), work.slots() + end * SLOT - 2 * words);
     if (lane == 0) {
         const u64 bytes = state_bytes + 2 * words;
         work.group_sizes()[group] = bytes | (end - first - 1) << 24;
@@ -181,7 +180,7 @@ __device__ __forceinline__ void load_tables(const Job& job, EncodeShared& shared
 // words, group sizes. Waits for: the previous kernel.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
-    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
     LAUNCHED_SHARED(EncodeShared, shared);
     for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
         const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
@@ -212,8 +211,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     if (group >= groups) return;
     for (;;) {
         const u64 first = mine.first, end = mine.end;
-        Encoder<HUFFMAN> encoder(
-            EncodeView(job).slots() + first * TILE_WORD_BYTES, (end - first) * TILE_WORD_BYTES);
+        Encoder<HUFFMAN> encoder(EncodeView(job).slots() + first * SLOT, (end - first) * SLOT);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == CODER) {
                 const bool exists = batch + lane < end;
@@ -231,7 +229,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
             }
             if (batch == first) break;
         }
-        if (role == CODER) end_group<T>(job, encoder, groups, group, first, end);
+        if (role == CODER) end_group<SLOT>(job, encoder, groups, group, first, end);
         group += (u64)gridDim.x * ENCODE_GROUPS;
         if (role == 0 && group < groups) find_group(mine.weight);
         if (group >= groups) return;

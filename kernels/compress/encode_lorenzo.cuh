@@ -61,6 +61,7 @@ __device__ __forceinline__ void load_row_tables(const Job& job, RowShared& share
 
 template <typename T, bool HUFFMAN>
 struct RowCoder {
+    typedef typename Payload<T>::Type Q;
     static constexpr u32 MORE = ENTRY_RAW | ENTRY_ESCAPES;
     const Job& job;
     const RowShared& all;
@@ -74,12 +75,12 @@ struct RowCoder {
         return shared_pair(place);
     }
     // Raw bits of a symbol, and the symbol itself if it escapes.
-    __device__ __forceinline__ void code_raw(u32 entry, const u64* payload, u32 symbol) {
+    __device__ __forceinline__ void code_raw(u32 entry, const Q* payload, u32 symbol) {
         u64 low = 0, high = 0;
         u32 bits = 0;
         if (entry & ENTRY_RAW) {
-            low = payload[0];
-            if (sizeof(T) == 8) high = payload[1];
+            const Q raw = *payload;
+            low = Payload<T>::low(raw), high = sizeof(T) == 8 ? Payload<T>::second(raw) : 0;
             bits = all.raw_bits[symbol];
         }
         encoder.long_raw(bits, low, [&] { return high; });
@@ -91,21 +92,19 @@ struct RowCoder {
         const i32 lane = threadIdx.x & 31;
         const u32 activity = activity_in(info, 0);
         const u32 symbols = fresh(shared_place(shared.rows[lane]));
-        const u64* const payload =
-            fresh_global(EncodeView(job).raw() + (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
+        const Q* const payload = fresh_global(LorenzoView<T>(job).payload(tile));
         words.stage(symbols);
         // Prefetch raw bits.
 #pragma unroll
-        for (i32 k = 0; k < TILE / 4; k++)
-            if (large_in(words.words[k])) prefetch_near(payload + k * sizeof(T));
-        u32 pattern = row_pattern(words.words), rows = TILE, bytes = TILE / 8;
+        for (u32 k = 0; k < TILE / 4; k++)
+            if (large_in(words.words[k])) prefetch_near(payload + payload_place(4 * k, (u32)lane));
+        u32 rows = TILE, bytes = TILE / 8, active = FULL;
         if (!(info & ALL_CODED)) {
             const TileShape shape = tile_shape(job, tile);
             rows = shape.owned_y(), bytes = (shape.owned_x() + 7) / 8;
-            if (activity == FULL_ACTIVITY) pattern = active_in_row(job, shape, tile, mask_state_in(info));
-        } else if (activity == FULL_ACTIVITY) {
-            pattern = FULL;
+            active = active_in_row(job, shape, tile, mask_state_in(info));
         }
+        const u32 pattern = activity == FULL_ACTIVITY ? active : row_pattern(words.words);
         const u32 count = fresh((u32)__popc(pattern)),
                   codes = table_at(CODES_PLACE + (activity - 1) * CODE_SYMBOLS);
         u32 left = pattern, table = codes, symbol = 0, x = 0;
@@ -122,7 +121,9 @@ struct RowCoder {
         };
         auto code = [&](uint2 now, u32 now_x, u32 now_symbol) {
             if (__any_sync(FULL, now.x & MORE))
-                code_raw(now.x, payload + now_x * (sizeof(T) / 4), now_symbol);
+                code_raw(now.x,
+                    payload + payload_place((u32)__popc(active & ((1u << (now_x & 31)) - 1)), (u32)lane),
+                    now_symbol);
             encoder.code(now.x, now.y);
         };
         u32 step = warp_max(count) - 1;
@@ -240,7 +241,7 @@ struct RowCoder {
 // symbols, payload, masks, coding entries. Writes: words, group sizes. Waits for: the previous kernel.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
-    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR_LORENZO>;
     LAUNCHED_SHARED(RowShared, shared);
     fill_raw_bits<T>(shared.raw_bits, true);
     after_previous();
@@ -264,13 +265,12 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
         const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)),
                   end = warp_or(__shfl_sync(FULL, boundary, 16));
         RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp], tables,
-            Encoder<HUFFMAN>(
-                EncodeView(job).slots() + first * TILE_WORD_BYTES, (end - first) * TILE_WORD_BYTES)};
+            Encoder<HUFFMAN>(EncodeView(job).slots() + first * SLOT, (end - first) * SLOT)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             coder.code_batch(batch, end);
             if (batch == first) break;
         }
-        end_group<T>(job, coder.encoder, groups, group, first, end);
+        end_group<SLOT>(job, coder.encoder, groups, group, first, end);
         group = gridDim.x * ROW_CODE_WARPS + warp_or(ticket);
     }
 }

@@ -65,7 +65,7 @@ struct BatchSize {
 struct EncodeGroup {
     u64 first, end;  // tiles
     BatchSize size;
-    u64 symbols, entries, payload, unused;  // addresses for the batch
+    u64 symbols, slots;  // addresses for the batch
     EncodeLists lists;
     MaskLists mask_lists;
     u16 mask_entries[PREPARERS][32];  // of a chunk, private to each warp
@@ -110,6 +110,7 @@ struct RawBits {
 template <typename T>
 __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
     const EncodeView work(job);
+    const u64* const payload = QuantizeView<T>(job).payload(index);
     RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
     if (symbol >= STORED) {
         const TileShape shape = tile_shape(job, index);
@@ -119,7 +120,7 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
         const T v = *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y);
         const u64 a = Real<T>::bits(u), b = Real<T>::bits(v);
         if (symbol != STORED) {
-            const u64 heads = work.raw()[index * TILE_VERTICES + position];
+            const u64 heads = payload[position];
             Differences<T>(u, v, (u32)heads, (u32)(heads >> 32)).raw(symbol, r.low, r.high);
         } else if (sizeof(T) == 4) {
             r.low = a | b << 32;
@@ -129,7 +130,7 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
         }
     } else if (r.bits) {
         const u32 own = symbol_raw_bits(symbol);
-        if (own) r.low = work.raw()[index * TILE_VERTICES + position];
+        if (own) r.low = payload[position];
         if (r.bits > own) {
             const u64 refinement_bits = (u32)work.anchor_codes()[index * 4 + 3];
             r.low |= own < 64 ? refinement_bits << own : 0;
@@ -202,7 +203,8 @@ __device__ __forceinline__ void open_batch(
             sizes[k] = (list == TOP_LIST ? has_top : tile.coded && activity)
                            ? (sparse ? tile.counts[list - 1] : end - start)
                            : 0;
-            names[k] = start | lane << 10 | (sparse ? activity << 16 : 0) | table << 19;
+            names[k] = (sparse ? first_entry(list) : start) | lane << 10 | (sparse ? activity << 16 : 0) |
+                       table << 19;
         }
         BatchSize size;
         concatenate_lists<ENCODE_LISTS, true>(shared.lists, sizes, names, size.lists, size.entries);
@@ -211,8 +213,8 @@ __device__ __forceinline__ void open_batch(
         shared.size = size;
         if (lane == 0) {
             shared.symbols = reinterpret_cast<u64>(work.symbols() + batch * TILE_VERTICES);
-            shared.entries = reinterpret_cast<u64>(entries_of<T>(job, batch));
-            shared.payload = reinterpret_cast<u64>(work.raw() + batch * TILE_VERTICES);
+            shared.slots =
+                reinterpret_cast<u64>(work.slots() + batch * SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>);
         }
     } else if (role == PREPARERS - 1) {
         const u32 states = mask_state_in(exists ? work.headers()[batch + lane] : 0);
@@ -229,7 +231,7 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void prepare_chunks(
     const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
-    constexpr u32 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    constexpr u32 SLOT = SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
     const i32 lane = threadIdx.x & 31;
     const EncodeLists& lists = shared.lists;
     const i32 last_entry = shared.size.entries - 1, chunks = (i32)warp_or(shared.size.chunks),
@@ -239,8 +241,7 @@ __device__ __forceinline__ void prepare_chunks(
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS,
               own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
     // Loaded so that the compiler does not recompute them.
-    const u64 symbols = from_shared(&shared.symbols), entries = from_shared(&shared.entries),
-              payload = from_shared(&shared.payload);
+    const u64 symbols = from_shared(&shared.symbols), slots = from_shared(&shared.slots);
     // A window of list starts, a lane each, the last list first; and the first entry of the next chunk.
     i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1,
         from = 32 * (chunks - 1 - role);
@@ -263,7 +264,8 @@ __device__ __forceinline__ void prepare_chunks(
             load_if(step <= list_chunks &&
                         about - (FIRST_WITH_RAW_BITS << 24) < (SYMBOLS - FIRST_WITH_RAW_BITS) << 24 &&
                         about >> 24 != STORED,
-                payload + sizeof(u64) * (about & ABOUT_PLACE), low);
+                slots + SLOT_ENTRY_BYTES + (tile_in(about) * SLOT + (u32)sizeof(u64) * position_in(about)),
+                low);
         }
         if (step < list_chunks) {
             // Lists that start after the chunk, and after its first entry. Move the window until it covers
@@ -285,7 +287,7 @@ __device__ __forceinline__ void prepare_chunks(
             const bool listed = here & ABOUT_RUNS;
             u64 at = symbols + (here & ABOUT_PLACE);
             if (__any_sync(FULL, listed) && listed)
-                at = entries + (tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here));
+                at = slots + (tile_in(here) * SLOT + place_of_entry<T>(position_in(here)));
             next_symbol = NO_SYMBOL;
             load_word_or_byte(at, exists && listed, exists && !listed, next_word, next_symbol);
             next_about = exists ? here : ABOUT_NOTHING;

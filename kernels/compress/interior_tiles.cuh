@@ -142,7 +142,7 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     // the anchor codes and the corners;
     if (lane == 0) {
         shared.index[half] = index;
-        shared.places[half] = {symbols, work.raw() + index * TILE_VERTICES};
+        shared.places[half] = {symbols, work.payload(index)};
         copy_ahead<16>(&shared.anchor_codes[half][0], work.anchor_codes() + index);
         copy_ahead<16>(&shared.anchor_codes[half][1], work.anchor_codes() + tile_before(job, shape, index));
         if (half == 0) expect_largest_error(control, shared.known);
@@ -240,7 +240,7 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
         if (mine) symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
             charge(3 + raw_bits(symbol, 0, sizeof(T)), 0);
-            if (mine) work.raw()[index * TILE_VERTICES] = raw;
+            if (mine) *work.payload(index) = raw;
         }
     }
     if (!lines_are_made) {

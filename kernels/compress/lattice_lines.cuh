@@ -182,7 +182,7 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
                         const Symbol s = symbol_of<T>(coded, original, prediction);
                         symbol = s.symbol;
                         if (symbol >= FIRST_WITH_RAW_BITS && symbol != STORED)
-                            work.raw()[tile * TILE_VERTICES + position] = s.raw;
+                            work.payload(tile)[position] = s.raw;
                     }
                     if (!far) exact += symbol >= STORED && kind != IS_STORED;
                     work.symbols()[tile * TILE_VERTICES + position] = (u8)symbol;

@@ -120,7 +120,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             accept = (T)control.quantizer.accept;
     const bool lossless = is_lossless(control);
     u8* symbols = work.symbols() + index * TILE_VERTICES + lane;
-    Q* payload = work.raw() + index * TILE_VERTICES + lane;
+    Q* const payload = work.payload(index);
     u32 cost = 0, active = 0;
     u32 before_u = 0, before_v = 0, my_zero = 0, my_fill = 0, stored_vertices = 0;
     T largest = 0;
@@ -154,7 +154,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             bool coded = visible && !stored && !keeps_sign && q.fits &&
                          (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)));
             i32 refinement = 0, coarse_u = coded ? (i32)q.code.x : 0, coarse_v = coded ? (i32)q.code.y : 0;
-            u32 refinement_bits = 0, n = (u32)ox;
+            u32 refinement_bits = 0, n = (u32)ox, hidden = 0;
             if (coded) largest = R::high(largest, error);
             u32 down_u = (u32)coarse_u - before_u, down_v = (u32)coarse_v - before_v;
             bool has_symbol = inside;
@@ -164,7 +164,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 const bool fill = inside && missing && has_fill(control, a, b);
                 has_symbol = inside && !zero && !fill;
                 const u32 zeros = __ballot_sync(FULL, zero), fills = __ballot_sync(FULL, fill);
-                n = (u32)ox - __popc(zeros | fills);
+                hidden = zeros | fills;
+                n = (u32)ox - __popc(hidden);
                 if (lane == y) my_zero = zeros, my_fill = fills;
                 if (visible && !stored && !keeps_sign && q.fits && !coded) {
                     const LorenzoCode<T> code =
@@ -191,6 +192,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             before_u += down_u;
             before_v += down_v;
             const i32 qu = across_cell(down_u), qv = across_cell(down_v);
+            Q& to = payload[payload_place((u32)__popc(~hidden & ((1u << lane) - 1)), (u32)y)];
             u32 own = 0;
             if (coded) {
                 if (refinement == 0 && max((u32)qu + SMALL, (u32)qv + SMALL) <= 2 * SMALL) {
@@ -199,7 +201,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                     const Symbol s = large_symbol({refinement, qu, qv});
                     symbol = s.symbol;
                     own = s.bits + 4 * (u32)refinement;
-                    *payload = with_refinement_bits<T>(s, refinement_bits);
+                    to = with_refinement_bits<T>(s, refinement_bits);
                 }
             } else if (has_symbol) {
                 // A prediction that is not finite is none.
@@ -208,7 +210,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 const StoredPayload<T> coded_exactly =
                     stored_payload<T>(original, R::pair((T)(i32)before_u * scale, (T)(i32)before_v * scale));
                 symbol = coded_exactly.symbol;
-                *payload = coded_exactly.payload;
+                to = coded_exactly.payload;
                 own = raw_bits(symbol, 0, sizeof(T));
             }
             too_long |= sizeof(T) == 4 && own > 64;
@@ -217,7 +219,6 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
         }
         *symbols = (u8)symbol;
         symbols += TILE;
-        payload += TILE;
     }
     if (__any_sync(FULL, too_long)) return true;
     const u32 owned = (u32)(ox * oy), zeros = warp_sum(__popc(my_zero)), fills = warp_sum(__popc(my_fill));

@@ -7,8 +7,8 @@ template <typename T>
 struct LorenzoTiles {
     // Vertices listed at a time, of all four tiles.
     static constexpr u32 LISTED = sizeof(T) == 4 ? 384 : 256;
-    T a[LISTED], b[LISTED], vertex_bounds[LISTED];
-    T errors[TILES_OF_WARP][32];  // by lane, of vertices on a finer lattice
+    T a[LISTED], b[LISTED], vertex_bounds[LISTED];  // values, later as bits those of a FinerCode
+    T errors[TILES_OF_WARP][32];                    // by lane, of vertices on a finer lattice
     u64 tiles[TILES_OF_WARP], bounded[TILES_OF_WARP];
     const T *u[TILES_OF_WARP], *v[TILES_OF_WARP];
     u32 refined[TILES_OF_WARP][TILE];  // vertices on a finer lattice, by row
@@ -117,13 +117,47 @@ static_assert(TILE_VERTICES * 8ull * (REFINED_BITS + 4 * HALVINGS / 2) +
                   (1ull << 32) / BOUND_SHIFTS,
     "there are bits for both");
 
-// Codes the listed vertices that need a finer lattice and keeps them on the list. Sets the bit of a tile's
-// first lane in `failing` if a vertex has no code.
+// A code on a finer lattice, apart from its coarse code.
+struct FinerCode {
+    u32 refinement_bits;
+    i32 refinement;
+};
+template <typename T>
+__device__ __forceinline__ FinerCode split_finer_code(
+    const LorenzoCode<T>& code, i32& coarse_u, i32& coarse_v) {
+    u32 refinement_bits_u, refinement_bits_v;
+    split_code(code.qu, code.refinement, coarse_u, refinement_bits_u);
+    split_code(code.qv, code.refinement, coarse_v, refinement_bits_v);
+    return {refinement_bits_u | refinement_bits_v << (2 * code.refinement), code.refinement};
+}
+// The same for a vertex that is no longer listed: tile << 10 | y << 5 | x.
+template <typename T>
+__device__ __forceinline__ FinerCode finer_code_of(
+    const LorenzoTiles<T>& shared, const Job& job, const Lattices<T>& lattices, T accept, u32 vertex) {
+    const u32 t = vertex / TILE_VERTICES, place = vertex % TILE_VERTICES;
+    const i32 x = (i32)(place % TILE), y = (i32)(place / TILE);
+    const T a = shared.u[t][y * (long long)job.u_layout.pitch + x * (long long)job.u_layout.stride],
+            b = shared.v[t][y * (long long)job.v_layout.pitch + x * (long long)job.v_layout.stride];
+    i32 coarse_u, coarse_v;
+    return split_finer_code(lorenzo_code<T>(Real<T>::pair(a, b), lattices, shared.bound_shifts[t], accept,
+                                true, *vertex_bound_at<T>(job, shared.tiles[t], x, y)),
+        coarse_u, coarse_v);
+}
+
+// Payload of a vertex of which all others of its row have a symbol.
+template <typename T>
+__device__ __forceinline__ typename Payload<T>::Type* payload_of(
+    const LorenzoTiles<T>& shared, const Job& job, u32 vertex) {
+    return LorenzoView<T>(job).payload(shared.tiles[vertex / TILE_VERTICES]) +
+           payload_place(vertex % TILE, vertex / TILE % TILE);
+}
+
+// Codes the listed vertices that need a finer lattice and keeps them on the list, with their finer codes.
+// Sets the bit of a tile's first lane in `failing` if a vertex has no code.
 template <typename T>
 __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job& job,
     const Lattices<T>& lattices, u32 listed, T accept, u32& failing) {
     typedef Real<T> R;
-    typedef typename Payload<T>::Type Q;
     const u32 lane = threadIdx.x & 31;
     u32 kept = 0;
 #pragma unroll 1
@@ -148,19 +182,16 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
         // Entries only move down: all lanes have read theirs.
         const u32 all = __ballot_sync(FULL, code.coded);
         if (code.coded) {
-            const u32 t = vertex / TILE_VERTICES, place = vertex % TILE_VERTICES;
-            const u64 tile = shared.tiles[t];
+            const u32 t = vertex / TILE_VERTICES, place = vertex % TILE_VERTICES,
+                      to = kept + __popc(all & ((1u << lane) - 1));
             i32 coarse_u, coarse_v;
-            u32 refinement_bits_u, refinement_bits_v;
-            split_code(code.qu, code.refinement, coarse_u, refinement_bits_u);
-            split_code(code.qv, code.refinement, coarse_v, refinement_bits_v);
-            *reinterpret_cast<CoarseCodes*>(LorenzoView<T>(job).raw() + tile * TILE_VERTICES + place) = {
-                (u32)coarse_u, (u32)coarse_v};
-            finer_codes_of<T>(job, tile)[place] = {
-                refinement_bits_u | refinement_bits_v << (2 * code.refinement), code.refinement};
+            const FinerCode finer = split_finer_code(code, coarse_u, coarse_v);
+            *reinterpret_cast<CoarseCodes*>(payload_of(shared, job, vertex)) = {(u32)coarse_u, (u32)coarse_v};
             atomicOr(&shared.refined[t][place / TILE], 1u << place % TILE);
             shared.errors[t][lane] = R::high(shared.errors[t][lane], code.error);
-            shared.listed[kept + __popc(all & ((1u << lane) - 1))] = (u16)vertex;
+            shared.listed[to] = (u16)vertex;
+            shared.a[to] = R::from_bits(finer.refinement_bits);
+            shared.b[to] = R::from_bits((u32)finer.refinement);
         }
         kept += __popc(all);
     }
@@ -168,34 +199,28 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
 }
 
 // Symbols of the listed vertices. Sets the bit of a tile's first lane in `failing` if a code has too many raw
-// bits.
-template <typename T>
-__device__ __forceinline__ void refined_symbols(
-    LorenzoTiles<T>& shared, const Job& job, u32 listed, u32& failing) {
-    typedef typename Payload<T>::Type Q;
+// bits. KEPT: their finer codes are on the list.
+template <bool KEPT, typename T>
+__device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const Job& job,
+    const Lattices<T>& lattices, T accept, u32 listed, u32& failing) {
+    typedef Real<T> R;
     const u32 lane = threadIdx.x & 31;
-    auto payload_of = [&](u32 vertex) {
-        return LorenzoView<T>(job).raw() + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES +
-               vertex % TILE_VERTICES;
-    };
     // Load the next entries ahead.
     CoarseCodes coming = {0, 0};
-    FinerCode coming_finer = {0, 0};
     auto ask_for = [&](u32 k) {
-        if (k >= listed) return;
-        const u32 vertex = shared.listed[k];
-        coming = *reinterpret_cast<const CoarseCodes*>(payload_of(vertex));
-        coming_finer = finer_codes_of<T>(job, shared.tiles[vertex / TILE_VERTICES])[vertex % TILE_VERTICES];
+        if (k < listed)
+            coming = *reinterpret_cast<const CoarseCodes*>(payload_of(shared, job, shared.listed[k]));
     };
     ask_for(lane);
 #pragma unroll 1
     for (u32 k = lane; k < listed; k += 32) {
         const CoarseCodes difference = coming;
-        const FinerCode finer = coming_finer;
         ask_for(k + 32);
         const u32 vertex = shared.listed[k], t = vertex / TILE_VERTICES;
+        const FinerCode finer = KEPT ? FinerCode{(u32)R::bits(shared.a[k]), (i32)R::bits(shared.b[k])}
+                                     : finer_code_of(shared, job, lattices, accept, vertex);
         const Symbol s = large_symbol({finer.refinement, (i32)difference.u, (i32)difference.v});
-        *payload_of(vertex) = with_refinement_bits<T>(s, finer.refinement_bits);
+        *payload_of(shared, job, vertex) = with_refinement_bits<T>(s, finer.refinement_bits);
         LorenzoView<T>(job).symbols()[shared.tiles[t] * TILE_VERTICES + vertex % TILE_VERTICES] =
             (u8)s.symbol;
         const u32 raw = s.bits + 4 * (u32)finer.refinement;
@@ -319,7 +344,7 @@ __device__ __forceinline__ void lorenzo_constrained(const Job& job) {
                     accept, refined_rows, shared.refined[tile_of_lane]);
             __syncwarp();
             if (refined_rows && !several) {
-                refined_symbols(shared, job, listed, failing);
+                refined_symbols<true>(shared, job, lattices, accept, listed, failing);
             } else if (refined_rows) {
                 // As many rows as fit the list in any case.
                 constexpr i32 ROWS = 8;
@@ -332,7 +357,8 @@ __device__ __forceinline__ void lorenzo_constrained(const Job& job) {
                     for (u16* to = shared.listed + (up_to - own); row; row &= row - 1)
                         *to++ = (u16)(TILE * (y + lane) + __ffs(row) - 1);
                     __syncwarp();
-                    refined_symbols(shared, job, __shfl_sync(FULL, up_to, 31), failing);
+                    refined_symbols<false>(
+                        shared, job, lattices, accept, __shfl_sync(FULL, up_to, 31), failing);
                     __syncwarp();
                 }
             }

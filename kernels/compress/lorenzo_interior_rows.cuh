@@ -62,22 +62,11 @@ struct RowsOfLane {
     bool holds;  // the lattice has a code for each of its vertices
 };
 
-// Code of a vertex on a finer lattice. The coarse code is kept in the payload, where the row pass replaces it
-// by its difference; the rest behind the tile's bounds, by vertex.
+// Coarse code of a vertex on a finer lattice. It is kept in the payload, where the row pass replaces it by
+// its difference.
 struct alignas(8) CoarseCodes {
     u32 u, v;
 };
-struct alignas(8) FinerCode {
-    u32 refinement_bits;
-    i32 refinement;
-};
-template <typename T>
-__device__ __forceinline__ FinerCode* finer_codes_of(const Job& job, u64 tile) {
-    return reinterpret_cast<FinerCode*>(vertex_bounds_of<T>(job, tile) + TILE_VERTICES);
-}
-static_assert(TILE_VERTICES * (4 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F32 &&
-                  TILE_VERTICES * (8 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F64,
-    "they have their place");
 
 // Coarse codes of the neighbours in `which`, loaded at once.
 template <typename T>
@@ -111,7 +100,11 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
     for (i32 c = 0; c < COLUMNS; c++) before_u[c] = before_v[c] = R::SHIFTED_ZERO;
     u32 cost = 0;
     T max_error = 0, largest = 0;
-    auto payload_at = [&]() { return work.raw() + (reinterpret_cast<u8*>(symbols) - work.symbols()); };
+    // Payload of the lane's four vertices in the row of `symbols`, which need no further register.
+    auto payload_at = [&]() {
+        const u64 at = reinterpret_cast<u8*>(symbols) - work.symbols();
+        return work.payload(at / TILE_VERTICES) + payload_place((u32)at % TILE, (u32)at / TILE % TILE);
+    };
     // Load some rows ahead.
     Four<T> a[ROWS], b[ROWS];
     u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
@@ -151,7 +144,7 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
                 coming[i] = 0;
                 if (start + ROWS < TILE) {
                     expect(start + ROWS + i, coming[i]);
-                    if (coming[i]) prefetch_near(payload_at() + ROWS * TILE);
+                    if (coming[i]) prefetch_near(payload_at() + ROWS * COLUMNS);
                 }
                 if (mine) {
                     CoarseCodes codes[COLUMNS];

@@ -111,7 +111,7 @@ __device__ __forceinline__ void code_speculative_tile(
     BlockCosts costs = {0, 0};
     // Symbols of the anchor and of the tile's own lines, which are coded.
     if (lane == 0) {
-        const u32 s = anchor_symbol(job, shape, index, work.raw()[index * TILE_VERTICES]);
+        const u32 s = anchor_symbol(job, shape, index, *work.payload(index));
         symbols[0] = (u8)s;
         if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, 0, sizeof(T)), 0);
     } else {
@@ -138,8 +138,7 @@ __device__ __forceinline__ void code_speculative_tile(
         symbols[position] = (u8)s.symbol;
         if (s.symbol == SYMBOL_ZERO) return;
         costs.charge(3 + s.bits, position);
-        if (s.symbol >= FIRST_WITH_RAW_BITS && s.symbol != STORED)
-            work.raw()[index * TILE_VERTICES + position] = s.raw;
+        if (s.symbol >= FIRST_WITH_RAW_BITS && s.symbol != STORED) work.payload(index)[position] = s.raw;
         exact += s.symbol >= STORED;
     };
     const TileWindow<T> window = {values, CLOSED, CLOSED, CLOSED, nullptr, 2};

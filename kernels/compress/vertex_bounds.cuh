@@ -1,8 +1,8 @@
-// Vertex bounds: how far each vertex may move, from the triangles near the origin. They lie in the memory
-// that later holds the words, in the order of the symbols: infinity if only the bound of the call applies,
-// the maximum of T if signatures are compared instead. Most vertices have none and most of those are not
-// stored: bit c of a tile's `bounded` tells whether positions 16 c to 16 c + 15 are stored. The first column
-// (x = 0) and positions below 272 (even coordinates, and the first row) always are.
+// Vertex bounds: how far each vertex may move, from the triangles near the origin. They lie at the end of a
+// tile's slot, in the order of the symbols: infinity if only the bound of the call applies, the maximum of T
+// if signatures are compared instead. Most vertices have none and most of those are not stored: bit c of a
+// tile's `bounded` tells whether positions 16 c to 16 c + 15 are stored. The first column (x = 0) and
+// positions below 272 (even coordinates, and the first row) always are.
 #pragma once
 #include "device/control.cuh"
 #include "tile/window.cuh"
@@ -24,11 +24,10 @@ __device__ __forceinline__ bool is_zero(typename Real<T>::Pair p) {
     return p.x == T(0) && p.y == T(0);
 }
 
-// List of triangles that need determinants, in the memory that later holds the payload: tile << 11 | y << 6 |
+// List of triangles that need determinants, in the places of the payload of all tiles: tile << 11 | y << 6 |
 // x << 1 | upper. If the tile number needs more bits, 32 consecutive entries belong to one tile, and a word
 // in the memory of the masks holds the high bits: tile >> HARD_TILE_BITS | (count - 1) << 27.
 constexpr i32 HARD_TILE_BITS = 21;
-__device__ __forceinline__ u32* hard_triangles(const Job& job) { return ListsView(job).hard_triangles(); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
 // The bound of an owned vertex of a tile.

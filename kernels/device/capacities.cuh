@@ -11,12 +11,13 @@ namespace capacities {
 
 // Numbers of tiles.
 
-// Least bytes of workspace per tile: symbols, payload, masks, anchors.
-constexpr u64 LEAST_TILE_BYTES = TILE_VERTICES + 8 * TILE_VERTICES + 256 + 8;
+// Least bytes of workspace per tile: symbols, payload, masks, anchors. Compression has the payload in a slot.
+constexpr u64 LEAST_TILE_BYTES = TILE_VERTICES + 8 * TILE_VERTICES + 256 + 8,
+              SLOT_MORE_BYTES = TILE_SLOT_BYTES_F32 - 8 * TILE_VERTICES;
 static_assert(
     LEAST_TILE_BYTES << 32 > 1ull << 45, "2^32 tiles would take 39 TB: numbers of tiles have 32 bits");
-static_assert((LEAST_TILE_BYTES + TILE_WORD_BYTES_F32) << WEIGHT_AT > 1ull << 42,
-    "2^28 limited tiles would take 5.8 TB: a number below the weight has 28 bits");
+static_assert((LEAST_TILE_BYTES + SLOT_MORE_BYTES) << WEIGHT_AT > 3ull << 40,
+    "2^28 limited tiles would take 3.7 TB: a number below the weight has 28 bits");
 constexpr u64 MOST_TILES = 1ull << 32;
 
 // Words of a tile.
@@ -52,9 +53,9 @@ constexpr u64 bytes_of(u64 bits) { return 2 * ((bits + 15) / 16 + 1); }
 constexpr u64 most_tile_bytes(u64 element_bytes) {
     return bytes_of(bits_of(TILE_VERTICES, element_bytes, 0));
 }
-static_assert(MOST_STATE_BYTES + most_tile_bytes(4) <= TILE_WORD_BYTES_F32,
+static_assert(MOST_STATE_BYTES + most_tile_bytes(4) <= TILE_SLOT_BYTES_F32,
     "a group has as many slots as tiles: all words and the states fit in them");
-static_assert(MOST_STATE_BYTES + most_tile_bytes(8) <= TILE_WORD_BYTES_F64, "likewise");
+static_assert(MOST_STATE_BYTES + most_tile_bytes(8) <= TILE_SLOT_BYTES_F64, "likewise");
 // Lorenzo rows: patterns are coded only if symbols cost less than 3/2 bits a vertex, 3 bits each plus raw
 // bits: at most 512 symbols, and as many raw bits.
 constexpr u64 PATTERN_BITS = (TILE_VERTICES / 8 + TILE / 8) * SYMBOL_BITS;
@@ -79,22 +80,73 @@ constexpr bool counts_fit() {
     return true;
 }
 static_assert(counts_fit(), "the number of entries of a list fits what count_bits says");
-// The words of a group are written from the end of its slots down, while list entries are read from the start
-// of each tile's slot, four bytes times the position of their block on. When a list is read, words of later
-// tiles and of later parts of this tile have been written, at most as many as for a tile with that list.
-constexpr bool entries_stay(u64 element_bytes, u64 slot) {
-    for (u64 list = COARSE_LIST; list < TILE_LISTS; list++) {
-        const u64 start = 4ull << 2 * list, block = 12ull << 2 * list,
-                  entries = most_entries(list == COARSE_LIST ? 64 : block);
-        // Runs are below 1024: at most 8 raw bits.
-        const u64 listed = entries * (2 * SYMBOL_BITS + 8) + (list == COARSE_LIST ? 64 : block);
-        if (bytes_of(bits_of(TILE_VERTICES - block, element_bytes, listed)) + 4 * (start + entries) > slot)
-            return false;
-    }
-    return true;
+static_assert(
+    most_entries(64) <= FIRST_MIDDLE_ENTRY && FIRST_MIDDLE_ENTRY + most_entries(192) <= FIRST_FINE_ENTRY,
+    "the lists of a tile lie one behind the other");
+
+// Slots.
+
+static_assert(4 * FIRST_FINE_ENTRY <= SLOT_ENTRY_BYTES, "entries of coarse and middle lists");
+template <typename T, u32 PREDICTOR>
+constexpr u64 PAYLOAD_BYTES = TILE_VERTICES*(
+    PREDICTOR == PREDICTOR_LORENZO ? sizeof(typename Payload<T>::Type) : sizeof(u64));
+template <typename T, u32 PREDICTOR>
+constexpr bool parts_fit() {
+    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR>;
+    // Kernels write payload while others read bounds; their cache lines are apart.
+    return SLOT % 128 == 0 && SLOT_ENTRY_BYTES % 128 == 0 && BOUND_BYTES<T> % 128 == 0 &&
+           SLOT_ENTRY_BYTES + PAYLOAD_BYTES<T, PREDICTOR> + BOUND_BYTES<T> <= SLOT;
 }
-static_assert(entries_stay(4, TILE_WORD_BYTES_F32) && entries_stay(8, TILE_WORD_BYTES_F64),
-    "no word is written over an entry that is still to be read");
+static_assert(parts_fit<float, PREDICTOR_HIERARCHICAL>() && parts_fit<double, PREDICTOR_HIERARCHICAL>() &&
+                  parts_fit<float, PREDICTOR_LORENZO>() && parts_fit<double, PREDICTOR_LORENZO>(),
+    "payload and bounds of a tile");
+
+// The words of a group are written from the end of its slots down, while payload and list entries are read.
+// When a vertex is read, at most these words are written: those of later tiles, which fit the later slots,
+// and those of later vertices of the tile. (The masks and the heads of a batch come after all its vertices.)
+// With the hierarchical predictor vertices come by position, the last one first: all of a dense block, of a
+// sparse one as many as its list has, at worst at its end.
+template <typename T>
+constexpr bool positions_stay() {
+    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
+    // An entry of a list has a run besides, below 1024: at most 8 raw bits.
+    constexpr u64 VERTEX = SYMBOL_BITS + raw_bits_of(sizeof(T)), ENTRY = VERTEX + SYMBOL_BITS + 8;
+    u64 later = 0;
+    for (u32 list = FINE_LIST;; list--) {
+        const u64 start = list == TOP_LIST ? 0 : 4ull << 2 * list, end = 16ull << 2 * list,
+                  most = list == TOP_LIST ? 0 : most_entries(list == COARSE_LIST ? 64 : end - start);
+        // After n vertices the payload of the next one ends below the words, and so do the entries before it.
+        for (u64 n = 0; n < end - start; n++)
+            if (SLOT_ENTRY_BYTES + 8 * (end - n) + bytes_of(later + n * VERTEX) > SLOT ||
+                (n < most && SLOT_ENTRY_BYTES + 8 * (end - n) + bytes_of(later + n * ENTRY) > SLOT))
+                return false;
+        // Entries of the fine list, which comes first, lie above.
+        for (u64 n = 0; list == FINE_LIST && n < most; n++)
+            if (place_of_entry<T>((u32)(FIRST_FINE_ENTRY + most - n)) + bytes_of(n * ENTRY) > SLOT)
+                return false;
+        if (list == TOP_LIST) return true;
+        later += (end - start) * VERTEX;
+        if (most * ENTRY > (end - start) * VERTEX) return false;
+    }
+}
+static_assert(positions_stay<float>() && positions_stay<double>(),
+    "no word is written over payload or an entry that is still to be read");
+// With the Lorenzo predictor a step takes the last vertex that is left of each row. If all vertices are
+// coded, the payload of four steps lies side by side, below that of the steps before. Otherwise a tile has
+// few words, as PATTERN_BITS says.
+template <typename T>
+constexpr bool rows_stay() {
+    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR_LORENZO>, EACH = sizeof(typename Payload<T>::Type);
+    for (u64 step = 0; step < TILE; step++)
+        if (SLOT_ENTRY_BYTES + EACH * TILE * 4 * (step / 4 + 1) +
+                bytes_of(TILE * (TILE - 1 - step) * (SYMBOL_BITS + raw_bits_of(sizeof(T)))) >
+            SLOT)
+            return false;
+    return SLOT_ENTRY_BYTES + EACH * TILE_VERTICES +
+               bytes_of(TILE_VERTICES / 2 * SYMBOL_BITS + 3 * TILE_VERTICES / 2) <=
+           SLOT;
+}
+static_assert(rows_stay<float>() && rows_stay<double>(), "likewise");
 
 // Batches and groups.
 
@@ -108,7 +160,7 @@ static_assert(TILE_VERTICES / 8 <= 1 << 8, "the run before an entry of a mask ha
 static_assert(8 + 10 + 5 + 9 == 32 && RUNS <= 32 && ALPHABET <= 256 && TILE_VERTICES <= 1024,
     "an entry of a list: symbol, position, run, 9 raw bits");
 static_assert(
-    256 * TILE_WORD_BYTES_F64 <= GROUP_BYTES_MASK, "the bytes of a group of 256 tiles have 24 bits");
+    256 * TILE_SLOT_BYTES_F64_LORENZO <= GROUP_BYTES_MASK, "the bytes of a group of 256 tiles have 24 bits");
 static_assert(
     GROUP_BYTES_MASK / 2 < 1 << 23, "in twos they have 23 bits, below 8 for tiles and 33 for the first one");
 static_assert(
@@ -145,9 +197,10 @@ static_assert(ASSEMBLE_WARPS * 32 >= PARTS, "a thread for a part of the groups")
 
 // Vertex bounds and lists.
 
-static_assert(2 * TILE * TILE * sizeof(u32) <= 8 * TILE_VERTICES,
-    "the list of hard triangles: all of a tile's in the place of its payload");
-static_assert(2 * TILE * TILE % 32 == 0 && 2 * TILE * TILE / 32 <= 2 * TILE,
+static_assert(
+    2 * TILE * TILE <= ListsView::HARD_OF_SLOT && ListsView::HARD_OF_SLOT * sizeof(u32) <= 8 * TILE_VERTICES,
+    "the list of hard triangles: as many as a tile has in the place of its payload");
+static_assert(ListsView::HARD_OF_SLOT % 32 == 0 && ListsView::HARD_OF_SLOT / 32 <= 2 * TILE,
     "and a word for 32 of them in that of its masks");
 static_assert(HARD_TILE_BITS + 11 == 32 && MOST_TILES >> HARD_TILE_BITS <= 1 << 27,
     "a triangle with its tile: the bits above are in that word");

@@ -52,10 +52,15 @@ constexpr u64 TABLE_SECTION_BYTES = 51052;
 // fewer symbols; one more table has one symbol.
 constexpr u64 CODING_TABLE_BYTES = 83976;
 
-// Bytes for the words of one tile before the groups are put together: 20 bits a symbol, all raw bits,
-// masks and states.
-constexpr u64 TILE_WORD_BYTES_F32 = 12544;
-constexpr u64 TILE_WORD_BYTES_F64 = 20480;
+// Bytes of a tile's slot, which kernels/device/workspace.cuh describes: first list entries, payload and
+// vertex bounds, then the words of the tile before the groups are put together. Payload of binary64
+// takes twice as much with the Lorenzo predictor.
+constexpr u64 TILE_SLOT_BYTES_F32 = 12672;
+constexpr u64 TILE_SLOT_BYTES_F64 = 19328;
+constexpr u64 TILE_SLOT_BYTES_F64_LORENZO = 24960;
+
+// Bytes of a slot before the payload: entries of coarse and middle lists.
+constexpr u64 SLOT_ENTRY_BYTES = 384;
 
 // Warps of a block of the statistics, a strip of 128 columns of a row of tiles each, and blocks at most.
 constexpr u32 STATISTICS_WARPS = 4;
@@ -132,8 +137,8 @@ constexpr u64 POINT_PART = 32;
 // Dynamic shared memory of a block.
 constexpr u32 COUNT_SHARED_BYTES = 32672;
 constexpr u32 COUNT_LORENZO_SHARED_BYTES = 35264;
-constexpr u32 ENCODE_SHARED_BYTES = 85696;
-constexpr u32 ENCODE_SMALL_SHARED_BYTES = 53280;
+constexpr u32 ENCODE_SHARED_BYTES = 85632;
+constexpr u32 ENCODE_SMALL_SHARED_BYTES = 53248;
 constexpr u32 ENCODE_LORENZO_SHARED_BYTES = 53768;
 constexpr u32 DECODE_RANS_SHARED_BYTES = 56912;
 constexpr u32 DECODE_HUFFMAN_SHARED_BYTES = 15696;

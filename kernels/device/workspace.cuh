@@ -4,6 +4,7 @@
 #pragma once
 #include "device/ptx.cuh"
 #include "grid/element.cuh"
+#include "grid/tiles.cuh"
 
 struct Control;
 struct Nearness;
@@ -17,9 +18,22 @@ struct Payload;
 template <typename T>
 struct ReconstructTables;
 
-// Bytes of a tile in the region of the words, by the element type.
+// The slot of a tile. Until the tile is encoded it holds entries of the coarse and the middle list, the
+// payload, and at its end the vertex bounds and later entries of the fine list. The words of a group are
+// written over them, from the end of its last slot down. All is read in the same order, so that a word never
+// comes to a place that is still to be read (device/capacities.cuh).
+template <typename T, u32 PREDICTOR>
+constexpr u64 SLOT_BYTES = sizeof(T) == 4                        ? TILE_SLOT_BYTES_F32
+                           : PREDICTOR == PREDICTOR_HIERARCHICAL ? TILE_SLOT_BYTES_F64
+                                                                 : TILE_SLOT_BYTES_F64_LORENZO;
 template <typename T>
-constexpr u64 TILE_SLOT_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+__device__ __forceinline__ u64 slot_bytes(const Job& job) {
+    return job.predictor == PREDICTOR_LORENZO ? SLOT_BYTES<T, PREDICTOR_LORENZO>
+                                              : SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
+}
+// Bytes of the bounds at the end of a slot.
+template <typename T>
+constexpr u64 BOUND_BYTES = TILE_VERTICES * sizeof(T);
 
 // Several symbols or words at once; the address must be aligned to their size.
 template <typename Word>
@@ -91,9 +105,16 @@ struct ListsView : TileView {
     using TileView::TileView;
     // [tiles]: unconstrained tiles, border tiles, speculative ones; from the end constrained ones
     REGION(u64, tile_lists, group_sizes)
-    REGION(u64, bounded, group_offsets)    // [tiles]: all bounded tiles
-    REGION(u8, near_cells, symbols)        // [tiles] of that list: which cells come near the origin
-    REGION(u32, hard_triangles, raw_bits)  // [listed]: triangles whose bounds take determinants
+    REGION(u64, bounded, group_offsets)  // [tiles]: all bounded tiles
+    REGION(u8, near_cells, symbols)      // [tiles] of that list: which cells come near the origin
+    // [slots][HARD_OF_SLOT]: triangles whose bounds take determinants, in the place of the payload
+    static constexpr u32 HARD_OF_SLOT = 2 * TILE_VERTICES;
+    template <typename T>
+    __device__ __forceinline__ u32* hard_triangles(u64 first) const {
+        return reinterpret_cast<u32*>(
+                   job.tile_words + first / HARD_OF_SLOT * slot_bytes<T>(job) + SLOT_ENTRY_BYTES) +
+               (u32)first % HARD_OF_SLOT;
+    }
     // of 32 listed triangles where tiles are many: upper bits of their tile, number
     REGION(u32, hard_tiles, masks)
 };
@@ -101,7 +122,7 @@ template <typename T>
 struct BoundsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     __device__ __forceinline__ T* vertex_bounds(u64 tile) const {
-        return reinterpret_cast<T*>(job.tile_words + tile * TILE_SLOT_BYTES<T>);
+        return reinterpret_cast<T*>(job.tile_words + (tile + 1) * slot_bytes<T>(job) - BOUND_BYTES<T>);
     }
 };
 // Anchors: codes of u and v, refinement; later refinement bits in the last place.
@@ -125,9 +146,13 @@ struct QuantizeView : TileView {
     REGION(int4, anchor_codes, anchor_codes)   // [tiles]
     REGION(const u64, bounded, group_offsets)  // [tiles]
     REGION(u8, symbols, symbols)               // [tiles][TILE_VERTICES]
-    REGION(u64, raw, raw_bits)                 // [tiles][TILE_VERTICES]: raw bits behind a symbol
     REGION(P, row_lines, row_lines)            // [tiles_y][nx]: values of the first row of each tile
     REGION(P, column_lines, column_lines)      // [tiles_x][ny]: values of the first column of each tile
+    // [TILE_VERTICES] by position: raw bits behind a symbol
+    __device__ __forceinline__ u64* payload(u64 tile) const {
+        return words_at<u64>(
+            job.tile_words + tile * SLOT_BYTES<T, PREDICTOR_HIERARCHICAL> + SLOT_ENTRY_BYTES);
+    }
 };
 // Tiles of the Lorenzo predictor.
 template <typename T>
@@ -135,7 +160,10 @@ struct LorenzoView : TileView {
     using TileView::TileView;
     typedef typename Payload<T>::Type Q;
     REGION(u8, symbols, symbols)  // [tiles][TILE_VERTICES]
-    REGION(Q, raw, raw_bits)      // [tiles][TILE_VERTICES]
+    // [TILE_VERTICES]: raw bits behind a symbol, by payload_place (entropy/payload.cuh)
+    __device__ __forceinline__ Q* payload(u64 tile) const {
+        return words_at<Q>(job.tile_words + tile * SLOT_BYTES<T, PREDICTOR_LORENZO> + SLOT_ENTRY_BYTES);
+    }
 };
 
 // Count and tables.
@@ -154,17 +182,9 @@ struct CountView : TileView {
 // Encode and assemble.
 struct EncodeView : CountView {
     using CountView::CountView;
-    // [tiles][TILE_VERTICES], twice as many for f64 with the Lorenzo predictor
-    REGION(const u64, raw, raw_bits)
     REGION(const i32, anchor_codes, anchor_codes)  // [tiles][4]
-    REGION(u8, slots, tile_words)  // [tiles] of TILE_SLOT_BYTES: words of a group in the slots of its tiles
+    REGION(u8, slots, tile_words)  // [tiles] of SLOT_BYTES: words of a group in the slots of its tiles
     REGION(u64, group_sizes, group_sizes)  // [groups]: bytes | tiles - 1 << 24 | an odd number of words << 63
-
-    // Entries of the sparse lists of a tile, until its words are written over them.
-    template <typename T>
-    __device__ __forceinline__ u32* entries(u64 tile) const {
-        return reinterpret_cast<u32*>(job.tile_words + tile * TILE_SLOT_BYTES<T>);
-    }
 };
 
 // ---------------------------------------------------------------- decompression

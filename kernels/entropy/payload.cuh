@@ -1,6 +1,7 @@
 // Raw bits of vertices, as kernels hand them to each other through global memory.
 #pragma once
 #include "entropy/tables.cuh"
+#include "grid/tiles.cuh"
 
 // Raw bits by symbol, in shared memory, for vertices that are not anchors. With the Lorenzo predictor all
 // codes have refinement bits, as anchors do.
@@ -17,6 +18,12 @@ __device__ __forceinline__ bool has_refinement_bits(u32 symbol, i32 position) {
 // Refinement bits, at most 32, which follow the symbol's own raw bits; `high` has those after the first 64.
 __device__ __forceinline__ u32 refinement_bits_behind(u32 own, u64 low, u64 high) {
     return (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
+}
+
+// Place of a vertex in the payload of a tile of the Lorenzo predictor during compression: by its number among
+// the vertices of its row that have a symbol, four at a time, then by its row.
+__device__ __forceinline__ u32 payload_place(u32 number, u32 row) {
+    return number / 4 * (4 * TILE) + 4 * row + number % 4;
 }
 
 // Raw bits (with refinement bits) of a vertex, or both stored values.

@@ -3,6 +3,7 @@
 use crate::analysis::BAND;
 use crate::entropy::tables;
 use crate::error::Status;
+use crate::grid::tiles::TILE_VERTICES;
 use crate::predict::tuning;
 use crate::report;
 use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve, Ties};
@@ -58,10 +59,14 @@ shared! {
     /// fewer symbols; one more table has one symbol.
     CODING_TABLE_BYTES: u64 =
         8 * (tables::MASK_BYTE as u64 * 128 + (TABLES - tables::MASK_BYTE) as u64 * 256 + 1);
-    /// Bytes for the words of one tile before the groups are put together: 20 bits a symbol, all raw bits,
-    /// masks and states.
-    TILE_WORD_BYTES_F32: u64 = 12544;
-    TILE_WORD_BYTES_F64: u64 = 20480;
+    /// Bytes of a tile's slot, which kernels/device/workspace.cuh describes: first list entries, payload and
+    /// vertex bounds, then the words of the tile before the groups are put together. Payload of binary64
+    /// takes twice as much with the Lorenzo predictor.
+    TILE_SLOT_BYTES_F32: u64 = SLOT_ENTRY_BYTES + SLOT_VERTICES * (8 + 4);
+    TILE_SLOT_BYTES_F64: u64 = 19328;
+    TILE_SLOT_BYTES_F64_LORENZO: u64 = SLOT_ENTRY_BYTES + SLOT_VERTICES * (16 + 8);
+    /// Bytes of a slot before the payload: entries of coarse and middle lists.
+    SLOT_ENTRY_BYTES: u64 = 384;
 
     /// Warps of a block of the statistics, a strip of 128 columns of a row of tiles each, and blocks at most.
     STATISTICS_WARPS: u32 = 4;
@@ -133,7 +138,9 @@ shared! {
     DECODE_HUFFMAN_SHARED_BYTES: u32 = 16 + DECODE_GROUPS_BYTES;
 }
 
+const SLOT_VERTICES: u64 = TILE_VERTICES as u64;
+
 const fn encode_bytes(groups: u32) -> u32 {
-    4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
+    4 * 5088 + 512 + groups * (64 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);

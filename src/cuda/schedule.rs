@@ -71,7 +71,7 @@ const UNCONSTRAINED: Launch = kernel(
 .grid(|s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64))
 .data(
     "field control group_sizes anchors anchor_codes anchor_scan",
-    "control symbols raw_bits tile_headers anchor_codes row_lines",
+    "control symbols tile_words tile_headers anchor_codes row_lines",
 )
 .work("tiles once; two tiles a warp, and 14 words for the last coded anchor")
 .waits(Waits::Overlaps);
@@ -91,7 +91,7 @@ const CONSTRAINED: Launch = kernel(
     let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
     s.tiles.div_ceil(tiles).min([6 * MANY, 4 * MANY][t])
 })
-.data(TILES_BESIDE_LINES_READ, "control symbols raw_bits tile_headers anchor_codes")
+.data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
 .work("listed tiles once; their number / the warps of the grid")
 .waits(Waits::Overlaps);
 
@@ -130,7 +130,7 @@ const fn encode(name: &'static str, function: &'static str) -> Launch {
     let large = kernel(phase::ENCODE, name, block, [2; 2]).grid(|s, _| s.tiles.min(264)).function(function);
     Launch { small: Some(small), shared_bytes: ENCODE_SHARED_BYTES, ..large }
         .data(
-            "field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes \
+            "field control tile_headers symbols tile_words origin_distances masks anchor_codes \
          coding_tables group_offsets",
             "control tile_words group_sizes origin_distances",
         )
@@ -145,7 +145,7 @@ const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
         .shared(ENCODE_LORENZO_SHARED_BYTES)
         .small(1)
         .data(
-            "control tile_headers symbols raw_bits masks coding_tables origin_distances group_offsets",
+            "control tile_headers symbols tile_words masks coding_tables origin_distances group_offsets",
             "control tile_words group_sizes origin_distances",
         )
         .work("tiles once, 5 searches a group; groups / the warps of the grid")
@@ -195,14 +195,14 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.tiles.min(16 * MANY))
         .data(
             "field control group_offsets symbols origin_distances",
-            "control tile_words raw_bits masks group_sizes tile_headers origin_distances",
+            "control tile_words masks group_sizes tile_headers origin_distances",
         )
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps),
     kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
         .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
         .data(
-            "field control raw_bits masks group_offsets origin_distances tile_words",
+            "field control masks group_offsets origin_distances tile_words",
             "control tile_words group_sizes",
         )
         .work("listed triangles once; their number / the warps of the grid"),
@@ -222,7 +222,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .function("border_tiles_with_bounds<T>")
         .data(
             "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances",
-            "control symbols raw_bits masks tile_headers anchor_codes",
+            "control symbols tile_words masks tile_headers anchor_codes",
         )
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps)
@@ -232,7 +232,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .function("lattice_lines<T, true>")
         .data(
             "field control group_offsets anchors tile_words origin_distances",
-            "control row_lines symbols raw_bits",
+            "control row_lines symbols tile_words",
         )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES)
@@ -243,19 +243,19 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .function("lattice_lines<T, false>")
         .data(
             "field control group_offsets anchors tile_words origin_distances row_lines",
-            "control column_lines symbols raw_bits",
+            "control column_lines symbols tile_words",
         )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES),
     kernel(phase::QUANTIZE, "speculative_interior", warps(SPECULATIVE_WARPS), [10, 1])
         .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
-        .data(TILES_BESIDE_LINES_READ, "control symbols raw_bits tile_headers anchor_codes")
+        .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
         .work("listed tiles once; their number / the warps of the grid")
         .only(SIGNATURES)
         .in_order(),
     kernel(phase::QUANTIZE, "speculative_border", warps(BORDER_WARPS), [10, 1])
         .grid(|s, _| s.tiles.min(8 * MANY))
-        .data(TILES_BESIDE_LINES_READ, "control symbols raw_bits masks tile_headers anchor_codes")
+        .data(TILES_BESIDE_LINES_READ, "control symbols tile_words masks tile_headers anchor_codes")
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps)
         .only(SIGNATURES),
@@ -264,7 +264,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
         .data(
             "field control group_sizes tile_words origin_distances",
-            "control symbols raw_bits tile_headers tile_words",
+            "control symbols tile_words tile_headers",
         )
         .work("listed tiles once; four tiles a warp")
         .waits(Waits::Overlaps)
@@ -274,14 +274,14 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.tiles.div_ceil(4).min(2 * MANY))
         .data(
             "field control group_sizes tile_words origin_distances",
-            "control symbols raw_bits masks tile_headers",
+            "control symbols tile_words masks tile_headers",
         )
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(LORENZO),
     kernel(phase::QUANTIZE, "lorenzo_unconstrained", warps(LORENZO_INTERIOR_WARPS), [7, 4])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
-        .data("field control group_sizes", "control symbols raw_bits tile_headers")
+        .data("field control group_sizes", "control symbols tile_words tile_headers")
         .work("tiles once; four tiles a warp")
         .waits(Waits::Overlaps)
         .only(LORENZO),

@@ -244,15 +244,16 @@ void carve(Job& job, bool compress) {
     if (compress) {
         job.coding_tables = fenced_as<u32>(CODING_TABLE_BYTES);
         job.symbol_counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8);
-        job.raw_bits = fenced_as<u8>(tiles * TILE_VERTICES * (job.predictor == PREDICTOR_LORENZO ? pair : 8));
         job.origin_distances = fenced_as<u8>(tiles * ORIGIN_DISTANCE_BYTES);
         job.anchor_codes = fenced_as<i32>(tiles * 16);
-        job.row_lines = fenced_as<u8>(job.tiles_y * job.nx * pair);
-        job.column_lines = fenced_as<u8>(job.tiles_x * job.ny * pair);
+        if (job.predictor == PREDICTOR_HIERARCHICAL && job.mode == SPECULATIVE) {
+            job.row_lines = fenced_as<u8>(job.tiles_y * job.nx * pair);
+            job.column_lines = fenced_as<u8>(job.tiles_x * job.ny * pair);
+        }
         job.stored_tables = fenced_as<u8>(TABLE_SECTION_BYTES);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             job.anchor_scan = fenced_as<u32>(4 * (tree_words(tiles) + tree_words(job.tiles_y)));
-        job.tile_words = fenced_as<u8>(tiles * (job.dtype ? TILE_WORD_BYTES_F64 : TILE_WORD_BYTES_F32));
+        job.tile_words = fenced_as<u8>(tiles * (job.dtype ? slot_bytes<double>(job) : slot_bytes<float>(job)));
     } else {
         job.coding_tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
         job.raw_bits = fenced_as<u8>(tiles * TILE_VERTICES * pair);
