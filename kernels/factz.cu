@@ -18,7 +18,7 @@
 #include "compress/lattice_lines.cuh"
 #include "compress/interior_tiles.cuh"
 #include "compress/border_tiles.cuh"
-#include "compress/speculative_interior.cuh"
+#include "compress/speculative_tiles.cuh"
 #include "compress/lorenzo_unconstrained_tiles.cuh"
 #include "compress/lorenzo_constrained_tiles.cuh"
 #include "compress/lorenzo_border_tiles.cuh"
@@ -117,12 +117,12 @@ KERNEL(factz_column_lines, Job, (128), (128), after_previous, lattice_lines<T, f
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
 //     work: listed tiles once; their number / the warps of the grid
-KERNEL(factz_speculative_interior, Job, (64, 10), (64, 1), after_previous, speculative_interior<T>)
+KERNEL(factz_speculative_interior, Job, (64, 8), (64, 1), after_previous, speculative_interior<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances row_lines column_lines; writes control symbols tile_words masks tile_headers
-//     anchor_codes; work: listed tiles once; their number / the blocks of the grid
-KERNEL(factz_speculative_border, Job, (64, 10), (64, 1), overlaps_previous, speculative_border<T>)
+//     anchor_codes; work: listed tiles once; their number / the warps of the grid
+KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), overlaps_previous, speculative_border<T>)
 
 // predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
 //     tile_words tile_headers; work: listed tiles once; four tiles a warp

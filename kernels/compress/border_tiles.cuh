@@ -1,8 +1,8 @@
-// Border tiles: at the edge of the grid, or with zeros or missing values. A block per tile.
+// Border tiles where vertex bounds are looked at: at the edge of the grid, or with zeros or missing values. A
+// block per tile.
 #pragma once
 #include "compress/anchors.cuh"
 #include "compress/border_vertex.cuh"
-#include "compress/settle.cuh"
 
 // Coordinates by position, x | y << 6, and from bit 12 on which neighbours of the same level exist: before
 // and after along the line, or left, right, above, below. Behind the positions of the tile, the vertices of
@@ -48,7 +48,7 @@ struct BorderPart {
 };
 
 // Loads the originals and the bounds of a tile; returns its corner in lanes with a corner, which is final.
-template <typename T, bool SIGNATURES, typename P = typename Real<T>::Pair>
+template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P load_border_tile(
     const Job& job, const Control& control, const BorderPart& part, BorderTile<T>& shared, bool has_corner) {
     typedef Real<T> R;
@@ -93,7 +93,7 @@ __device__ __forceinline__ P load_border_tile(
         shared.vertex_bounds[k + part.thread] =
             vertex_bound_of(vertex_bounds, first_column ? ~0ull : bounded, k + part.thread);
     }
-    for (i32 side = part.warp; side < 2 && !SIGNATURES; side += BORDER_WARPS) {
+    for (i32 side = part.warp; side < 2; side += BORDER_WARPS) {
         const bool exists = (side == 0 ? part.height : part.width) == CLOSED;
         const u64 behind = side == 0 ? part.index + job.tiles_x : part.index + 1;
         T vertex_bound = no_bound<T>();
@@ -106,15 +106,8 @@ __device__ __forceinline__ P load_border_tile(
         shared.upper_cost = shared.fine_cost = 0;
         shared.places = {symbols, work.payload(part.index)};
     }
-    // Later only non-zero symbols are written; in the speculative mode all symbols of existing vertices.
-    if (!SIGNATURES)
-        words_at<uint4>(symbols)[part.thread] = make_uint4(0, 0, 0, 0);
-    else if (part.ox < TILE || part.oy < TILE)
-        for (i32 k = part.thread; k < TILE_VERTICES; k += THREADS) {
-            i32 x, y;
-            place_of(k, x, y);
-            if (x >= part.ox || y >= part.oy) symbols[k] = 0;
-        }
+    // Later only non-zero symbols are written.
+    words_at<uint4>(symbols)[part.thread] = make_uint4(0, 0, 0, 0);
     wait_for_copies<0>();
     __syncthreads();
     return corner;
@@ -169,28 +162,6 @@ __device__ __forceinline__ u32 mask_border_tile(const Job& job, const Control& c
     return mask_state;
 }
 
-// Replaces the sides of a tile by their final values.
-template <typename T>
-__device__ __forceinline__ void load_final_sides(
-    const Job& job, const BorderPart& part, typename Real<T>::Pair* values) {
-    typedef typename Real<T>::Pair P;
-    const QuantizeView<T> work(job);
-    for (i32 side = part.warp; side < 2; side += BORDER_WARPS) {
-        const bool down = side == 1;
-        const i32 distance = down ? CLOSED : 1, length = down ? part.height : part.width;
-        const u64 n = down ? job.ny : job.nx;
-        const P* const from = down ? work.column_lines() + part.shape.tx * n + part.shape.y0
-                                   : work.row_lines() + part.shape.ty * n + part.shape.x0;
-        // The corners are at hand.
-        if (part.lane > 0 && part.lane < length) {
-            values[part.lane * distance] = from[part.lane];
-            if ((down ? part.width : part.height) == CLOSED)
-                values[part.lane * distance + (down ? TILE : TILE * CLOSED)] = from[n + part.lane];
-        }
-    }
-    __syncthreads();
-}
-
 // Prediction of a vertex on a line (`vertical`: a column) or in a cell centre; `near` tells its neighbours.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P predict_border_vertex(const BorderPart& part, const P* values, u32 choice,
@@ -223,8 +194,8 @@ __device__ __forceinline__ u32 border_activities(
            activity_of(shared.fine_cost, active[2]) << 24;
 }
 
-// Codes one tile of any shape by a block. SIGNATURES: speculative mode.
-template <typename T, bool SIGNATURES>
+// Codes one tile of any shape by a block.
+template <typename T>
 __device__ __forceinline__ void code_border_tile(const Job& job, const Control& control,
     const Steps<T>& steps, BorderTile<T>& shared, u64 index, u32& exact, T& max_error) {
     const QuantizeView<T> work(job);
@@ -242,7 +213,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
     const i32 corner_at = (lane & 1 ? TILE : 0) + (lane & 2 ? TILE * CLOSED : 0);
     const bool has_corner =
         thread < 4 && (!(lane & 1) || part.width == CLOSED) && (!(lane & 2) || part.height == CLOSED);
-    const P corner = load_border_tile<T, SIGNATURES>(job, control, part, shared, has_corner);
+    const P corner = load_border_tile<T>(job, control, part, shared, has_corner);
     const u32 mask_state =
         has_special ? mask_border_tile<T>(job, control, part, shared, any_missing, lossless) : 0;
     const u32 info = mask_state == 0 && ox == TILE && oy == TILE ? mask_state | ALL_CODED : mask_state;
@@ -253,41 +224,28 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
 
     BlockCosts costs = {0, 0};
     if (has_corner) values[corner_at] = corner;
-    if (SIGNATURES) {
-        load_final_sides<T>(job, part, values);
-    }
     // The other warp codes the anchor while warp 0 starts with the coarse levels.
     if (warp == BORDER_WARPS - 1) {
         if (lane == 0) {
             const u32 s = anchor_symbol(job, shape, index, *work.payload(index));
             symbols[0] = (u8)s;
             if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, 0, sizeof(T)), 0);
-        } else if (SIGNATURES) {
-#pragma unroll
-            for (i32 axis = 0; axis < 2; axis++) {
-                const i32 x = axis == 0 ? lane : 0, y = axis == 0 ? 0 : lane, position = position_of(x, y);
-                const u32 s = x < ox && y < oy ? symbols[position] : SYMBOL_ZERO;
-                if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, position, sizeof(T)), position);
-            }
         }
     }
     __syncwarp();
-    const TileWindow<T> window = window_of(shared, last_x, last_y, any_missing);
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 bits = 4 - level, n = 1 << bits, count = n * n;
         const u32 choice = steps.interpolants[level];
-        // Phases 0 and 1 depend on coarser vertices only and share triangles only at the finest level: above
-        // it they go together. Far sides come last.
-        i32 start = SIGNATURES && level == ANCHOR_LEVEL - 1 ? 2 * count : 0;
+        // Phases 0 and 1 depend on coarser vertices only: they go together. Far sides come last.
+        i32 start = 0;
 #pragma unroll 1
         while (start < 3 * count) {
             const bool centred = start == 2 * count;
-            const i32 next = start + (centred || (SIGNATURES && level == 0) ? count : 2 * count),
-                      end = next + (centred || SIGNATURES ? 0 : 2 * n);
+            const i32 next = start + (centred ? count : 2 * count), end = next + (centred ? 0 : 2 * n);
 #pragma unroll 1
             for (i32 m = start + thread; m - lane < end; m += THREADS) {
-                const bool far = !SIGNATURES && !centred && m >= 2 * count,
+                const bool far = !centred && m >= 2 * count,
                            vertical = !centred && (m >> (far ? bits : 2 * bits) & 1);
                 const i32 position = count + m;
                 const u32 place = VERTEX_PLACES.at[m >= end ? 0
@@ -295,89 +253,40 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                                                             : position],
                           near = place >> 12;
                 const i32 x = place & 63, y = place >> 6 & 63;
-                const bool active =
-                    m < end && x <= last_x && y <= last_y && (!SIGNATURES || (x > 0 && y > 0));
-                if (!SIGNATURES && !active) continue;
+                if (m >= end || x > last_x || y > last_y) continue;
                 P* const here = values + y * CLOSED + x;
-                P original = R::pair(T(0), T(0)), prediction = original;
-                if (active) original = *here;
-                T vertex_bound = no_bound<T>();
-                P value = original;
-                T error = 0;
-                u32 symbol = SYMBOL_ZERO, cost = 0;
-                u64 raw = 0;
-                bool waits = false;
+                const P original = *here;
                 // A vertex that keeps its sign is stored.
-                const bool keeps_sign = lossless && active && has_negative_zero(original.x, original.y);
+                const bool keeps_sign = lossless && has_negative_zero(original.x, original.y);
                 if (is_zero<T>(original) && !keeps_sign) {
-                    if (active && any_missing && !far && (shared.missing[2 * y] & ~shared.fill[y]) >> x & 1) {
-                        symbol = STORED;
-                        cost = 3 + 16 * sizeof(T);
+                    if (any_missing && !far && (shared.missing[2 * y] & ~shared.fill[y]) >> x & 1) {
+                        symbols[position] = STORED;
+                        costs.charge(3 + 16 * sizeof(T), position);
                     }
-                    if (!SIGNATURES && symbol == STORED) {
-                        symbols[position] = (u8)symbol;
-                        costs.charge(cost, position);
-                    }
-                } else {
-                    vertex_bound =
-                        shared.vertex_bounds[far ? TILE_VERTICES + (vertical ? TILE + y : x) : position];
-                    prediction =
-                        predict_border_vertex<T>(part, values, choice, level, x, y, centred, vertical, near);
-                    // A prediction that is NaN: no quantized value passes, and no differences are coded.
-                    if (keeps_sign) prediction.x = R::from_bits(no_fill<T>());
-                    if (SIGNATURES) {
-                        const FirstTry<T> first =
-                            first_try<T>(steps, window, x, y, original, prediction, vertex_bound, level);
-                        value = first.q.value;
-                        error = first.error;
-                        waits = !first.kept;
-                        symbol = small_symbol((i32)first.q.code.x, (i32)first.q.code.y);
-                        cost = symbol == SYMBOL_ZERO ? 0 : 3;
-                        if (first.kept && magnitude<T>(first.q.code) > T(SMALL)) {
-                            const Symbol s =
-                                encode_symbol_large({0, (i32)first.q.code.x, (i32)first.q.code.y});
-                            symbol = s.symbol;
-                            cost = 3 + s.bits;
-                            raw = s.raw;
-                        }
-                    } else {
-                        // As in interior tiles.
-                        const T du = R::abs(original.x - prediction.x),
-                                dv = R::abs(original.y - prediction.y);
-                        const T certain = R::low(steps.level[level].half_step, vertex_bound);
-                        value = prediction;
-                        error = R::high(du, dv);
-                        if (!((du < certain) & (dv < certain))) {
-                            const CodedVertex<T> v = code_vertex_of<T>(original, prediction, vertex_bound,
-                                far ? -1 : position, InShared<Level<T>>(&steps.level[level]),
-                                InShared<TileOutput>(&shared.places));
-                            value = v.value;
-                            error = v.error;
-                            costs.charge(v.cost % ONE_STORED, position);
-                            exact += v.cost / ONE_STORED;
-                        }
-                    }
+                    continue;
                 }
-                if (SIGNATURES && waits) {
-                    const VertexCode<T> settled = settle<T, false>(rule_of(job), InShared<Steps<T>>(&steps),
-                        window, x, y, prediction, vertex_bound, level);
-                    value = settled.value;
-                    error = settled.error;
-                    const Symbol s = symbol_of<T>(settled, original, prediction);
-                    symbol = s.symbol;
-                    cost = symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
-                    raw = s.raw;
+                const T vertex_bound =
+                    shared.vertex_bounds[far ? TILE_VERTICES + (vertical ? TILE + y : x) : position];
+                P prediction =
+                    predict_border_vertex<T>(part, values, choice, level, x, y, centred, vertical, near);
+                // A prediction that is NaN: no quantized value passes, and no differences are coded.
+                if (keeps_sign) prediction.x = R::from_bits(no_fill<T>());
+                // As in interior tiles.
+                const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
+                const T certain = R::low(steps.level[level].half_step, vertex_bound);
+                P value = prediction;
+                T error = R::high(du, dv);
+                if (!((du < certain) & (dv < certain))) {
+                    const CodedVertex<T> v =
+                        code_vertex_of<T>(original, prediction, vertex_bound, far ? -1 : position,
+                            InShared<Level<T>>(&steps.level[level]), InShared<TileOutput>(&shared.places));
+                    value = v.value;
+                    error = v.error;
+                    costs.charge(v.cost % ONE_STORED, position);
+                    exact += v.cost / ONE_STORED;
                 }
-                if (SIGNATURES && !active) continue;
                 *here = value;
                 max_error = R::high(max_error, error);
-                if (!SIGNATURES) continue;
-                symbols[position] = (u8)symbol;
-                costs.charge(cost, position);
-                if (symbol >= FIRST_WITH_RAW_BITS) {
-                    if (symbol != STORED) work.payload(index)[position] = raw;
-                    if (symbol >= STORED) exact += keeps_sign || !is_zero<T>(original);
-                }
             }
             start = next;
             // Coarse levels fit into warp 0.
@@ -401,10 +310,10 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
 }
 
 // Grid: any. Block: 32 * BORDER_WARPS threads per tile. Static shared: BorderTile. Reads: the field, list of
-// border tiles, anchors, vertex bounds, in the speculative mode the lattice lines. Writes: symbols, payload,
-// masks, info.
-template <typename T, bool SIGNATURES>
-__device__ __forceinline__ void code_border_tiles(const Job& job) {
+// border tiles, anchors, vertex bounds. Writes: symbols, payload, masks, info. Overlaps the previous kernel,
+// and waits for it at its end.
+template <typename T>
+__device__ __forceinline__ void border_tiles_with_bounds(const Job& job) {
     __shared__ BorderTile<T> shared;
     __shared__ Steps<T> steps;
     Control& control = control_of(job);
@@ -416,19 +325,8 @@ __device__ __forceinline__ void code_border_tiles(const Job& job) {
         T max_error = 0;
 #pragma unroll 1
         for (u64 k = blockIdx.x; k < count; k += gridDim.x)
-            code_border_tile<T, SIGNATURES>(job, control, steps, shared, list[k], exact, max_error);
+            code_border_tile<T>(job, control, steps, shared, list[k], exact, max_error);
         report_stats<T>(control, exact, 0, max_error, shared.known.bits);
     }
-}
-
-// Overlaps the previous kernel, and waits for it at its end.
-template <typename T>
-__device__ __forceinline__ void border_tiles_with_bounds(const Job& job) {
-    code_border_tiles<T, false>(job);
-    end_overlap();
-}
-template <typename T>
-__device__ __forceinline__ void speculative_border(const Job& job) {
-    code_border_tiles<T, true>(job);
     end_overlap();
 }

@@ -27,12 +27,6 @@ struct BlockCosts {
     }
 };
 
-template <typename T>
-__device__ __forceinline__ TileWindow<T> window_of(
-    BorderTile<T>& shared, i32 last_x, i32 last_y, bool any_missing) {
-    return {shared.values, CLOSED, last_x + 1, last_y + 1, any_missing ? shared.missing : nullptr, 2};
-}
-
 // Prediction if not all neighbours lie in the grid.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool centred, bool vertical, i32 x,

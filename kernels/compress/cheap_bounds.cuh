@@ -357,7 +357,7 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
                          : found.inside | shared.inside            ? SPECULATIVE_TILE
                                                                    : CONSTRAINED_TILE;
         // A tile of zeros (land) needs no work.
-        const bool zero = full && simple && found.special && !(found.nonzero | shared.nonzero) &&
+        const bool zero = full && !has_rare && found.special && !(found.nonzero | shared.nonzero) &&
                           (cells & ALL_BANDS) == ALL_BANDS;
         // Predictions take longer where the grid ends.
         const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;

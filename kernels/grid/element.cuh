@@ -138,12 +138,22 @@ static __device__ __noinline__ i32 compare_products(double a, double d, double b
     return p * ((i32)(x > y) - (i32)(x < y));
 }
 
-__device__ __forceinline__ i32 sign_det(float a, float b, float c, float d) {
-    double p = (double)a * (double)d, q = (double)b * (double)c;
-    return (i32)(p > q) - (i32)(p < q);
+// Whether a * d - b * c is positive, and whether it is negative.
+struct DetSign {
+    bool positive, negative;
+};
+__device__ __forceinline__ DetSign det_sign(float a, float b, float c, float d) {
+    const double p = (double)a * (double)d, q = (double)b * (double)c;
+    return {p > q, p < q};
 }
-__device__ __forceinline__ i32 sign_det(double a, double b, double c, double d) {
-    double p = a * d, q = b * c;
-    if (p != q) return (i32)(p > q) - (i32)(p < q);
-    return compare_products(a, d, b, c);
+__device__ __forceinline__ DetSign det_sign(double a, double b, double c, double d) {
+    const double p = a * d, q = b * c;
+    if (p != q) return {p > q, p < q};
+    const i32 sign = compare_products(a, d, b, c);
+    return {sign > 0, sign < 0};
+}
+template <typename T>
+__device__ __forceinline__ i32 sign_det(T a, T b, T c, T d) {
+    const DetSign sign = det_sign(a, b, c, d);
+    return (i32)sign.positive - (i32)sign.negative;
 }

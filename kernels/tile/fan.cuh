@@ -17,12 +17,14 @@ template <typename T, bool INSIDE>
 struct Fan {
     typedef typename Real<T>::Pair P;
     static constexpr u32 ALL = 63;
+    static constexpr i32 UNROLLED = sizeof(T) == 4 ? 6 : 1;
 
     // Signs of six determinants.
     struct Signs {
         u32 positive, negative;
-        __device__ __forceinline__ void set(i32 j, i32 sign) {
-            positive |= (u32)(sign > 0) << j, negative |= (u32)(sign < 0) << j;
+        __device__ __forceinline__ void set(i32 j, P a, P b) {
+            const DetSign sign = det_sign(a.x, a.y, b.x, b.y);
+            positive |= (u32)sign.positive << j, negative |= (u32)sign.negative << j;
         }
     };
     // Triangles by kind, for one value of the vertex: origin outside; origin inside, by the sign of the
@@ -66,14 +68,14 @@ struct Fan {
         Signs spokes = {0, 0};
         P here = neighbour(0);
         u32 planes_here = half_planes<T>(here), present = 0;
-#pragma unroll 1
+#pragma unroll UNROLLED
         for (i32 j = 0; j < 6; j++) {
             const P next = neighbour(j < 5 ? j + 1 : 0);
             const u32 planes_next = half_planes<T>(next);
             if (!INSIDE) present |= (u32)(has(j) && !is_missing_at(j)) << j;
             planes |= (planes_here & planes_next) << 4 * j;
-            edges.set(j, sign_det(here.x, here.y, next.x, next.y));
-            spokes.set(j, sign_det(own.x, own.y, here.x, here.y));
+            edges.set(j, here, next);
+            spokes.set(j, own, here);
             here = next, planes_here = planes_next;
         }
         exists = INSIDE ? ALL : present & of_next(present);
@@ -83,11 +85,8 @@ struct Fan {
     // Whether all signatures stay if the vertex moves to a candidate, which is finite.
     __device__ __forceinline__ bool stays_with(P candidate, const Rule& rule) const {
         Signs spokes = {0, 0};
-#pragma unroll 1
-        for (i32 j = 0; j < 6; j++) {
-            const P there = neighbour(j);
-            spokes.set(j, sign_det(candidate.x, candidate.y, there.x, there.y));
-        }
+#pragma unroll UNROLLED
+        for (i32 j = 0; j < 6; j++) spokes.set(j, candidate, neighbour(j));
         const Kinds after = kinds(candidate, spokes);
         u32 differ = (before.out & after.enclosing()) | (before.enclosing() & after.out) |
                      (before.positive & after.negative) | (before.negative & after.positive);
@@ -99,16 +98,21 @@ struct Fan {
                   same = before.planes == after.planes ? ~(changed | of_next(changed)) & ~before.positive : 0;
         if (rule.ties() == TIES_ALL) {
             stay |= same;
-            differ |= (before.out & ~after.out & ~after.flat) |
-                      (~(before.out | before.enclosing() | before.flat) & ~same);
+            differ |= (before.out & ~after.out) | (~(before.out | before.enclosing()) & ~same);
         } else {
             stay |= same & ~before.flat;
         }
         if (differ & exists) return false;
         for (u32 left = exists & ~stay; left; left &= left - 1) {
-            const i32 k = incident_between(__ffs(left) - 1), triangle = incident_triangle(k);
-            const Signature now = signature(corners_around(window, x, y, vertex(), k), triangle, rule);
-            if (!stays(now, signature(corners_around(window, x, y, candidate, k), triangle, rule)))
+            const i32 j = __ffs((i32)left) - 1, k = incident_between(j), triangle = incident_triangle(k);
+            const Corners<T> old_corners = corners_around(window, x, y, vertex(), k),
+                             new_corners = corners_around(window, x, y, candidate, k);
+            // With a point before and after, its type decides.
+            const bool has_type = (before.positive & after.positive) >> j & 1;
+            const Signature now = has_type ? inside(1, old_corners, triangle, rule)
+                                           : signature(old_corners, triangle, rule);
+            if (!stays(now, has_type ? inside(1, new_corners, triangle, rule)
+                                     : signature(new_corners, triangle, rule)))
                 return false;
         }
         return true;

@@ -295,7 +295,7 @@ void compress(const Job& job) {
         if (signatures) {
             RUN(column_lines, FEW, 128);
             RUN(speculative_interior, FEW, 32 * SPECULATIVE_WARPS);
-            RUN(speculative_border, FEW, 32 * BORDER_WARPS);
+            RUN(speculative_border, FEW, 32 * SPECULATIVE_WARPS);
         } else {
             RUN(border_tiles, FEW, 32 * BORDER_WARPS);
         }
