@@ -115,14 +115,14 @@ KERNEL(factz_row_lines, Job, (128), (128), after_previous, lattice_lines<T, true
 KERNEL(factz_column_lines, Job, (128), (128), after_previous, lattice_lines<T, false>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
-//     work: listed tiles once; their number / the warps of the grid
-KERNEL(factz_speculative_interior, Job, (64, 8), (64, 1), after_previous, speculative_interior<T>)
-
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances row_lines column_lines; writes control symbols tile_words masks tile_headers
 //     anchor_codes; work: listed tiles once; their number / the warps of the grid
-KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), overlaps_previous, speculative_border<T>)
+KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), after_previous, speculative_border<T>)
+
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
+//     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
+//     work: listed tiles once; their number / the warps of the grid
+KERNEL(factz_speculative_interior, Job, (64, 8), (64, 1), overlaps_previous, speculative_interior<T>)
 
 // predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
 //     tile_words tile_headers; work: listed tiles once; four tiles a warp

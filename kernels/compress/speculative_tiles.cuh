@@ -309,14 +309,14 @@ __device__ __forceinline__ void speculative_tiles(const Job& job) {
     report_stats<T>(control, exact, 0, max_error);
 }
 
-// Waits for: the previous kernel.
-template <typename T>
-__device__ __forceinline__ void speculative_interior(const Job& job) {
-    speculative_tiles<T, true>(job);
-}
-// Overlaps the previous kernel, and waits for it at its end.
+// Waits for: the previous kernel. The tiles with most work are border tiles: they begin.
 template <typename T>
 __device__ __forceinline__ void speculative_border(const Job& job) {
     speculative_tiles<T, false>(job);
+}
+// Overlaps the previous kernel, and waits for it at its end.
+template <typename T>
+__device__ __forceinline__ void speculative_interior(const Job& job) {
+    speculative_tiles<T, true>(job);
     end_overlap();
 }

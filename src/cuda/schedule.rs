@@ -247,15 +247,15 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES),
-    kernel(phase::QUANTIZE, "speculative_interior", warps(SPECULATIVE_WARPS), [8, 1])
-        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
-        .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
-        .work("listed tiles once; their number / the warps of the grid")
-        .only(SIGNATURES)
-        .in_order(),
     kernel(phase::QUANTIZE, "speculative_border", warps(SPECULATIVE_WARPS), [8, 1])
         .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
         .data(TILES_BESIDE_LINES_READ, "control symbols tile_words masks tile_headers anchor_codes")
+        .work("listed tiles once; their number / the warps of the grid")
+        .only(SIGNATURES)
+        .in_order(),
+    kernel(phase::QUANTIZE, "speculative_interior", warps(SPECULATIVE_WARPS), [8, 1])
+        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
+        .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(SIGNATURES),

@@ -294,8 +294,8 @@ void compress(const Job& job) {
         RUN(unconstrained_tiles, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
         if (signatures) {
             RUN(column_lines, FEW, 128);
-            RUN(speculative_interior, FEW, 32 * SPECULATIVE_WARPS);
             RUN(speculative_border, FEW, 32 * SPECULATIVE_WARPS);
+            RUN(speculative_interior, FEW, 32 * SPECULATIVE_WARPS);
         } else {
             RUN(border_tiles, FEW, 32 * BORDER_WARPS);
         }
