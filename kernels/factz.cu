@@ -13,6 +13,7 @@
 #include "compress/sort.cuh"
 #include "compress/tune.cuh"
 #include "compress/cheap_bounds.cuh"
+#include "compress/constrained_vertices.cuh"
 #include "compress/determinant_bounds.cuh"
 #include "compress/anchors.cuh"
 #include "compress/lattice_lines.cuh"
@@ -82,9 +83,17 @@ KERNEL(factz_tune, Job, (128), (128), after_previous, tune<T>)
 //     grid
 KERNEL(factz_cheap_bounds, Job, (64, 16), (64, 8), overlaps_previous, cheap_bounds<T>)
 
+// bounds: reads field control group_offsets symbols origin_distances; writes control tile_words tile_headers
+//     origin_distances; work: listed tiles once; their number / the warps of the grid
+KERNEL(factz_constrained_vertices, Job, (128, 8), (128, 4), overlaps_previous, constrained_vertices<T>)
+
 // bounds: reads field control masks group_offsets origin_distances tile_words; writes control tile_words
 //     group_sizes; work: listed triangles once; their number / the warps of the grid
 KERNEL(factz_determinant_bounds, Job, (128, 5), (128, 4), after_previous, determinant_bounds<T>)
+
+// bounds: reads control group_offsets origin_distances; writes control group_sizes; work: listed tiles once;
+//     their number / the threads of the grid
+KERNEL(factz_list_tiles, Job, (128), (128), after_previous, list_tiles<T>)
 
 // predict + quantize: reads field control tile_headers tile_words origin_distances anchor_scan; writes
 //     anchors anchor_codes anchor_scan; work: tiles once, a bit for each; an anchor a thread
@@ -107,12 +116,12 @@ KERNEL(factz_border_tiles, Job, (64, 10), (64, 1), overlaps_previous, border_til
 
 // predict + quantize: reads field control group_offsets anchors tile_words origin_distances; writes control
 //     row_lines symbols tile_words; work: listed tiles once; their number / the half warps of the grid
-KERNEL(factz_row_lines, Job, (128), (128), after_previous, lattice_lines<T, true>)
+KERNEL(factz_row_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, true>)
 
 // predict + quantize: reads field control group_offsets anchors tile_words origin_distances row_lines; writes
 //     control column_lines symbols tile_words; work: listed tiles once; their number / the half warps of the
 //     grid
-KERNEL(factz_column_lines, Job, (128), (128), after_previous, lattice_lines<T, false>)
+KERNEL(factz_column_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, false>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances row_lines column_lines; writes control symbols tile_words masks tile_headers

@@ -72,7 +72,12 @@ __device__ __forceinline__ void anchors(const Job& job) {
     steps.read(job, control);
     // The previous kernel writes nothing else that is read here.
     after_previous();
-    const T vertex_bound = has_bound ? vertex_bounds_of<T>(job, tile)[0] : no_bound<T>();
+    T vertex_bound = no_bound<T>();
+    if (has_bound && constraints_of<T>(job, control).speculative)
+        vertex_bound = speculative_bound<T>(
+            job, control, BoundsView<T>(job).constrained_rows(tile)[0] & 1, shape.x0, shape.y0);
+    else if (has_bound)
+        vertex_bound = vertex_bounds_of<T>(job, tile)[0];
 
     const P prediction = Real<T>::pair(T(0), T(0));
     u32 exact = 0;

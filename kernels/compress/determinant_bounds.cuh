@@ -36,6 +36,13 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
     }
 }
 
+// Grid: any. Block: 128 threads. Lists the tiles where signatures are compared, and no bound is needed. Reads:
+// kind and weight of each tile. Writes: lists of tiles by weight. Waits for: the previous kernel.
+template <typename T>
+__device__ __forceinline__ void list_tiles(const Job& job) {
+    list_by_weight(job, control_of(job));
+}
+
 // An entry of the list of triangles.
 struct Triangle {
     u64 tile;
@@ -140,21 +147,16 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
         fetch(k + 2 * BOUND_WARPS * blocks_of_grid());
         bool waits = false;
         if (is_there) {
-            if (c.speculative) {
-                // Signatures are compared instead; only count critical points.
-                critical += is_inside(p) && !has_filled(p, job.fill);
-            } else {
-                const T axis = axis_distance(p);
-                T vertex_bound = Real<T>::MAX;
-                if (all_there || (finite(p) && !has_filled(p, job.fill))) {
-                    const Determinants d = determinants(p);
-                    const BoundSource by = bound_source(p, d, axis);
-                    waits = by == BoundSource::BY_LADDER;
-                    if (by == BoundSource::BY_HULL)
-                        vertex_bound = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
-                }
-                if (!waits) lower_corners<T>(job, triangle, vertex_bound);
+            const T axis = axis_distance(p);
+            T vertex_bound = Real<T>::MAX;
+            if (all_there || (finite(p) && !has_filled(p, job.fill))) {
+                const Determinants d = determinants(p);
+                const BoundSource by = bound_source(p, d, axis);
+                waits = by == BoundSource::BY_LADDER;
+                if (by == BoundSource::BY_HULL)
+                    vertex_bound = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
             }
+            if (!waits) lower_corners<T>(job, triangle, vertex_bound);
         }
         const u32 new_ones = __ballot_sync(FULL, waits);
         if (waits) waiting[warp][count + __popc(new_ones & ((1u << lane) - 1))] = triangle;

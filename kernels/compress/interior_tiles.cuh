@@ -88,11 +88,17 @@ __device__ __forceinline__ void load_bounds(
     const Job& job, InteriorPair<T, true>& shared, const T* vertex_bounds, u64 index, bool lines_are_made) {
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
     constexpr i32 AT_ONCE = 16 / sizeof(T);
+    if (lines_are_made) {
+        // Speculative mode: constrained vertices lie on the lines only.
+#pragma unroll
+        for (i32 k = 0; k < TILE_VERTICES / 4; k += HALF)
+            shared.ahead.even_bounds[half][k + lane] = no_bound<T>();
+        return;
+    }
 #pragma unroll
     for (i32 k = 0; k < TILE_VERTICES / 4; k += AT_ONCE * HALF)
         copy_ahead<16>(
             &shared.ahead.even_bounds[half][k + AT_ONCE * lane], vertex_bounds + k + AT_ONCE * lane);
-    if (lines_are_made) return;
     const u64 below = index + job.tiles_x, after = index + 1;
     const bool below_is_constrained = nearness_of(job, below).kind != UNCONSTRAINED_TILE,
                after_is_constrained = nearness_of(job, after).kind != UNCONSTRAINED_TILE;
@@ -151,7 +157,7 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     if (lane < 4) corner = work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     // and the bounds.
     const T* const vertex_bounds = CONSTRAINED ? vertex_bounds_of<T>(job, index) : nullptr;
-    const u64 bounded = CONSTRAINED ? nearness_of(job, index).bounded : 0;
+    const u64 bounded = CONSTRAINED && !lines_are_made ? nearness_of(job, index).bounded : 0;
     if constexpr (CONSTRAINED) load_bounds<T>(job, shared, vertex_bounds, index, lines_are_made);
     end_of_copies();
     auto charge = [&](u32 cost, i32 position) {

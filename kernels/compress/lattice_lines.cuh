@@ -100,9 +100,11 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
             bool any_constrained = false;
             for (i32 i = lane; i < length; i += HALF) {
                 T vertex_bound = no_bound<T>();
-                if (has_bounds && i < TILE)
-                    vertex_bound =
-                        vertex_bounds_of<T>(job, tile)[ROWS ? position_of(i, 0) : position_of(0, i)];
+                if (has_bounds && i < TILE) {
+                    const u32* const rows = BoundsView<T>(job).constrained_rows(tile);
+                    vertex_bound = speculative_bound<T>(job, control, ROWS ? rows[0] >> i & 1 : rows[i] & 1,
+                        ROWS ? a0 + i : at, ROWS ? at : a0 + i);
+                }
                 shared.vertex_bound[i] = vertex_bound;
                 any_constrained |= is_constrained(vertex_bound);
             }

@@ -89,20 +89,17 @@ __device__ __forceinline__ void load_speculative_tile(
     end_of_copies();
 }
 
-// Bits of the constrained vertices: lane k gets those of positions 32 k to 32 k + 31. Call with a warp.
+// Vertices of the lane's row whose surroundings are looked at: the constrained ones and, if there is a halo
+// or a pinned side, those on the border of the grid.
 template <typename T>
-__device__ __forceinline__ u32 constrained_positions(const Job& job, u64 index) {
+__device__ __forceinline__ u32 looked_at(const Job& job, const TileShape& shape, u64 index, bool whole) {
     const i32 lane = threadIdx.x & 31;
-    const T* const vertex_bounds = vertex_bounds_of<T>(job, index);
-    const u64 bounded = nearness_of(job, index).bounded;
-    u32 mine = 0;
-#pragma unroll 8
-    for (i32 k = 0; k < TILE_VERTICES / 32; k++) {
-        const u32 row =
-            __ballot_sync(FULL, is_constrained(vertex_bound_of(vertex_bounds, bounded, 32 * k + lane)));
-        if (lane == k) mine = row;
+    u32 row = BoundsView<T>(job).constrained_rows(index)[lane];
+    if (!whole && (job.halo | job.pin)) {
+        if (shape.last_x < TILE) row |= 1u << shape.last_x;
+        if (shape.last_y == lane) row = FULL;
     }
-    return mine;
+    return row;
 }
 
 // Codes a tile by a warp. WHOLE: its closed block lies in the grid, without zeros and missing values.
@@ -147,7 +144,7 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, const Cont
             if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, position, sizeof(T)), position);
         }
     }
-    const u32 constrained_bits = constrained_positions<T>(job, index);
+    const u32 constrained_row = looked_at<T>(job, shape, index, whole);
     wait_for_copies<0>();
     __syncwarp();
 #pragma unroll 4
@@ -181,7 +178,9 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, const Cont
         const P original = values[y * CLOSED + x], prediction = shared.predictions[at];
         T vertex_bound = entry & IS_CONSTRAINED ? R::MAX : no_bound<T>();
         // Vertices on the border of the grid have bounds of the halo and of pinned sides.
-        if (!whole && entry & IS_CONSTRAINED) vertex_bound = vertex_bounds_of<T>(job, index)[position];
+        if (!whole && entry & IS_CONSTRAINED)
+            vertex_bound = speculative_bound<T>(job, control,
+                BoundsView<T>(job).constrained_rows(index)[y] >> x & 1, shape.x0 + x, shape.y0 + y);
         const InShared<Steps<T>> at_steps(&steps);
         const SharedCode<T> settled = whole && !any_missing
                                           ? settle_together<T, true>(rule_of(job), at_steps, window, x, y,
@@ -219,8 +218,7 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, const Cont
                     const i32 x = (2 * i + !vertical) << level, y = (2 * j + (centred || vertical)) << level;
                     bool active = m < end && x > 0 && y > 0;
                     const i32 position = count + m, here = y * CLOSED + x;
-                    const u32 constrained =
-                        __shfl_sync(FULL, constrained_bits, position >> 5) >> (position & 31) & 1;
+                    const u32 constrained = __shfl_sync(FULL, constrained_row, y) >> x & 1;
                     entry = x | y << 6 | constrained * IS_CONSTRAINED | position * POSITION;
                     if (!WHOLE) {
                         const bool coded = __shfl_sync(FULL, coded_in_row, y) >> x & 1,
@@ -287,8 +285,8 @@ __device__ __forceinline__ void code_speculative_tile(const Job& job, const Cont
 }
 
 // Grid: any. Block: 32 * SPECULATIVE_WARPS threads, a warp per tile. Static shared: a SpeculativeTile per
-// warp, Steps. Reads: the field, list of tiles, anchors, vertex bounds, the lattice lines. Writes: symbols,
-// payload, info, masks of border tiles.
+// warp, Steps. Reads: the field, list of tiles, anchors, constrained vertices, the lattice lines. Writes:
+// symbols, payload, info, masks of border tiles.
 template <typename T, bool WHOLE>
 __device__ __forceinline__ void speculative_tiles(const Job& job) {
     __shared__ SpeculativeTile<T> shared[SPECULATIVE_WARPS];

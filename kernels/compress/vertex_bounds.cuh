@@ -1,8 +1,9 @@
 // Vertex bounds: how far each vertex may move, from the triangles near the origin. They lie at the end of a
-// tile's slot, in the order of the symbols: infinity if only the bound of the call applies, the maximum of T
-// if signatures are compared instead. Most vertices have none and most of those are not stored: bit c of a
-// tile's `bounded` tells whether positions 16 c to 16 c + 15 are stored. The first column (x = 0) and
-// positions below 272 (even coordinates, and the first row) always are.
+// tile's slot, in the order of the symbols: infinity if only the bound of the call applies. Most vertices have
+// none and most of those are not stored: bit c of a tile's `bounded` tells whether positions 16 c to 16 c + 15
+// are stored. The first column (x = 0) and positions below 272 (even coordinates, and the first row) always
+// are. In the speculative mode signatures are compared instead: a bit tells at which vertices, and as a bound
+// it is the maximum of T.
 #pragma once
 #include "device/control.cuh"
 #include "tile/window.cuh"
@@ -10,6 +11,15 @@
 template <typename T>
 __device__ __forceinline__ T* vertex_bounds_of(const Job& job, u64 tile) {
     return BoundsView<T>(job).vertex_bounds(tile);
+}
+// Speculative mode: bound of vertex (x, y) of the grid.
+template <typename T>
+__device__ __forceinline__ T speculative_bound(
+    const Job& job, const Control& control, bool constrained, u64 x, u64 y) {
+    const T vertex_bound = constrained ? Real<T>::MAX : no_bound<T>();
+    if (!(job.halo | job.pin) || !on_border(job, x, y)) return vertex_bound;
+    const T b = border_bound(job, constraints_of<T>(job, control), (long long)x, (long long)y);
+    return b < Real<T>::MAX ? b : vertex_bound;
 }
 constexpr i32 BOUND_CHUNK = 16;
 constexpr u64 ALWAYS_BOUNDED = (1ull << 17) - 1;

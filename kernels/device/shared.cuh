@@ -77,6 +77,7 @@ constexpr u64 LEAST_SAMPLES = 9;
 constexpr u64 MOST_SAMPLES = 24;
 constexpr i32 TUNE_WARPS = 4;
 constexpr i32 BOUND_WARPS = 4;
+constexpr i32 CONSTRAINED_VERTEX_WARPS = 4;
 
 // Warps of a block of unconstrained and constrained interior tiles; a warp works on two tiles.
 constexpr i32 UNCONSTRAINED_WARPS_F32 = 4;

@@ -124,6 +124,11 @@ struct BoundsView : WorkspaceView {
     __device__ __forceinline__ T* vertex_bounds(u64 tile) const {
         return reinterpret_cast<T*>(job.tile_words + (tile + 1) * slot_bytes<T>(job) - BOUND_BYTES<T>);
     }
+    // In their place in the speculative mode, [TILE]: bit x of word y is constrained vertex (x, y) of the
+    // tile.
+    __device__ __forceinline__ u32* constrained_rows(u64 tile) const {
+        return reinterpret_cast<u32*>(vertex_bounds(tile));
+    }
 };
 // Anchors: codes of u and v, refinement; later refinement bits in the last place.
 struct AnchorCodesView : WorkspaceView {

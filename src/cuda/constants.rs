@@ -81,6 +81,7 @@ shared! {
     MOST_SAMPLES: u64 = tuning::MOST_SAMPLES;
     TUNE_WARPS: i32 = 4;
     BOUND_WARPS: i32 = 4;
+    CONSTRAINED_VERTEX_WARPS: i32 = 4;
     /// Warps of a block of unconstrained and constrained interior tiles; a warp works on two tiles.
     UNCONSTRAINED_WARPS_F32: i32 = 4;
     UNCONSTRAINED_WARPS_F64: i32 = 1;

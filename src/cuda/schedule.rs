@@ -47,7 +47,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 50;
+pub(super) const COUNT: usize = 52;
 
 use Call::{Compare, CriticalPoints};
 
@@ -198,14 +198,30 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
             "control tile_words masks group_sizes tile_headers origin_distances",
         )
         .work("listed tiles once; their number / the blocks of the grid")
-        .waits(Waits::Overlaps),
+        .waits(Waits::Overlaps)
+        .only(|n| !n.signatures),
+    kernel(phase::BOUNDS, "constrained_vertices", warps(CONSTRAINED_VERTEX_WARPS), [8, 4])
+        .grid(|s, _| s.tiles.div_ceil(CONSTRAINED_VERTEX_WARPS as u64).min(8 * MANY))
+        .data(
+            "field control group_offsets symbols origin_distances",
+            "control tile_words tile_headers origin_distances",
+        )
+        .work("listed tiles once; their number / the warps of the grid")
+        .waits(Waits::Overlaps)
+        .only(SIGNATURES),
     kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
         .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
         .data(
             "field control masks group_offsets origin_distances tile_words",
             "control tile_words group_sizes",
         )
-        .work("listed triangles once; their number / the warps of the grid"),
+        .work("listed triangles once; their number / the warps of the grid")
+        .only(|n| !n.signatures),
+    kernel(phase::BOUNDS, "list_tiles", [128; 2], [0; 2])
+        .grid(|s, _| s.tiles.div_ceil(128).min(MANY / 8))
+        .data("control group_offsets origin_distances", "control group_sizes")
+        .work("listed tiles once; their number / the threads of the grid")
+        .only(SIGNATURES),
     kernel(phase::QUANTIZE, "anchors", [128; 2], [5, 4])
         .grid(|s, _| s.tiles.div_ceil(128))
         .data(
@@ -227,7 +243,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps)
         .only(BOUNDS),
-    kernel(phase::QUANTIZE, "row_lines", [128; 2], [0; 2])
+    kernel(phase::QUANTIZE, "row_lines", [128; 2], [4, 0])
         .grid(LATTICE_LINE_BLOCKS)
         .function("lattice_lines<T, true>")
         .data(
@@ -238,7 +254,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(SIGNATURES)
         .in_order(),
     UNCONSTRAINED.only(SIGNATURES),
-    kernel(phase::QUANTIZE, "column_lines", [128; 2], [0; 2])
+    kernel(phase::QUANTIZE, "column_lines", [128; 2], [4, 0])
         .grid(LATTICE_LINE_BLOCKS)
         .function("lattice_lines<T, false>")
         .data(

@@ -283,13 +283,18 @@ void compress(const Job& job) {
         RUN(statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
     RUN(sort, 1 + (tiles + 32 * SORT_WARPS - 1) / (32 * SORT_WARPS), 32 * SORT_WARPS);
     if (is_hierarchical) RUN(tune, tuning_samples(tiles) * 12, 32 * TUNE_WARPS);
-    RUN(cheap_bounds, FEW, 64);
-    RUN(determinant_bounds, FEW, 128);
+    const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
+    if (signatures) {
+        RUN(constrained_vertices, FEW, 32 * CONSTRAINED_VERTEX_WARPS);
+        RUN(list_tiles, FEW, 128);
+    } else {
+        RUN(cheap_bounds, FEW, 64);
+        RUN(determinant_bounds, FEW, 128);
+    }
     const uint64_t weighed = TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES;
     if (is_hierarchical) {
         const unsigned plain_warps = job.dtype ? INTERIOR_WARPS<double, false> : INTERIOR_WARPS<float, false>;
         RUN(anchors, (tiles + 127) / 128, 128);
-        const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
         if (signatures) RUN(row_lines, FEW, 128);
         RUN(unconstrained_tiles, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
         if (signatures) {
