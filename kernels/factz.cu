@@ -131,7 +131,7 @@ KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), after_previous, speculat
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
 //     work: listed tiles once; their number / the warps of the grid
-KERNEL(factz_speculative_interior, Job, (64, 8), (64, 1), overlaps_previous, speculative_interior<T>)
+KERNEL(factz_speculative_interior, Job, (64, 10), (64, 1), overlaps_previous, speculative_interior<T>)
 
 // predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
 //     tile_words tile_headers; work: listed tiles once; four tiles a warp

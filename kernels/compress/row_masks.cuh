@@ -106,12 +106,3 @@ __device__ __forceinline__ void count_active(u32 row, u32 active[3]) {
     active[1] = by_two - by_four;
     active[2] = warp_sum(__popc(row)) - by_two;
 }
-
-// Clears the symbols of a tile outside the grid.
-__device__ __forceinline__ void clear_outside(const TileShape& shape, u8* symbols) {
-    for (i32 k = threadIdx.x & 31; k < TILE_VERTICES; k += 32) {
-        i32 x, y;
-        place_of(k, x, y);
-        if (x >= shape.owned_x() || y >= shape.owned_y()) symbols[k] = SYMBOL_ZERO;
-    }
-}

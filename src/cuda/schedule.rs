@@ -269,7 +269,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("listed tiles once; their number / the warps of the grid")
         .only(SIGNATURES)
         .in_order(),
-    kernel(phase::QUANTIZE, "speculative_interior", warps(SPECULATIVE_WARPS), [8, 1])
+    kernel(phase::QUANTIZE, "speculative_interior", warps(SPECULATIVE_WARPS), [10, 1])
         .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
         .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
         .work("listed tiles once; their number / the warps of the grid")

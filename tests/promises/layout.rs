@@ -70,7 +70,7 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/lorenzo_encode.rs", "kernels/compress/lorenzo_border_tiles.cuh"),
     ("src/tile/on_demand.rs", "kernels/compress/determinant_bounds.cuh"),
     ("src/tile/samples.rs", "kernels/predict/tuning.cuh"),
-    ("src/tile/signs.rs", "kernels/compress/speculative_tiles.cuh"),
+    ("src/tile/signs.rs", "kernels/compress/half_planes.cuh"),
     ("src/tile/spans.rs", "kernels/compress/block_ranges.cuh"),
     ("src/tile/symbols_by_position.rs", "symbols lie by position in the workspace"),
     ("src/tile/vertex.rs", "kernels/tile/encode.cuh"),
