@@ -36,8 +36,8 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
     }
 }
 
-// Grid: any. Block: 128 threads. Lists the tiles where signatures are compared, and no bound is needed. Reads:
-// kind and weight of each tile. Writes: lists of tiles by weight. Waits for: the previous kernel.
+// Grid: any. Block: 128 threads. Lists the tiles where signatures are compared, and no bound is needed.
+// Reads: kind and weight of each tile. Writes: lists of tiles by weight. Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void list_tiles(const Job& job) {
     list_by_weight(job, control_of(job));
