@@ -45,8 +45,8 @@ fn kernels_write_what_the_library_writes_along_coasts() {
     });
 }
 
-/// Tiles that take as much as their values, or as much again for each value that a mask does not hide: their
-/// words are written over payload that has just been read.
+/// Tiles that take nearly as many bytes as their values, with masks and without: their words are written over
+/// payload that has just been read.
 #[test]
 #[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes_of_tiles_that_fill_their_slots() {
