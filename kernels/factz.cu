@@ -107,7 +107,7 @@ KERNEL(factz_unconstrained_tiles, Job, (128, 5), (32, 9), overlaps_previous, unc
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
 //     work: listed tiles once; their number / the warps of the grid
-KERNEL(factz_constrained_tiles, Job, (64, 10), (32, 12), overlaps_previous, constrained_tiles<T>)
+KERNEL(factz_constrained_tiles, Job, (64, 8), (32, 8), overlaps_previous, constrained_tiles<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances; writes control symbols tile_words masks tile_headers anchor_codes; work: listed tiles

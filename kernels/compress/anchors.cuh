@@ -107,18 +107,16 @@ __device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shap
 
 // Symbol of a tile's anchor: its coarse code minus that of the last coded anchor. `code`, `before`: codes of
 // this anchor and of the previous tile's.
-static __device__ __noinline__ u32 anchor_symbol(
-    const Job& job, const TileShape& shape, u64 index, int4 code, int4 before, u64& raw) {
+static __device__ __noinline__ Symbol anchor_symbol(const Job& job, u64 index, int4 code, int4 before) {
     int4* codes = AnchorCodesView(job).codes();
-    if (code.z > EXACT) return SYMBOL_ZERO;
-    if (code.z == EXACT) return STORED;
+    if (code.z >= EXACT) return {code.z > EXACT ? SYMBOL_ZERO : STORED, 0, 0};
     i32 before_u = 0, before_v = 0;
     u32 refinement_bits_u, refinement_bits_v;
     if (index > 0) {
         int4 other = before;
         if (other.z >= EXACT) {
             // Find the last anchor that has a code.
-            const u32 last = last_coded_anchor(job, shape, index);
+            const u32 last = last_coded_anchor(job, tile_shape(job, index), index);
             if (last != NO_TILE) other = codes[last];
         }
         if (other.z < EXACT) {
@@ -130,12 +128,12 @@ static __device__ __noinline__ u32 anchor_symbol(
     split_code(code.x, code.z, coarse_u, refinement_bits_u);
     split_code(code.y, code.z, coarse_v, refinement_bits_v);
     codes[index].w = (i32)(refinement_bits_u | refinement_bits_v << (2 * code.z));
-    const Symbol s = symbol_of({code.z, coarse_u - before_u, coarse_v - before_v});
-    raw = s.raw;
-    return s.symbol;
+    return symbol_of({code.z, coarse_u - before_u, coarse_v - before_v});
 }
 
 __device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
     const int4* codes = AnchorCodesView(job).codes();
-    return anchor_symbol(job, shape, index, codes[index], codes[tile_before(job, shape, index)], raw);
+    const Symbol s = anchor_symbol(job, index, codes[index], codes[tile_before(job, shape, index)]);
+    if (s.bits) raw = s.raw;
+    return s.symbol;
 }

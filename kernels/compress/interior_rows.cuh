@@ -1,139 +1,123 @@
-// The finest level of interior tiles: loads the field a turn ahead of its use.
+// The finest level of interior tiles: hands originals and bounds to the coder, and loads those of later rows.
 #pragma once
-#include "compress/quantize_vertex.cuh"
+#include "compress/interior_group.cuh"
+#include "compress/interior_loads.cuh"
 #include "tile/finest_level.cuh"
 
-// Inputs of one turn of the finest level, by lane: two neighbours of an odd row, the odd columns of an even
-// row, the bounds of the phases.
-template <typename T, i32 LANES = 32>
-struct RowsAhead {
-    typename Real<T>::Pair of_u[LANES], of_v[LANES];
-    T on_u[LANES], on_v[LANES], vertex_bounds[3][LANES];
-};
-
-// The finest level without bounds. (u, v): the lane's column of the first odd row. PAIRS: two neighbours of a
-// row are one aligned word. A turn reads an odd row (two neighbours per lane) and the odd columns of an even
-// row, for the last time. They are loaded one turn ahead and unconditionally, since a condition would cost
-// registers for the old values; the last turns load rows that are not used.
-template <typename T, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void finest_level_unconstrained(const Job& job, const Lattice<T>& lattice,
-    u32 interpolant, const T* u, const T* v, const Steps<T>& steps, const Code& code) {
+// What finest_level_coded calls for the vertices of a tile.
+template <typename T, bool CONSTRAINED>
+struct InteriorRows {
+    typedef typename Real<T>::Pair P;
     typedef Real<T> R;
-    const i32 lane = threadIdx.x & (HALF - 1);
-    struct Rows {
-        P on_row, of_u, of_v;
-    };
-    // The odd row at (u, v), and the even row three below, or the odd row again.
-    auto load = [&](bool more) {
-        Rows r;
-        const u64 stride_u = fresh(job.u_layout.stride), stride_v = fresh(job.v_layout.stride);
-        if (PAIRS) {
-            r.of_u = read_last(reinterpret_cast<const P*>(u));
-            r.of_v = read_last(reinterpret_cast<const P*>(v));
-        } else {
-            r.of_u = R::pair(u[0], u[stride_u]);
-            r.of_v = R::pair(v[0], v[stride_v]);
-        }
-        const T *on_u = u + (PAIRS ? 1 : stride_u), *on_v = v + (PAIRS ? 1 : stride_v);
-        if (more) on_u += 3 * fresh(job.u_layout.pitch), on_v += 3 * fresh(job.v_layout.pitch);
-        r.on_row = R::pair(read_last(on_u), read_last(on_v));
-        return r;
-    };
-    const P first_on_row = R::pair(u[fresh(job.u_layout.pitch) + (PAIRS ? 1 : fresh(job.u_layout.stride))],
-        v[fresh(job.v_layout.pitch) + (PAIRS ? 1 : fresh(job.v_layout.stride))]);
-    const T half_step = steps.level[0].half_step;
-    Rows rows = load(true), next_rows = rows;
-    finest_level_coded<T>(
-        lattice, interpolant,
-        [&](i32 j) {
-            if (j + 1 < HALF) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
-            next_rows = load(j + 3 < HALF);
-        },
-        [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            // Row 1 of phase 0 comes before the first turn.
-            const bool is_first = phase == 0 && j == 1;
-            const P on_row = is_first ? first_on_row : rows.on_row;
-            const P original = phase == 0   ? on_row
-                               : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x)
-                                            : R::pair(rows.of_u.y, rows.of_v.y);
-            return code(original, prediction, 0, half_step, no_bound<T>(),
-                256 * (1 + phase) + HALF * j + lane, active, true);
-        },
-        [&](i32) { rows = next_rows; });
-}
+    typedef RowAhead<T, CONSTRAINED> Row;
+    static constexpr i32 ROW_VALUES = sizeof(Row) / sizeof(T);
+    const Job& job;
+    InteriorCoder<T>& coder;
+    OddRows<T> odd_rows;
+    const T* neighbours;   // of the lane: two values in the first row's place
+    const P* odd_columns;  // of the lane
+    T half_step;
+    // Constrained tiles: the bounds of the tile, which chunks of them are stored, the lane's in the first
+    // row's place.
+    const T* vertex_bounds;
+    u64 bounded;
+    T* bounds;
+    T first_bound;  // in row 1 of phase 0
+    i32 place;      // of the current row: values behind the first
 
-// The finest level with bounds. The next inputs wait in shared memory, because a call to code_vertex_of would
-// wait for all loads to registers.
-template <typename T, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void finest_level_constrained(const Job& job, const Lattice<T>& lattice,
-    u32 interpolant, const T* u, const T* v, const T* vertex_bounds, u64 bounded, const Steps<T>& steps,
-    RowsAhead<T>& ahead, const Code& code) {
-    typedef Real<T> R;
-    const i32 lane = threadIdx.x & (HALF - 1), slot = threadIdx.x & 31;
-    const u64 stride_u = PAIRS ? 1 : job.u_layout.stride, stride_v = PAIRS ? 1 : job.v_layout.stride;
-    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-    struct Rows {
-        P on_row, of_u, of_v;
-        T vertex_bounds[3];
-    };
-    // Bit 16 (1 + phase) of `bounded` belongs to the row of a phase at `vertex_bounds`.
-    auto ask_for_bound = [&](i32 phase, i32 more) {
-        T& to = ahead.vertex_bounds[phase][slot];
-        if (bounded >> (HALF * (1 + phase) + more) & 1)
-            copy_ahead<sizeof(T)>(&to, vertex_bounds + 256 * (1 + phase) + HALF * more);
-        else
-            to = no_bound<T>();
-    };
-    // The odd row at (u, v), and the even row three below if it exists.
-    auto ask = [&](bool even) {
-        if (PAIRS) {
-            copy_ahead<2 * sizeof(T)>(&ahead.of_u[slot], u);
-            copy_ahead<2 * sizeof(T)>(&ahead.of_v[slot], v);
-        } else {
-            copy_ahead<sizeof(T)>(&ahead.of_u[slot].x, u);
-            copy_ahead<sizeof(T)>(&ahead.of_v[slot].x, v);
-            copy_ahead<sizeof(T)>(&ahead.of_u[slot].y, u + stride_u);
-            copy_ahead<sizeof(T)>(&ahead.of_v[slot].y, v + stride_v);
-        }
-        ask_for_bound(1, 0);
-        ask_for_bound(2, 0);
-        if (even) {
-            copy_ahead<sizeof(T)>(&ahead.on_u[slot], u + 3 * pitch_u + stride_u);
-            copy_ahead<sizeof(T)>(&ahead.on_v[slot], v + 3 * pitch_v + stride_v);
-            ask_for_bound(0, 2);
+    __device__ __forceinline__ InteriorRows(
+        const Job& job, InteriorCoder<T>& coder, const OddRows<T>& odd_rows, Row* rows, const P* odd_columns)
+        : job(job), coder(coder), odd_rows(odd_rows), odd_columns(odd_columns + lane()), place(0) {
+        neighbours = &rows[0].values[threadIdx.x >> 4 & 1][0][2 * lane()];
+        if constexpr (CONSTRAINED) bounds = &rows[0].bounds[threadIdx.x >> 4 & 1][0][0];
+        half_step = coder.steps.level[0].half_step;
+    }
+    __device__ __forceinline__ static i32 lane() { return threadIdx.x & (HALF - 1); }
+
+    // Starts the copies for row j at the current place.
+    __device__ __forceinline__ void ask(i32 j) {
+        if (j < HALF) {
+            odd_rows.ask(job, place);
+            if constexpr (CONSTRAINED) ask_for_bounds(j);
         }
         end_of_copies();
-    };
-    const P first_on_row = R::pair(u[pitch_u + stride_u], v[pitch_v + stride_v]);
-    const T first_bound = bounded >> (HALF + 1) & 1 ? vertex_bounds[256 + HALF] : no_bound<T>(),
-            half_step = steps.level[0].half_step;
-    ask(true);
-    Rows rows;
-    finest_level_coded<T>(
-        lattice, interpolant,
-        [&](i32 j) {
-            wait_for_copies<0>();
-            rows.of_u = ahead.of_u[slot];
-            rows.of_v = ahead.of_v[slot];
-            rows.on_row = R::pair(ahead.on_u[slot], ahead.on_v[slot]);
-            for (i32 phase = 0; phase < 3; phase++)
-                rows.vertex_bounds[phase] = ahead.vertex_bounds[phase][slot];
-            if (j == HALF - 1) return;
-            u += 2 * pitch_u, v += 2 * pitch_v;
-            vertex_bounds += HALF;
-            bounded >>= 1;
-            ask(j + 3 < HALF);
-        },
-        [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            // Row 1 of phase 0 comes before the first turn.
-            const bool is_first = phase == 0 && j == 1;
-            const P on_row = is_first ? first_on_row : rows.on_row;
-            const P original = phase == 0   ? on_row
-                               : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x)
-                                            : R::pair(rows.of_u.y, rows.of_v.y);
-            const T vertex_bound = is_first ? first_bound : rows.vertex_bounds[phase];
-            return code(original, prediction, 0, half_step, vertex_bound, 256 * (1 + phase) + HALF * j + lane,
-                active, true);
-        },
-        [&](i32) {});
-}
+    }
+    __device__ __forceinline__ void next_place() {
+        place = place == (ROWS_AHEAD - 1) * ROW_VALUES ? 0 : place + ROW_VALUES;
+    }
+    // Starts the copies of the first rows.
+    __device__ __forceinline__ void begin() {
+#pragma unroll 1
+        for (i32 j = 0; j < ROWS_AHEAD; j++) ask(j), next_place();
+    }
+    __device__ __forceinline__ void ask_for_bounds(i32 j) {
+        constexpr i32 AT_ONCE = 16 / sizeof(T), PARTS = HALF / AT_ONCE;
+#pragma unroll
+        for (i32 q = lane(); q < 3 * PARTS; q += HALF) {
+            const i32 phase = q / PARTS, row = phase == 0 ? j + 2 : j, chunk = HALF * (1 + phase) + row;
+            T* const to = bounds + place + q * AT_ONCE;
+            if (row < HALF && bounded >> chunk & 1) {
+                copy_ahead<16>(to, vertex_bounds + BOUND_CHUNK * chunk + q % PARTS * AT_ONCE);
+            } else {
+#pragma unroll
+                for (i32 i = 0; i < AT_ONCE; i++) to[i] = no_bound<T>();
+            }
+        }
+    }
+    __device__ __forceinline__ T bound_of(i32 phase) const { return bounds[place + HALF * phase + lane()]; }
+    // Two neighbours of a component.
+    __device__ __forceinline__ const P& two(i32 component) const {
+        return *reinterpret_cast<const P*>(neighbours + place + TILE * component);
+    }
+    // A vertex without a bound.
+    __device__ __forceinline__ void code_one(P original, P& value, i32 position) {
+        const P originals[1] = {original};
+        P values[1] = {value};
+        const i32 offsets[1] = {0};
+        const bool active[1] = {true};
+        coder.template code_group<1>(originals, values, 0, half_step, position, offsets, active);
+        value = values[0];
+    }
+
+    __device__ __forceinline__ void first(P& value) {
+        const i32 position = 256 + HALF + lane();
+        if constexpr (CONSTRAINED)
+            value = coder.code(odd_columns[0], value, 0, half_step, first_bound, position);
+        else
+            code_one(odd_columns[0], value, position);
+        odd_columns += HALF;
+    }
+    __device__ __forceinline__ void lines(i32 j, P (&values)[2]) {
+        wait_for_copies<ROWS_AHEAD - 1>();
+        __syncwarp();
+        const bool active[2] = {j + 2 < HALF, lane() != 0};
+        const i32 position = 256 + HALF * j + lane();
+        // The original of an inactive vertex equals its prediction.
+        P originals[2] = {values[0], values[1]};
+        if (active[0]) originals[0] = *odd_columns;
+        if (active[1]) originals[1] = R::pair(two(0).x, two(1).x);
+        odd_columns += HALF;
+        if constexpr (CONSTRAINED) {
+            values[0] = coder.code(
+                originals[0], values[0], 0, half_step, bound_of(0), position + 2 * HALF, active[0]);
+            values[1] =
+                coder.code(originals[1], values[1], 0, half_step, bound_of(1), position + 256, active[1]);
+        } else {
+            const i32 offsets[2] = {2 * HALF, 256};
+            coder.template code_group<2>(originals, values, 0, half_step, position, offsets, active);
+        }
+    }
+    __device__ __forceinline__ void centre(i32 j, P& value) {
+        const i32 position = 256 + HALF * j + 512 + lane();
+        const P original = R::pair(two(0).y, two(1).y);
+        T bound = no_bound<T>();
+        if constexpr (CONSTRAINED) bound = bound_of(2);
+        __syncwarp();
+        ask(j + ROWS_AHEAD);
+        next_place();
+        if constexpr (CONSTRAINED)
+            coder.code(original, value, 0, half_step, bound, position);
+        else
+            code_one(original, value, position);
+    }
+};

@@ -42,7 +42,9 @@ struct Steps {
             const T width = (T)control.quantizer.width[threadIdx.x][0],
                     last = (T)control.quantizer.width[threadIdx.x][REFINEMENTS - 1];
             const T accepted = (T)control.quantizer.accept;
-            own.half_step = R::low(T(0.49) * width, accepted);
+            // 0 if predictions may overflow, because comparisons with it may not see a NaN.
+            own.half_step =
+                control.largest < (double)(T(0.0625) * R::MAX) ? R::low(T(0.49) * width, accepted) : T(0);
             own.above_accept = -R::next_down(-accepted);
             // True if each width is a quarter of the one before, i.e. not too small, and differences fit a
             // word.

@@ -174,8 +174,8 @@ __device__ __forceinline__ Symbol large_symbol(i32 refinement, T cu, T cv, i32 q
 
 // Symbol of a code with refinement 0 and components of at most SMALL.
 __device__ __forceinline__ u32 small_symbol(i32 qu, i32 qv) {
-    const i32 pair = (qu + SMALL) * 5 + qv + SMALL;
-    return pair < 12 ? pair + 1 : pair == 12 ? 0 : pair;
+    const i32 pair = 5 * qu + qv;
+    return pair == 0 ? SYMBOL_ZERO : (u32)pair + 12 + ((u32)pair >> 31);
 }
 
 __device__ __forceinline__ Symbol symbol_of(Code code) {

@@ -1,94 +1,82 @@
 // The finest level of a closed tile inside the grid: three quarters of its vertices, row by row in registers.
 // A row at a time respects the order of the phases: vertices two rows apart share no triangle, and no
 // prediction reaches that far down.
-// The level exists twice. finest_level_coded keeps few registers, because coding a vertex needs many;
-// finest_level_decoded keeps sums and differences of rows for reuse, because decoding a vertex takes few
-// instructions. Both are written component by component: helpers for pairs would cost registers here.
+// The level exists twice, with the same arithmetic, which keeps sums and differences of rows for reuse:
+// finest_level_coded hands out two independent vertices at once, since coding one takes long;
+// finest_level_decoded hands out a row when it is complete. Both are written component by component: helpers
+// for pairs would cost registers here.
 #pragma once
 #include "tile/lattice.cuh"
 
-// The value between b and c from the outer differences (inner - outer) on both sides.
-template <typename T>
-__device__ __forceinline__ T blend(
-    T b, T c, T left_inner, T left_outer, T right_inner, T right_outer, T weight) {
-    return T(0.5) * (b + c) + weight * ((left_inner - left_outer) + (right_inner - right_outer));
-}
-
-// For coding. Lane i of a half warp has columns 2 i and 2 i + 1. All lanes call value = put(phase, j, active,
-// prediction) for column i and row j of a phase. begin(j) and end(j) enclose a turn: phase 0 of row j + 2,
-// phases 1 and 2 of row j. A missing outer neighbour is replaced as in `between`.
-template <typename T, typename Begin, typename Put, typename End>
+// For coding. Lane i of a half warp has columns 2 i and 2 i + 1. All lanes call put.first(value) for phase 0
+// of row 1, then for each row j put.lines(j, values) for phase 0 of row j + 2, unless there is none, and
+// phase 1 of row j, which are independent, and put.centre(j, value) for phase 2 of row j. Values are
+// predictions before.
+template <typename T, bool COONS, typename Put>
 __device__ __forceinline__ void finest_level_coded(
-    const Lattice<T>& s, u32 choice, Begin begin, Put put, End end) {
+    const Lattice<T>& s, const Interpolant<T>& interpolant, Put& put) {
     typedef typename Real<T>::Pair P;
+    typedef Real<T> R;
     const i32 lane = threadIdx.x & (HALF - 1);
-    const Interpolant<T> interpolant = interpolant_of<T>(choice);
     const bool has_left = lane > 0, has_right = lane < HALF - 1;
-    const T weight_x = has_left && has_right ? interpolant.middle : interpolant.side;
-    const i32 left = has_left ? -1 : 0, right = has_right ? 2 : 1;
-    auto across = [&](i32 j, P b) -> P {
-        const P* e = s.even + j * EVEN + lane;
-        const P c = e[1], outer_left = e[left], outer_right = e[right];
-        return Real<T>::pair(blend(b.x, c.x, has_left ? b.x : c.x, outer_left.x, has_right ? c.x : b.x,
-                                 outer_right.x, weight_x),
-            blend(b.y, c.y, has_left ? b.y : c.y, outer_left.y, has_right ? c.y : b.y, outer_right.y,
-                weight_x));
+    const Outer<T> outer_x = outer_of<T>(interpolant, has_left, has_right);
+    const P *even = s.even + lane, *outer_a = even + outer_left(has_left, has_right),
+            *outer_d = even + outer_right(has_left, has_right);
+    const P* end = s.odd[has_left ? RIGHT : LEFT];
+    // Between b and c of an even row at `row`; their sum is at hand.
+    auto across = [&](i32 row, P b, P c, P b_and_c) -> P {
+        const P a = outer_a[row], d = outer_d[row];
+        return R::pair(
+            predict(outer_x, a.x, b.x, c.x, d.x, b_and_c.x), predict(outer_x, a.y, b.y, c.y, d.y, b_and_c.y));
     };
-    // Rows j - 1, j, j + 1, j + 2 of the even column and of the odd column.
-    P e0 = s.even[lane], e1 = e0, e2 = s.even[EVEN + lane], e3;
-    P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1, e2)), o3;
+    // Rows j and j + 1 of the even column, their sums with the next even column, and the differences of rows
+    // j - 1 and j to the rows below; rows j - 1 to j + 1 of the odd column.
+    P e1 = even[0], e2 = even[EVEN], right = even[EVEN + 1];
+    P sum1 = sum<T>(e1, even[1]), sum2 = sum<T>(e2, right);
+    P o1 = s.odd[TOP][lane], o2 = across(EVEN, e2, right, sum2);
+    put.first(o2);
+    P o0 = o2;
+    // A missing outer difference is replaced by the inner one.
+    P fall1 = difference<T>(e1, e2), fall0 = fall1;
 #pragma unroll 1
     for (i32 j = 0; j < HALF; j++) {
-        begin(j);
         const bool has_above = j > 0, has_below = j < HALF - 1;
-        const T weight_y = has_above && has_below ? interpolant.middle : interpolant.side;
-        e3 = e2;
-        o3 = o2;
-        if (has_below) {
-            e3 = s.even[(j + 2) * EVEN + lane];
-            o3 = j + 2 < HALF ? put(0, j + 2, true, across(j + 2, e3)) : s.odd[BOTTOM][lane];
-        }
+        // In the last turn, the last row again.
+        const i32 row = has_below ? 2 * EVEN : EVEN;
+        const P e3 = even[row];
+        right = even[row + 1];
+        const P sum3 = sum<T>(e3, right), fall = difference<T>(e2, e3),
+                fall2 = R::pair(has_below ? fall.x : fall1.x, has_below ? fall.y : fall1.y);
         // Even column, odd row; in the first column the vertex belongs to the lattice line.
-        P here = put(1, j, has_left,
-            Real<T>::pair(
-                blend(e1.x, e2.x, has_above ? e1.x : e2.x, e0.x, has_below ? e2.x : e1.x, e3.x, weight_y),
-                blend(e1.y, e2.y, has_above ? e1.y : e2.y, e0.y, has_below ? e2.y : e1.y, e3.y, weight_y)));
-        if (!has_left) here = s.odd[LEFT][j];
-        // Neighbours on the row. At the ends of the half warp a shuffle returns the lane's own value, which
-        // is the replacement for the missing outer neighbour.
-        P next =
-            Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
-        if (!has_right) next = s.odd[RIGHT][j];
+        const T weight = (u32)(j - 1) < HALF - 2 ? interpolant.middle : interpolant.side;
+        P values[2] = {
+            across(row, e3, right, sum3), R::pair(T(0.5) * (e1.x + e2.x) + weight * (fall2.x - fall0.x),
+                                              T(0.5) * (e1.y + e2.y) + weight * (fall2.y - fall0.y))};
+        put.lines(j, values);
+        const P o3 = j < HALF - 2 ? values[0] : has_below ? s.odd[BOTTOM][lane] : o1;
+        P here = values[1];
+        if (!has_left) here = end[j];
+        // Right neighbour on the row.
+        P next = R::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
+        if (!has_right) next = end[j];
         P centre;
-        if (interpolant.coons) {
-            const P tr = s.even[j * EVEN + lane + 1], br = s.even[(j + 1) * EVEN + lane + 1];
-            centre = Real<T>::pair((T(0.5) * (here.x + next.x) + T(0.5) * (o1.x + o2.x)) -
-                                       T(0.25) * ((e1.x + tr.x) + (e2.x + br.x)),
-                (T(0.5) * (here.y + next.y) + T(0.5) * (o1.y + o2.y)) -
-                    T(0.25) * ((e1.y + tr.y) + (e2.y + br.y)));
+        if (COONS) {
+            centre = coons<T>(here, next, o1, o2, sum1, sum2);
         } else {
-            const P before =
-                Real<T>::pair(__shfl_up_sync(FULL, here.x, 1, HALF), __shfl_up_sync(FULL, here.y, 1, HALF));
-            const P after = Real<T>::pair(
-                __shfl_down_sync(FULL, next.x, 1, HALF), __shfl_down_sync(FULL, next.y, 1, HALF));
-            const T ax = blend(here.x, next.x, has_left ? here.x : next.x, before.x,
-                has_right ? next.x : here.x, after.x, weight_x);
-            const T ay = blend(here.y, next.y, has_left ? here.y : next.y, before.y,
-                has_right ? next.y : here.y, after.y, weight_x);
-            const T dx =
-                blend(o1.x, o2.x, has_above ? o1.x : o2.x, o0.x, has_below ? o2.x : o1.x, o3.x, weight_y);
-            const T dy =
-                blend(o1.y, o2.y, has_above ? o1.y : o2.y, o0.y, has_below ? o2.y : o1.y, o3.y, weight_y);
-            centre = Real<T>::pair(T(0.5) * (ax + dx), T(0.5) * (ay + dy));
+            P before = R::pair(__shfl_up_sync(FULL, here.x, 1, HALF), __shfl_up_sync(FULL, here.y, 1, HALF));
+            P after =
+                R::pair(__shfl_down_sync(FULL, next.x, 1, HALF), __shfl_down_sync(FULL, next.y, 1, HALF));
+            if (!has_left) before = next;
+            if (!has_right) after = here;
+            centre = mean<T>(predict<T>(outer_x, before, here, next, after),
+                predict<T>(outer_of<T>(interpolant, has_above, has_below), o0, o1, o2, o3));
         }
-        put(2, j, true, centre);
-        end(j);
-        e0 = e1;
-        e1 = e2;
-        e2 = e3;
-        o0 = o1;
-        o1 = o2;
-        o2 = o3;
+        put.centre(j, centre);
+        even += EVEN, outer_a += EVEN, outer_d += EVEN;
+        e1 = e2, e2 = e3;
+        sum1 = sum2, sum2 = sum3;
+        fall0 = fall1, fall1 = fall2;
+        o0 = o1, o1 = o2, o2 = o3;
     }
 }
 

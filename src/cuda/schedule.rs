@@ -85,7 +85,7 @@ const CONSTRAINED: Launch = kernel(
     phase::QUANTIZE,
     "constrained_tiles",
     [32 * CONSTRAINED_WARPS_F32 as u32, 32 * CONSTRAINED_WARPS_F64 as u32],
-    [10, 12],
+    [8, 8],
 )
 .grid(|s, t| {
     let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
