@@ -134,6 +134,6 @@ static __device__ __noinline__ Symbol anchor_symbol(const Job& job, u64 index, i
 __device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
     const int4* codes = AnchorCodesView(job).codes();
     const Symbol s = anchor_symbol(job, index, codes[index], codes[tile_before(job, shape, index)]);
-    if (s.bits) raw = s.raw;
+    if (s.symbol >= FIRST_WITH_RAW_BITS) raw = s.raw;
     return s.symbol;
 }

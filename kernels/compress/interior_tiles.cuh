@@ -226,7 +226,7 @@ __device__ __forceinline__ void write_anchor(
     const QuantizeView<T> work(job);
     if (coder.writes) work.symbols()[index * TILE_VERTICES] = (u8)s.symbol;
     if (s.symbol != SYMBOL_ZERO) coder.costs.charge(3 + raw_bits(s.symbol, 0, sizeof(T)), ANCHOR_LEVEL);
-    if (coder.writes && s.bits) coder.output.payload[0] = s.raw;
+    if (coder.writes && s.symbol >= FIRST_WITH_RAW_BITS) coder.output.payload[0] = s.raw;
 }
 
 // Codes a pair of interior tiles by a warp, half a warp each. Tiles code all four lattice lines themselves,
