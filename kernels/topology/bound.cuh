@@ -166,35 +166,60 @@ __device__ inline bool type_kept(const Jacobian& j, const Rule& rule, double d) 
            fabs(discriminant) > change * LADDER_MARGIN + 4.0 * discriminant_error;
 }
 
-// Rung j of the ladder of candidate bounds, times eighths / 8.
-__device__ __forceinline__ double rung(double eps, i32 j, i32 eighths) {
-    return eps * LADDER_TOP * ((double)eighths * power_of_two(-3 - j));
+// The candidate bounds in falling order: the first rung of the ladder, then seven eighths more and the rung
+// itself of each of the others.
+constexpr i32 CANDIDATES = 1 + 8 * RUNGS;
+__device__ __forceinline__ double candidate(double eps, i32 number) {
+    const i32 step = (number + 7) >> 3, eighths = 8 + (-number & 7);
+    return eps * LADDER_TOP * ((double)eighths * power_of_two(-3 - step));
 }
 
+// Estimates of bounds in units of the first candidate: where an expression b d + a d^2 reaches c.
+__device__ __forceinline__ float estimate(double a, double b, double c, double unit) {
+    const float linear = (float)(b * unit), square = (float)(a * (unit * unit)), value = (float)c;
+    return 2.0f * value / (linear + sqrtf(linear * linear + 4.0f * square * value));
+}
+// The estimated number of the largest candidate that keeps the determinants and the type.
+__device__ inline i32 estimated_candidate(
+    const Kept& kept, const Jacobian& j, const Rule& rule, bool keep_type, double eps) {
+    const double unit = eps * LADDER_TOP;
+    float least = (float)(kept.component / unit);
+#pragma unroll
+    for (i32 k = 0; k < 3; k++)
+        if (kept.moves[k]) least = fminf(least, estimate(2.0, kept.size[k], kept.m[k] - kept.error, unit));
+    if (keep_type) {
+        double trace, discriminant;
+        trace_discriminant(j, trace, discriminant);
+        const double both = rule.dx + rule.dy, linear = fabs(j.b) * rule.dy + fabs(j.c) * rule.dx;
+        least = fminf(least, (float)(fabs(trace) / (2.0 * both * unit)));
+        least = fminf(least, estimate(4.0 * both * both + 16.0 * rule.dx * rule.dy,
+                                 4.0 * fabs(j.a - j.d) * both + 8.0 * linear, fabs(discriminant), unit));
+    }
+    if (!(least < 1.0f)) return 0;
+    // In [2^-step, 2^(1 - step)).
+    const i32 step = 127 - (i32)(__float_as_uint(least) >> 23),
+              eighths = (i32)(__float_as_uint(least) >> 20 & 7);
+    return least > 0.0f && step <= RUNGS ? 8 * step - eighths : CANDIDATES;
+}
+
+// The largest candidate that is safe, and so are all below; 0 if none is. Looks around an estimate first.
 template <typename T>
 __device__ __forceinline__ T ladder(
     const Kept& kept, const Jacobian& j, const Rule& rule, bool keep_type, double eps) {
-    auto safe = [&](i32 step, i32 eighths) {
-        const double d = rung(eps, step, eighths);
-        return is_kept(kept, d) && (!keep_type || type_kept(j, rule, d));
-    };
-    i32 low = 0, high = RUNGS + 1;
+    i32 low = 0, high = CANDIDATES;
+    i32 next = estimated_candidate(kept, j, rule, keep_type, eps), tries = 0;
 #pragma unroll 1
     while (low < high) {
-        i32 middle = (low + high) / 2;
-        if (safe(middle, 8))
-            high = middle;
+        const i32 number = tries < 3 ? max(low, min(next, high - 1)) : (low + high) / 2;
+        tries++;
+        const double d = candidate(eps, number);
+        const bool is_safe = is_kept(kept, d) && (!keep_type || type_kept(j, rule, d));
+        if (is_safe)
+            high = number, next = number - 1;
         else
-            low = middle + 1;
+            low = number + 1, next = number + 1;
     }
-    if (low > RUNGS) return T(0);
-    i32 eighths = 8;
-    if (low > 0) {
-#pragma unroll 1
-        for (i32 half = 4; half > 0; half /= 2)
-            if (safe(low, eighths + half)) eighths += half;
-    }
-    return round_down<T>(rung(eps, low, eighths));
+    return high < CANDIDATES ? round_down<T>(candidate(eps, high)) : T(0);
 }
 
 // True if the origin lies inside the triangle, i.e. the triangle holds a critical point.
