@@ -106,16 +106,17 @@ __device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& sh
 // of a triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther
 // away. Other triangles near the origin need determinants; in the speculative mode those whose hull contains
 // the origin, in order to count critical points. SIMPLE: no vertex is missing or keeps its sign, and the mode
-// is not speculative.
-template <bool SIMPLE, typename T>
+// is not speculative. NO_ZEROS: moreover, no vertex is zero.
+template <bool SIMPLE, bool NO_ZEROS, typename T>
 __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constraints<T>& c,
     const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile, bool before_is_near, bool end_is_near,
-    BoundsShared<T>& shared, u32 any_rare, u32 has_special, bool lossless) {
+    BoundsShared<T>& shared, u32 any_rare, u32 any_special, bool lossless) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const T none = no_bound<T>();
     T* const vertex_bounds = vertex_bounds_of<T>(job, tile);
-    const u32 speculative = SIMPLE ? 0 : warp_or(c.speculative), has_rare = SIMPLE ? 0 : any_rare;
+    const u32 speculative = SIMPLE ? 0 : warp_or(c.speculative), has_rare = SIMPLE ? 0 : any_rare,
+              has_special = NO_ZEROS ? 0 : any_special;
     const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half,
               columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
               cells = c.preserve ? columns : 0;
@@ -166,7 +167,7 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
         u32 near_above = 0;
         i32 y = start + first - 1;
         const i32 end = start + (last - 1 < rows_of_cells ? last - 1 : rows_of_cells);
-#pragma unroll 1
+#pragma unroll(SIMPLE ? 2 : 1)
         for (; y < end; y++) {
             u += shared.PITCH, v += shared.PITCH;
             const P d = R::pair(u[0], v[0]), e = R::pair(u[beside], v[beside]);
@@ -175,16 +176,21 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
             u32 zero_d = 0, zero_e = 0;
             look_at(size_d, size_e, zero_d, zero_e);
             const T axis_lower = hull_a.axis(e), axis_upper = hull_d.axis(a);
+            // A NaN is near. Where there is none, lanes without a cell are never near.
+            const bool near_lower = SIMPLE ? axis_lower <= near : !(axis_lower > near),
+                       near_upper = SIMPLE ? axis_upper <= near : !(axis_upper > near);
+            u32 lowers = __ballot_sync(FULL, near_lower), uppers = __ballot_sync(FULL, near_upper);
+            if (!SIMPLE) lowers &= cell_lanes, uppers &= cell_lanes;
             // A triangle of zeros has nothing to keep.
             const u32 zeros = zero_a & zero_e;
-            const u32 lowers = __ballot_sync(FULL, !(axis_lower > near)) & cell_lanes & ~(zeros & zero_b);
-            const u32 uppers = __ballot_sync(FULL, !(axis_upper > near)) & cell_lanes & ~(zeros & zero_d);
+            lowers &= ~(zeros & zero_b), uppers &= ~(zeros & zero_d);
             if (lowers | uppers | near_above) {
                 near_above = lowers | uppers;
                 const T size = R::low(size_a, size_e);
-                const bool easy_lower = (axis_lower <= near) & (axis_lower > T(0)) &
+                // Without zeros no corner is at the origin.
+                const bool easy_lower = (axis_lower <= near) & (NO_ZEROS || axis_lower > T(0)) &
                                         (speculative || axis_lower == R::low(size_b, size));
-                const bool easy_upper = (axis_upper <= near) & (axis_upper > T(0)) &
+                const bool easy_upper = (axis_upper <= near) & (NO_ZEROS || axis_upper > T(0)) &
                                         (speculative || axis_upper == R::low(size_d, size));
                 T bound_lower = easy_lower ? axis_lower : none, bound_upper = easy_upper ? axis_upper : none;
                 const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower),
@@ -333,10 +339,13 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         if (threadIdx.x < TILE / 2) vertex_bounds[512 + BOUND_CHUNK * threadIdx.x] = no_bound<T>();
         wait_for_copies<0>();
         __syncthreads();
-        const Found found = simple ? find_cheap_bounds<true>(job, c, shape, tile, half, rows, before_is_near,
-                                         end_is_near, shared, 0, has_special, false)
-                                   : find_cheap_bounds<false>(job, c, shape, tile, half, rows, before_is_near,
-                                         end_is_near, shared, has_rare, has_special, lossless);
+        const Found found =
+            simple && !has_special ? find_cheap_bounds<true, true>(job, c, shape, tile, half, rows,
+                                         before_is_near, end_is_near, shared, 0, 0, false)
+            : simple ? find_cheap_bounds<true, false>(job, c, shape, tile, half, rows, before_is_near,
+                           end_is_near, shared, 0, has_special, false)
+                     : find_cheap_bounds<false, false>(job, c, shape, tile, half, rows, before_is_near,
+                           end_is_near, shared, has_rare, has_special, lossless);
         if (half) {
             if (lane < BOUND_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
             if (lane == 0)
