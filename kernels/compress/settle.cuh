@@ -74,8 +74,8 @@ __device__ __forceinline__ TileWindow<T> in_shared(TileWindow<T> window) {
     return window;
 }
 
-// Codes a vertex. The window may change when all lanes of the phase have come back. Not inlined: copies of the
-// code would not fit the instruction cache.
+// Codes a vertex. The window may change when all lanes of the phase have come back. Not inlined: copies of
+// the code would not fit the instruction cache.
 template <typename T, bool INSIDE, typename P = typename Real<T>::Pair>
 __device__ __noinline__ VertexCode<T> settle(Rule rule, InShared<Steps<T>> at_steps, TileWindow<T> window,
     i32 x, i32 y, P prediction, T vertex_bound, i32 level) {
@@ -94,8 +94,8 @@ struct SharedCode : VertexCode<T> {
     bool is_mine;
 };
 
-// As settle, by a warp for 2^shift vertices at a time: lanes with the same lower bits have the same vertex and
-// share its trials. The window may change when all lanes have come back.
+// As settle, by a warp for 2^shift vertices at a time: lanes with the same lower bits have the same vertex
+// and share its trials. The window may change when all lanes have come back.
 template <typename T, bool INSIDE, typename P = typename Real<T>::Pair>
 __device__ __noinline__ SharedCode<T> settle_together(Rule rule, InShared<Steps<T>> at_steps,
     TileWindow<T> window, i32 x, i32 y, P prediction, T vertex_bound, i32 level, i32 shift) {

@@ -1,9 +1,9 @@
 // Vertex bounds: how far each vertex may move, from the triangles near the origin. They lie at the end of a
-// tile's slot, in the order of the symbols: infinity if only the bound of the call applies. Most vertices have
-// none and most of those are not stored: bit c of a tile's `bounded` tells whether positions 16 c to 16 c + 15
-// are stored. The first column (x = 0) and positions below 272 (even coordinates, and the first row) always
-// are. In the speculative mode signatures are compared instead: a bit tells at which vertices, and as a bound
-// it is the maximum of T.
+// tile's slot, in the order of the symbols: infinity if only the bound of the call applies. Most vertices
+// have none and most of those are not stored: bit c of a tile's `bounded` tells whether positions 16 c to 16
+// c + 15 are stored. The first column (x = 0) and positions below 272 (even coordinates, and the first row)
+// always are. In the speculative mode signatures are compared instead: a bit tells at which vertices, and as
+// a bound it is the maximum of T.
 #pragma once
 #include "device/control.cuh"
 #include "tile/window.cuh"

@@ -109,8 +109,8 @@ struct Fan {
                              new_corners = corners_around(window, x, y, candidate, k);
             // With a point before and after, its type decides.
             const bool has_type = (before.positive & after.positive) >> j & 1;
-            const Signature now = has_type ? inside(1, old_corners, triangle, rule)
-                                           : signature(old_corners, triangle, rule);
+            const Signature now =
+                has_type ? inside(1, old_corners, triangle, rule) : signature(old_corners, triangle, rule);
             if (!stays(now, has_type ? inside(1, new_corners, triangle, rule)
                                      : signature(new_corners, triangle, rule)))
                 return false;
