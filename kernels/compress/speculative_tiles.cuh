@@ -194,6 +194,8 @@ struct SpeculativeCoder {
                                                     prediction, vertex_bound, level, shift)
                                               : settle_together<T, false>(rule_of(job), at_steps, window, x,
                                                     y, prediction, vertex_bound, level, shift);
+            // All have read the window.
+            __syncwarp();
             if (settled.is_mine && mine < left) {
                 const Symbol s = symbol_of<T>(settled, original, prediction);
                 *here = settled.value;

@@ -6,7 +6,7 @@ use crate::fields::Placement;
 use crate::{ensure, Check, POISON};
 use factz::device::Workspace;
 use factz::device::{compress_device, decompress_device, Buffers, Stream};
-use factz::{BoundKind, Config, Dtype, Error, Predictor, Report, Request, Status};
+use factz::{BoundKind, Config, Dtype, Error, Mode, Predictor, Report, Request, Status};
 
 /// Bytes before and behind each buffer that must stay as they are.
 pub const ZONE: usize = 1024;
@@ -83,14 +83,20 @@ impl Bench {
     pub fn new([nx, ny]: [u64; 2], dtype: Dtype) -> Result<Self, Error> {
         let config = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) };
         let request = Request::new(config)?;
-        let lorenzo = Request::new(Config { predictor: Predictor::Lorenzo, ..config })?;
-        let compress = compress_plan(&request).max(compress_plan(&lorenzo));
+        let others = [
+            Config { predictor: Predictor::Lorenzo, ..config },
+            Config { mode: Mode::Speculative, ..config },
+        ];
+        let mut workspace = compress_plan(&request).max(decompress_plan(&request));
+        for other in others {
+            workspace = workspace.max(compress_plan(&Request::new(other)?));
+        }
         let elements = (4 * nx + 8) * ny + 8;
         Ok(Bench {
             queue: Queue::new()?,
             field: Guarded::new((elements * dtype.bytes()) as usize)?,
             stream: Guarded::new(factz::max_stream_bytes(&request) as usize + 256)?,
-            workspace: Guarded::new(compress.max(decompress_plan(&request)))?,
+            workspace: Guarded::new(workspace)?,
             report: Buffer::new(2 * REPORT_BYTES)?,
         })
     }
