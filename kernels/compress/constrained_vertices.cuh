@@ -1,5 +1,5 @@
-// Which vertices signatures are compared for, in the speculative mode: the corners of triangles near the
-// origin. A bit per vertex.
+// Constrained vertices of the speculative mode: the corners of triangles near the origin, where signatures
+// are compared. A bit per vertex.
 #pragma once
 #include "compress/sort.cuh"
 #include "compress/strips.cuh"
@@ -15,7 +15,7 @@ struct RowBits {
     u32 zero, special;  // zero; zero, missing, or to keep its sign
 };
 
-// What the bits of a vertex depend on.
+// Thresholds and settings that the bits of a vertex depend on.
 template <typename T>
 struct VertexTest {
     T bound_up;
@@ -110,7 +110,7 @@ __device__ __forceinline__ u32 around_origin(const RowBits& a, const RowBits& b,
            ((a.negative_v ^ b.negative_v) | (a.negative_v ^ c.negative_v));
 }
 
-// Which cells of a tile can be near the origin (compress/sort.cuh), as bits by column and row.
+// Cells of a tile that can be near the origin (compress/sort.cuh), as bits by column and row.
 struct NearCells {
     u32 cells;
     TileShape shape;

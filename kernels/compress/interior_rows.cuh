@@ -4,7 +4,7 @@
 #include "compress/interior_loads.cuh"
 #include "tile/finest_level.cuh"
 
-// What finest_level_coded calls for the vertices of a tile.
+// Callbacks of finest_level_coded: load the rows of a tile, and code its vertices.
 template <typename T, bool CONSTRAINED>
 struct InteriorRows {
     typedef typename Real<T>::Pair P;

@@ -130,7 +130,7 @@ __device__ __forceinline__ FinerCode split_finer_code(
     split_code(code.qv, code.refinement, coarse_v, refinement_bits_v);
     return {refinement_bits_u | refinement_bits_v << (2 * code.refinement), code.refinement};
 }
-// The same for a vertex that is no longer listed: tile << 10 | y << 5 | x.
+// Code on a finer lattice, computed again, of a vertex that the full list left out: tile << 10 | y << 5 | x.
 template <typename T>
 __device__ __forceinline__ FinerCode finer_code_of(
     const LorenzoTiles<T>& shared, const Job& job, const Lattices<T>& lattices, T accept, u32 vertex) {

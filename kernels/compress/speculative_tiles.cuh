@@ -194,7 +194,7 @@ struct SpeculativeCoder {
                                                     prediction, vertex_bound, level, shift)
                                               : settle_together<T, false>(rule_of(job), at_steps, window, x,
                                                     y, prediction, vertex_bound, level, shift);
-            // All have read the window.
+            // Lanes have read the window.
             __syncwarp();
             if (settled.is_mine && mine < left) {
                 const Symbol s = symbol_of<T>(settled, original, prediction);
@@ -213,7 +213,7 @@ struct SpeculativeCoder {
     __device__ __forceinline__ void code_level(i32 level) {
         const i32 lane = threadIdx.x & 31, bits = 4 - level, n = 1 << bits, count = n * n;
         const T half_step = steps.level[level].half_step;
-        // Those of level 4 in phases 0 and 1 lie on lattice lines.
+        // Vertices of level 4 in phases 0 and 1 lie on lattice lines.
         i32 start = level == ANCHOR_LEVEL - 1 ? 2 * count : 0;
 #pragma unroll 1
         while (start < 3 * count) {
@@ -321,7 +321,7 @@ struct SpeculativeCoder {
         }
         code_lines();
         if (!INTERIOR) store_others(masks);
-        // Those on the lattice lines are coded.
+        // Vertices on the lattice lines are coded.
         constrained_rows = __ballot_sync(FULL, (constrained & ~1u) != 0) & ~1u;
         waiting = 0;
         wait_for_copies<0>();
