@@ -11,11 +11,10 @@
 constexpr i32 BOUND_ROWS = TILE / 2;
 
 // Result for half a tile. special: columns of the closed tile with a vertex that is zero, missing or keeps
-// its sign; nonzero: columns with any other vertex, in the rows looked at; inside: columns with bounds off
-// the lattice lines; rows: rows whose bounds are stored. lowers, uppers: columns of triangles that need
-// determinants, a lane per row.
+// its sign; nonzero: columns with any other vertex, in the rows looked at; rows: rows whose bounds are
+// stored. lowers, uppers: columns of triangles that need determinants, a lane per row.
 struct Found {
-    u32 special, nonzero, inside, rows;
+    u32 special, nonzero, rows;
     u32 lowers, uppers;
 };
 
@@ -26,7 +25,7 @@ struct BoundsShared {
     static constexpr i32 PITCH = CLOSED + 3;
     alignas(16) T u[CLOSED + 1][PITCH], v[CLOSED + 1][PITCH];
     T before_u[CLOSED + 1], before_v[CLOSED + 1];
-    u32 special, nonzero, inside, rows;
+    u32 special, nonzero, rows;
     u32 lowers[BOUND_ROWS], uppers[BOUND_ROWS];
 
     __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[y + 1][x], v[y + 1][x]); }
@@ -104,9 +103,8 @@ __device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& sh
 
 // Bounds of half a tile from the triangles that need no determinants, and the triangles that do. If the hull
 // of a triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther
-// away. Other triangles near the origin need determinants; in the speculative mode those whose hull contains
-// the origin, in order to count critical points. SIMPLE: no vertex is missing or keeps its sign, and the mode
-// is not speculative. NO_ZEROS: moreover, no vertex is zero.
+// away. Other triangles near the origin need determinants. SIMPLE: no vertex is missing or keeps its sign.
+// NO_ZEROS: moreover, no vertex is zero.
 template <bool SIMPLE, bool NO_ZEROS, typename T>
 __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constraints<T>& c,
     const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile, bool before_is_near, bool end_is_near,
@@ -115,8 +113,7 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
     typedef typename R::Pair P;
     const T none = no_bound<T>();
     T* const vertex_bounds = vertex_bounds_of<T>(job, tile);
-    const u32 speculative = SIMPLE ? 0 : warp_or(c.speculative), has_rare = SIMPLE ? 0 : any_rare,
-              has_special = NO_ZEROS ? 0 : any_special;
+    const u32 has_rare = SIMPLE ? 0 : any_rare, has_special = NO_ZEROS ? 0 : any_special;
     const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half,
               columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
               cells = c.preserve ? columns : 0;
@@ -129,14 +126,13 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
     auto size_of = [&](P p) -> T {
         return has_rare && is_rare(p) ? -none : R::high(R::abs(p.x), R::abs(p.y));
     };
-    u32 special = 0, nonzero = 0, inside = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
+    u32 special = 0, nonzero = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
     // Lanes without a cell.
     const T near = lane < cells ? bound_up : -none;
     const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
     auto write = [&](i32 y, T vertex_bound) {
         vertex_bounds[POSITIONS.at[TILE * y + lane]] = vertex_bound;
         written |= 1u << (y - start);
-        if (speculative && y > 0) inside |= __ballot_sync(FULL, is_constrained(vertex_bound)) & ~1u;
     };
     // The row of cells above belongs to other tiles but touches vertices of this one. Below the last row of
     // the grid there are no cells. Not unrolled: the code must stay in the instruction cache.
@@ -189,16 +185,13 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
                 const T size = R::low(size_a, size_e);
                 // Without zeros no corner is at the origin.
                 const bool easy_lower = (axis_lower <= near) & (NO_ZEROS || axis_lower > T(0)) &
-                                        (speculative || axis_lower == R::low(size_b, size));
+                                        axis_lower == R::low(size_b, size);
                 const bool easy_upper = (axis_upper <= near) & (NO_ZEROS || axis_upper > T(0)) &
-                                        (speculative || axis_upper == R::low(size_d, size));
-                T bound_lower = easy_lower ? axis_lower : none, bound_upper = easy_upper ? axis_upper : none;
+                                        axis_upper == R::low(size_d, size);
+                const T bound_lower = easy_lower ? axis_lower : none,
+                        bound_upper = easy_upper ? axis_upper : none;
                 const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower),
                           hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
-                if (speculative) {
-                    bound_lower = lowers >> lane & 1 ? R::MAX : none;
-                    bound_upper = uppers >> lane & 1 ? R::MAX : none;
-                }
                 T lower_before = __shfl_up_sync(FULL, bound_lower, 1);
                 const T upper_before = __shfl_up_sync(FULL, bound_upper, 1);
                 // Lane 0 has no left neighbour.
@@ -227,9 +220,6 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
                     d = shared.before(start + y + 1), e = shared.at(0, start + y + 1);
             const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
             auto corner_bound = [&](T axis, T size) -> T {
-                if (speculative)
-                    return !(axis > bound_up) && !(size_a == T(0) && size_e == T(0) && size == T(0)) ? R::MAX
-                                                                                                     : none;
                 return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size)
                            ? axis
                            : none;
@@ -243,7 +233,7 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
         if (lane > 0 && lane <= BOUND_ROWS && is_constrained(vertex_bound))
             lower_to(vertex_bounds + position_of(0, start + y), vertex_bound);
     }
-    return {special, nonzero, inside, written, hard_of_lower, hard_of_upper};
+    return {special, nonzero, written, hard_of_lower, hard_of_upper};
 }
 
 // Rows of vertices above or below a cell near the origin; bit 0 is the row above the tile.
@@ -297,15 +287,8 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
     Control& control = control_of(job);
     const u64 count = control.bounded_tiles;
     const TileFinder finder(job);
-    // Load the next entry of the list during the work on this one.
-    u64 next = 0;
-    u32 next_cells = 0;
-    auto fetch = [&](u64 k) {
-        if (k >= count) return;
-        next = work.bounded()[k];
-        next_cells = work.near_cells()[k];
-    };
-    fetch(blockIdx.x);
+    NextBounded next(work, count);
+    next.load(blockIdx.x);
     const Constraints<T> c = constraints_of<T>(job, control);
     // The warp with the first half also finishes the tile. Alternate between the two warps to balance the
     // schedulers.
@@ -313,11 +296,11 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
     const bool lossless = is_lossless(control);
     const u32 has_rare = warp_or(has_missing(control) || lossless),
               has_special = warp_or(has_rare || control.zero != 0);
-    const bool aligned = is_aligned<T>(job), simple = !has_rare && !c.speculative;
+    const bool aligned = is_aligned<T>(job), simple = !has_rare;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
-        const u64 tile = uniform(next);
-        const u32 cells = warp_or(next_cells);
-        fetch(k + gridDim.x);
+        const u64 tile = next.tile();
+        const u32 cells = next.near_cells();
+        next.load(k + gridDim.x);
         const TileShape shape = finder.shape(job, tile);
         const u64 rows = near_rows(shape, cells), wanted = rows | (rows << 1 & ((4ull << shape.last_y) - 1));
         const bool before_is_near = cells & NEAR_BEFORE, end_is_near = cells & NEAR_END;
@@ -349,8 +332,7 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         if (half) {
             if (lane < BOUND_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
             if (lane == 0)
-                shared.special = found.special, shared.nonzero = found.nonzero, shared.inside = found.inside,
-                shared.rows = found.rows;
+                shared.special = found.special, shared.nonzero = found.nonzero, shared.rows = found.rows;
         }
         __syncthreads();
         if (half) continue;
@@ -362,9 +344,7 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         const u32 hard = __shfl_sync(FULL, up_to, 31);
         // Interior tiles have all vertices around their vertices at hand.
         const bool full = shape.last_x == TILE && shape.last_y == TILE;
-        const u32 kind = !full || (found.special | shared.special) ? BORDER_TILE
-                         : found.inside | shared.inside            ? SPECULATIVE_TILE
-                                                                   : CONSTRAINED_TILE;
+        const u32 kind = !full || (found.special | shared.special) ? BORDER_TILE : CONSTRAINED_TILE;
         // A tile of zeros (land) needs no work.
         const bool zero = full && !has_rare && found.special && !(found.nonzero | shared.nonzero) &&
                           (cells & ALL_BANDS) == ALL_BANDS;

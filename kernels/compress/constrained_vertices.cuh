@@ -236,9 +236,8 @@ __device__ __forceinline__ u32 count_critical(
     return critical;
 }
 
-// Lists a tile by its kind and its expected work. `constrained`: vertices of a row per lane; `candidates`:
-// triangles
-// around the origin. Call with a warp.
+// Lists a tile by its kind and its expected work. `constrained`: vertices of a row per lane;
+// `candidates`: triangles around the origin. Call with a warp.
 __device__ __forceinline__ void list_constrained_tile(const Job& job, Control& control, const NearCells& near,
     u64 tile, const TileBits& bits, u32 constrained, u32 candidates, bool has_rare) {
     const i32 lane = threadIdx.x & 31;
@@ -266,7 +265,6 @@ __device__ __forceinline__ void list_constrained_tile(const Job& job, Control& c
 // number of critical points. Overlaps the previous kernel, factz_tune.
 template <typename T>
 __device__ __forceinline__ void constrained_vertices(const Job& job) {
-    const ListsView work(job);
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
     const u64 count = control.bounded_tiles, warps = (u64)gridDim.x * CONSTRAINED_VERTEX_WARPS,
@@ -279,20 +277,13 @@ __device__ __forceinline__ void constrained_vertices(const Job& job) {
     test.has_rare = warp_or(has_missing(control) || test.lossless);
     test.has_special = warp_or(test.has_rare || control.zero != 0);
     u32 critical = 0;
-    // Load the next entry of the list during the work on this one.
-    u64 next = 0;
-    u32 next_cells = 0;
-    auto fetch = [&](u64 k) {
-        if (k >= count) return;
-        next = work.bounded()[k];
-        next_cells = work.near_cells()[k];
-    };
-    fetch(first);
+    NextBounded next(ListsView(job), count);
+    next.load(first);
 #pragma unroll 1
     for (u64 k = first; k < count; k += warps) {
-        const u64 tile = uniform(next);
-        const NearCells near = {warp_or(next_cells), finder.shape(job, tile)};
-        fetch(k + warps);
+        const u64 tile = next.tile();
+        const NearCells near = {next.near_cells(), finder.shape(job, tile)};
+        next.load(k + warps);
         const TileBits bits = read_tile_bits<T>(job, near, test);
 
         // The corners of a row of cells per lane: above left and right, below left and right.

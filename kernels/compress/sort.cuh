@@ -29,6 +29,24 @@ __device__ __forceinline__ u32 near_cells(const Job& job, const TileShape& shape
     return cells;
 }
 
+// Entries of the list of bounded tiles, each loaded during the work on the one before. Call with a warp.
+class NextBounded {
+    const u64* const tiles;
+    const u8* const cells;
+    const u64 count;
+    u64 next_tile;
+    u32 next_cells;
+
+public:
+    __device__ __forceinline__ NextBounded(const ListsView& lists, u64 count)
+        : tiles(lists.bounded()), cells(lists.near_cells()), count(count), next_tile(0), next_cells(0) {}
+    __device__ __forceinline__ void load(u64 k) {
+        if (k < count) next_tile = tiles[k], next_cells = cells[k];
+    }
+    __device__ __forceinline__ u64 tile() const { return uniform(next_tile); }
+    __device__ __forceinline__ u32 near_cells() const { return warp_or(next_cells); }
+};
+
 // True if a tile can be unconstrained: its closed block lies inside the grid.
 __device__ __forceinline__ bool may_be_unconstrained(const Job& job, const TileShape& shape) {
     const bool border =

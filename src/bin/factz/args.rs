@@ -7,7 +7,7 @@ use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use factz::{Coder, Dtype, Mode, Predictor, Preserve, Ties};
+use factz::{Coder, Dtype, Mode, Predictor, Ties};
 use std::path::PathBuf;
 
 /// Compresses 2D vector fields within an error bound and keeps every critical point.
@@ -462,15 +462,8 @@ pub struct Bench {
     #[arg(long, value_parser = choice(&Coder::NAMES, &CODERS), value_delimiter = ',',
           default_value = "ans,huffman")]
     pub coder: Vec<Coder>,
-    /// Promise besides the error bound
-    #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
-    pub preserve: Preserve,
-    /// Promise for triangles whose zero lies on an edge or at a vertex
-    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
-    pub ties: Ties,
-    /// Grid spacing
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
-    pub spacing: Spacing,
+    #[command(flatten)]
+    pub promise: Promise,
     #[command(flatten)]
     pub talk: Talk,
 }

@@ -28,10 +28,10 @@ fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Vec<Config> {
                     mode,
                     predictor,
                     coder,
-                    preserve: a.preserve,
-                    ties: a.ties,
-                    dx: a.spacing.dx,
-                    dy: a.spacing.dy,
+                    preserve: a.promise.preserve,
+                    ties: a.promise.ties,
+                    dx: a.promise.spacing.dx,
+                    dy: a.promise.spacing.dy,
                     ..Config::new(dims.nx, dims.ny, BoundKind::Relative, bound)
                 }));
             }

@@ -77,7 +77,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
         },
         || compressed_text(&output_name(&a.output), &field, &config, &done, speed),
     )?;
-    if let Some(note) = coasts::note(coasts, a.choices.ties, a.choices.preserve, bound) {
+    if let Some(note) = coasts::note(coasts, a.choices.promise.ties, a.choices.promise.preserve, bound) {
         voice.note(&note);
     }
     Ok(Verdict::Good)
@@ -89,11 +89,11 @@ pub fn chosen(a: &Choices, fill: &FillArguments, (bound_kind, bound): (BoundKind
         mode: a.mode,
         predictor: a.predictor,
         coder: a.coder,
-        preserve: a.preserve,
-        ties: a.ties,
+        preserve: a.promise.preserve,
+        ties: a.promise.ties,
         fill_value: fill.fill_value,
-        dx: a.spacing.dx,
-        dy: a.spacing.dy,
+        dx: a.promise.spacing.dx,
+        dy: a.promise.spacing.dy,
         ..Config::new(0, 0, bound_kind, bound)
     }
 }

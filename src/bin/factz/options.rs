@@ -221,6 +221,13 @@ pub struct Choices {
     /// Entropy coder
     #[arg(long, value_parser = choice(&Coder::NAMES, &CODERS), default_value = "ans")]
     pub coder: Coder,
+    #[command(flatten)]
+    pub promise: Promise,
+}
+
+/// Promise of a stream, and the spacing that the type of a point depends on.
+#[derive(Args)]
+pub struct Promise {
     /// Promise besides the error bound
     #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
     pub preserve: Preserve,
