@@ -1,5 +1,5 @@
-// Whether a vertex can move without a change of any signature, by the half planes of the vectors around it.
-// Twin of src/tile/signs.rs, which has the half planes of the axes alone.
+// Half planes of the vectors around a vertex, which show that a move of the vertex changes no signature. Twin
+// of src/tile/signs.rs, which has the half planes of the axes alone.
 #pragma once
 #include "grid/pair.cuh"
 #include "grid/tiles.cuh"

@@ -8,7 +8,7 @@
 struct RowMasks {
     u32 zero, fill;
     u32 stored;      // without a code, but in no mask: missing and not filled, or with a sign to keep
-    u32 keeps_sign;  // the latter
+    u32 keeps_sign;  // with a sign to keep
 
     // Vertices of the lane's row with a code.
     __device__ __forceinline__ u32 coded(const TileShape& shape) const {

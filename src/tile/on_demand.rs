@@ -63,8 +63,8 @@ impl<T: Real> BoundsOnDemand<T> {
         }
     }
 
-    /// The least bound of the triangles around a vertex. `find(corners of the triangle on the grid, triangle)`
-    /// finds the bound of one. The nearest is first: triangles that are farther than a bound need none.
+    /// The least bound of the triangles around a vertex. `find(cell on the grid, triangle)` finds the bound of a
+    /// triangle. Nearest triangles come first: no bound is found of those that are not nearer than the least one.
     #[inline(always)]
     pub(super) fn least_around(
         &mut self,
