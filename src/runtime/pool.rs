@@ -42,14 +42,16 @@ impl Threads {
         state: impl Fn() -> Result<S> + Sync,
         work: impl Fn(&mut S, usize) -> Result<()> + Sync,
     ) -> Result<()> {
+        let threads = self.0.min(pieces);
         let job = Pieces {
             pieces,
-            next: AtomicUsize::new(0),
+            taken: std::array::from_fn(|_| AtomicUsize::new(0)),
+            shares: threads.clamp(1, SHARES),
             failed: AtomicBool::new(false),
             outcome: Mutex::default(),
         };
-        let participate = || job.participate(&state, &work);
-        workers::run(self.0.min(pieces), &participate);
+        let participate = |number| job.participate(number, &state, &work);
+        workers::run(threads, &participate);
         job.finish()
     }
 
@@ -123,24 +125,36 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
+/// Most shares of the pieces; more threads have some of them in common.
+const SHARES: usize = 64;
+
 /// The end of work that failed.
 enum Failure {
     Error(Error),
     Panic(Box<dyn Any + Send>),
 }
 
-/// Pieces that are handed out one by one.
+/// Pieces that are handed out one by one. A thread takes those of its share first, which follow one another,
+/// then what is left of the other shares. The shares of a thread cover the same part of the field in every
+/// phase and every call, so that the data that it makes and the memory that it writes stay in its cache.
 struct Pieces {
     pieces: usize,
-    next: AtomicUsize,
+    shares: usize,
+    /// Pieces that are taken, by share.
+    taken: [AtomicUsize; SHARES],
     failed: AtomicBool,
     outcome: Mutex<Option<Failure>>,
 }
 
 impl Pieces {
     /// Works on pieces until none is left.
-    fn participate<S>(&self, state: &impl Fn() -> Result<S>, work: &impl Fn(&mut S, usize) -> Result<()>) {
-        let failure = match catch_unwind(AssertUnwindSafe(|| self.work_on(state, work))) {
+    fn participate<S>(
+        &self,
+        number: usize,
+        state: &impl Fn() -> Result<S>,
+        work: &impl Fn(&mut S, usize) -> Result<()>,
+    ) {
+        let failure = match catch_unwind(AssertUnwindSafe(|| self.work_on(number, state, work))) {
             Ok(Ok(())) => return,
             Ok(Err(error)) => Failure::Error(error),
             Err(panic) => Failure::Panic(panic),
@@ -152,22 +166,28 @@ impl Pieces {
 
     fn work_on<S>(
         &self,
+        number: usize,
         state: &impl Fn() -> Result<S>,
         work: &impl Fn(&mut S, usize) -> Result<()>,
     ) -> Result<()> {
         let mut own = None;
-        while !self.failed.load(Ordering::Relaxed) {
-            let piece = self.next.fetch_add(1, Ordering::Relaxed);
-            if piece >= self.pieces {
-                break;
+        for share in (number..number + self.shares).map(|share| share % self.shares) {
+            while let Some(piece) = self.take(share) {
+                let own = match &mut own {
+                    Some(own) => own,
+                    None => own.insert(state()?),
+                };
+                work(own, piece)?;
             }
-            let own = match &mut own {
-                Some(own) => own,
-                None => own.insert(state()?),
-            };
-            work(own, piece)?;
         }
         Ok(())
+    }
+
+    /// The next piece of a share.
+    fn take(&self, share: usize) -> Option<usize> {
+        let first = |share: usize| (share as u128 * self.pieces as u128 / self.shares as u128) as usize;
+        let piece = first(share) + self.taken[share].fetch_add(1, Ordering::Relaxed);
+        (piece < first(share + 1) && !self.failed.load(Ordering::Relaxed)).then_some(piece)
     }
 
     fn finish(self) -> Result<()> {
@@ -222,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_piece_is_done_once_and_in_its_place() {
-        for threads in [1, 2, 3, 16] {
+        for threads in [1, 2, 3, 16, 100] {
             let threads = Threads::new(threads);
             let mut items = vec![0usize; 1000];
             let sums = threads

@@ -8,15 +8,16 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// The work of a thread that takes part in a job. It must not unwind.
-type Participate<'a> = dyn Fn() + Sync + 'a;
+/// The work of a thread that takes part in a job, given its number: 0 for the thread that waits for the job,
+/// from 1 on for those of the pool. It must not unwind.
+type Participate<'a> = dyn Fn(usize) + Sync + 'a;
 
 /// Runs `participate` on the calling thread and on up to `count` - 1 others at the same time, and returns
 /// when all have returned. Fewer take part where threads cannot be started.
 pub fn run(count: usize, participate: &Participate<'_>) {
     match if count > 1 { Pool::of_this_process() } else { None } {
         Some(pool) => pool.run(count - 1, participate),
-        None => participate(),
+        None => participate(0),
     }
 }
 
@@ -36,6 +37,8 @@ struct State {
     jobs: *mut Job,
     threads: [libc::pthread_t; MOST_THREADS],
     started: usize,
+    /// Threads that have begun to serve.
+    serving: usize,
     stop: bool,
 }
 
@@ -68,7 +71,8 @@ impl Pool {
     }
 
     fn install(current: *mut Pool, process: libc::pid_t) -> Option<&'static Pool> {
-        let state = State { jobs: ptr::null_mut(), threads: [0; MOST_THREADS], started: 0, stop: false };
+        let state =
+            State { jobs: ptr::null_mut(), threads: [0; MOST_THREADS], started: 0, serving: 0, stop: false };
         let pool =
             Pool { process, state: Mutex::new(state), work: Condvar::new(), wanted: AtomicUsize::new(0) };
         let pool = Box::into_raw(crate::runtime::memory::boxed(pool).ok()?);
@@ -114,7 +118,7 @@ impl Pool {
             self.work.notify_one();
         }
         // SAFETY: the job is in this frame.
-        unsafe { (*participate)() };
+        unsafe { (*participate)(0) };
         let mut state = self.lock();
         state.remove(job);
         // SAFETY: the job is in this frame, and under the lock nobody else has it.
@@ -147,6 +151,8 @@ impl Pool {
     /// The life of a thread.
     fn serve(&self) {
         let mut state = self.lock();
+        state.serving += 1;
+        let number = state.serving;
         while !state.stop {
             let Some(job) = state.join(&self.wanted) else {
                 state = self.work.wait(state).unwrap_or_else(|e| e.into_inner());
@@ -154,7 +160,7 @@ impl Pool {
             };
             drop(state);
             // SAFETY: the job cannot end before this thread has left it.
-            unsafe { (*(*job).participate)() };
+            unsafe { (*(*job).participate)(number) };
             state = self.lock();
             // SAFETY: as above, and under the lock. The thread that waits wakes up when the lock is free.
             unsafe {
