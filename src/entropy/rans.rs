@@ -271,7 +271,7 @@ impl DecodeTable {
         let mut slots: Box<[u8; SCALE as usize]> =
             slots.into_boxed_slice().try_into().expect("the length is SCALE");
         let mut start = 0;
-        for (symbol, &f) in frequencies.0.iter().enumerate() {
+        for (symbol, &f) in frequencies.0.iter().enumerate().filter(|&(_, &f)| f > 0) {
             slots[start..start + f as usize].fill(symbol as u8);
             start += f as usize;
         }

@@ -1,5 +1,6 @@
 //! The symbols of a quantized tile by position, as decoding needs them.
 
+use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{self, ZERO};
 use crate::entropy::tables::BLOCKS;
@@ -29,12 +30,12 @@ impl SymbolsByPosition {
                 self.symbols[block.clone()].fill(ZERO);
                 continue;
             }
-            for step in block.start / 32..block.end / 32 {
+            for step in block.start / LANES..block.end / LANES {
                 let mut mask = active[step];
-                let symbols = &mut self.symbols[step * 32..step * 32 + 32];
+                let symbols = &mut self.symbols[step * LANES..][..LANES];
                 if mask == u32::MAX {
-                    symbols.copy_from_slice(&codes.symbols[next..next + 32]);
-                    next += 32;
+                    symbols.copy_from_slice(&codes.symbols[next..next + LANES]);
+                    next += LANES;
                 } else {
                     symbols.fill(ZERO);
                     while mask != 0 {
@@ -46,12 +47,12 @@ impl SymbolsByPosition {
                 if codes.raw.is_empty() {
                     continue;
                 }
-                for (lane, &s) in symbols.iter().enumerate() {
-                    if s >= symbols::FIRST_WITH_RAW_BITS || (step == 0 && lane == 0) {
-                        let position = step * 32 + lane;
-                        self.raw_at[position] = raw;
-                        raw += coding.raw_bits(s, position).div_ceil(64) as u16;
-                    }
+                let symbols = symbols.first_chunk().expect("the length is LANES");
+                let with_raw = lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) | (step == 0) as u32;
+                for lane in lanes(with_raw) {
+                    let position = step * LANES + lane;
+                    self.raw_at[position] = raw;
+                    raw += coding.raw_bits(symbols[lane], position).div_ceil(64) as u16;
                 }
             }
         }
