@@ -90,7 +90,8 @@ impl<T: Real> TileWindow<T> {
         }
         self.begin_bounds();
         self.constrain_vertices(y, near);
-        self.on_demand.set_row(y, cells, &distances, constraints.bound_up);
+        let open = [near[0] & !without[0], near[1] & !without[1]];
+        self.on_demand.set_row(y, cells, &distances, constraints.bound_up, open);
         let (row, next) = self.bounds[y * PITCH..(y + 2) * PITCH].split_at_mut(PITCH);
         for x in 0..cells {
             row[x] = row[x].min(lower[x].min(upper[x]));

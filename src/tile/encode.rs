@@ -212,27 +212,22 @@ impl<T: Real> Encoder<'_, T> {
         prediction: [T; 2],
         level: usize,
     ) -> Code {
-        let (i, q) = (y * PITCH + x, self.quantizer);
+        let i = y * PITCH + x;
         let original = [window.u[i], window.v[i]];
         let constrained = window.constrained[y] >> x & 1 != 0;
-        let fan = (constrained && self.verifies()).then(|| Fan::new(window, x, y, &self.constraints.rule));
         let bound = if constrained && self.constraints.bounds_on_demand {
             // SAFETY: the window is loaded from these views.
             unsafe { window.vertex_bound((x, y), self.views, self.constraints) }
         } else {
             window.bounds[i]
         };
-        let limits = VertexLimits {
-            accept: q.accept,
-            bound: constrained.then_some(bound),
-            keeps: fan.as_ref().map(|fan| |candidate| fan.stays_with(candidate)),
+        let bound = constrained.then_some(bound);
+        let found = if constrained && self.verifies() {
+            let fan = Fan::new(window, x, y, &self.constraints.rule);
+            self.find(original, prediction, level, bound, Some(|candidate| fan.stays_with(candidate)))
+        } else {
+            self.find(original, prediction, level, bound, None::<fn([T; 2]) -> bool>)
         };
-        let found = limits.find(
-            original,
-            |c, refinement| q.encode(original[c], prediction[c], level, refinement),
-            |c, refinement, code| q.decode(code, prediction[c], level, refinement),
-            |refinement| q.width[level][refinement],
-        );
         let Some((code, value, error)) = found else {
             window.stats.exact += 1;
             return stored(prediction, level);
@@ -240,6 +235,25 @@ impl<T: Real> Encoder<'_, T> {
         window.set(x, y, value);
         window.stats.max_error = window.stats.max_error.max(error.to_f64());
         code
+    }
+
+    /// The code of a vertex around a prediction, its reconstruction and its error ([`VertexLimits::find`]).
+    #[inline(always)]
+    fn find(
+        &self,
+        original: [T; 2],
+        prediction: [T; 2],
+        level: usize,
+        bound: Option<T>,
+        keeps: Option<impl Fn([T; 2]) -> bool>,
+    ) -> Option<(Code, [T; 2], T)> {
+        let q = self.quantizer;
+        VertexLimits { accept: q.accept, bound, keeps }.find(
+            original,
+            |c, refinement| q.encode(original[c], prediction[c], level, refinement),
+            |c, refinement, code| q.decode(code, prediction[c], level, refinement),
+            |refinement| q.width[level][refinement],
+        )
     }
 
     /// Whether signatures are compared.

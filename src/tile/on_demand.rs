@@ -12,17 +12,17 @@ type ByTriangle<T> = [[T; PITCH * (FRAMED + 1)]; 2];
 pub(super) struct BoundsOnDemand<T> {
     /// The vertex of the grid that the window begins with.
     pub(super) origin: (u64, u64),
-    /// Distances along the axes, which no bound is below, of triangles whose bounds are not found; the largest
-    /// value for other triangles, and where none is near the origin.
-    distances: ByTriangle<T>,
-    /// Bounds that are found; the largest value elsewhere.
+    /// The bounds of triangles; of open ones the distances along the axes, which no bound is below; the
+    /// largest value where no triangle is near the origin.
     bounds: ByTriangle<T>,
+    /// Triangles whose bounds are not found yet, a bit for each column of cells.
+    open: [[u64; FRAMED + 1]; 2],
 }
 
 impl<T: Real> Default for BoundsOnDemand<T> {
     fn default() -> Self {
-        let none = [[T::MAX; PITCH * (FRAMED + 1)]; 2];
-        BoundsOnDemand { origin: (0, 0), distances: none, bounds: none }
+        let bounds = [[T::ZERO; PITCH * (FRAMED + 1)]; 2];
+        BoundsOnDemand { origin: (0, 0), bounds, open: [[0; FRAMED + 1]; 2] }
     }
 }
 
@@ -32,13 +32,14 @@ fn cell_before(x: usize, y: usize) -> usize {
     y * PITCH + x
 }
 
-/// The incident triangles of a vertex: the kind, and the distance of the index from the cell at the upper left.
-const AROUND: [(usize, usize); 6] = {
-    let mut around = [(0, 0); 6];
+/// The incident triangles of a vertex: the kind, and column and row of the cell, counted from the one at the
+/// upper left.
+const AROUND: [(usize, usize, usize); 6] = {
+    let mut around = [(0, 0, 0); 6];
     let mut k = 0;
     while k < 6 {
         let (dx, dy, triangle) = INCIDENT[k];
-        around[k] = (triangle as usize, (dy + 1) as usize * PITCH + (dx + 1) as usize);
+        around[k] = (triangle as usize, (dx + 1) as usize, (dy + 1) as usize);
         k += 1;
     }
     around
@@ -47,17 +48,25 @@ const AROUND: [(usize, usize); 6] = {
 impl<T: Real> BoundsOnDemand<T> {
     /// Forgets the triangles of the window before; this one has `height` rows.
     pub(super) fn clear(&mut self, height: usize) {
-        for values in [&mut self.distances, &mut self.bounds] {
-            values.iter_mut().for_each(|of_kind| of_kind[..PITCH * (height + 1)].fill(T::MAX));
-        }
+        self.bounds.iter_mut().for_each(|of_kind| of_kind[..PITCH * (height + 1)].fill(T::MAX));
+        self.open = [[0; FRAMED + 1]; 2];
     }
 
-    /// The distances along the axes of the triangles of a row of cells, those up to `bound`.
+    /// The distances along the axes of the triangles of a row of cells, those up to `bound`. `open` has a bit
+    /// for each triangle that is as near and has a bound.
     #[inline(always)]
-    pub(super) fn set_row(&mut self, y: usize, cells: usize, distances: &[[T; FRAMED]; 2], bound: T) {
-        for (row, distances) in self.distances.iter_mut().zip(distances) {
-            let row = &mut row[cell_before(1, y + 1)..][..cells];
-            for (to, &distance) in row.iter_mut().zip(distances) {
+    pub(super) fn set_row(
+        &mut self,
+        y: usize,
+        cells: usize,
+        distances: &[[T; FRAMED]; 2],
+        bound: T,
+        open: [u64; 2],
+    ) {
+        for kind in 0..2 {
+            self.open[kind][y + 1] = open[kind] << 1;
+            let row = &mut self.bounds[kind][cell_before(1, y + 1)..][..cells];
+            for (to, &distance) in row.iter_mut().zip(&distances[kind]) {
                 *to = if distance <= bound { distance } else { T::MAX };
             }
         }
@@ -72,21 +81,21 @@ impl<T: Real> BoundsOnDemand<T> {
         find: impl Fn((u64, u64), Triangle) -> T,
     ) -> T {
         let first = cell_before(x, y);
-        let mut least =
-            AROUND.iter().fold(T::MAX, |least, &(kind, k)| least.min(self.bounds[kind][first + k]));
-        let mut distances = AROUND.map(|(kind, k)| self.distances[kind][first + k]);
         loop {
-            let nearest = distances.iter().fold(T::MAX, |nearest, &distance| nearest.min(distance));
-            if nearest >= least {
+            let bounds = AROUND.map(|(kind, dx, dy)| self.bounds[kind][first + dy * PITCH + dx]);
+            let (mut least, mut at) = (bounds[0], 0);
+            for k in 1..AROUND.len() {
+                let less = bounds[k] < least;
+                (least, at) = (if less { bounds[k] } else { least }, if less { k } else { at });
+            }
+            let (kind, dx, dy) = AROUND[at];
+            let (open, bit) = (&mut self.open[kind][y + dy], 1 << (x + dx));
+            if *open & bit == 0 {
                 return least;
             }
-            let next = distances.iter().position(|&distance| distance == nearest).unwrap_or(0);
-            let ((dx, dy, triangle), (kind, k)) = (INCIDENT[next], AROUND[next]);
-            let (cx, cy) = (x.wrapping_add_signed(dx as isize), y.wrapping_add_signed(dy as isize));
-            let bound = find((self.origin.0 + cx as u64, self.origin.1 + cy as u64), triangle);
-            (self.bounds[kind][first + k], self.distances[kind][first + k]) = (bound, T::MAX);
-            distances[next] = T::MAX;
-            least = least.min(bound);
+            *open ^= bit;
+            let cell = (self.origin.0 + (x + dx) as u64 - 1, self.origin.1 + (y + dy) as u64 - 1);
+            self.bounds[kind][first + dy * PITCH + dx] = find(cell, INCIDENT[at].2);
         }
     }
 }
