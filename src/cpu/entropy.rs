@@ -75,7 +75,9 @@ fn count(grid: Grid, coding: TileCoding, tiles: &[QuantizedTile], threads: Threa
     let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, memory::with_capacity(pieces.len())?);
     for piece in pieces {
         if let Some(more) = piece.counts {
-            counts.iter_mut().flatten().zip(more.iter().flatten()).for_each(|(a, b)| *a += b);
+            for (counts, more) in counts.iter_mut().zip(more.iter()) {
+                counts.iter_mut().zip(more).for_each(|(a, b)| *a += b);
+            }
         }
         raw_bits += piece.raw_bits;
         lists.push(piece.lists);
