@@ -191,13 +191,13 @@ KERNEL(factz_parse, Job, (1024, 1), (1024, 1), waits_inside, parse_stream<T>)
 KERNEL(factz_check, Job, (256), (256), waits_inside, check_stream<T>)
 
 // decode: reads stream control coding_tables slot_starts huffman_codes group_offsets group_sizes; writes
-//     control symbols written_steps raw_bits masks tile_headers anchors; 56912 shared bytes; work: groups
+//     control symbols written_steps raw_bits masks tile_headers anchors; 57040 shared bytes; work: groups
 //     once, 256 tiles each; groups / the groups of the grid, a bad one ends at once
 KERNEL(factz_decode_rans, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, false>)
 
 // decode: reads stream control coding_tables slot_starts huffman_codes group_offsets group_sizes; writes
-//     control symbols written_steps raw_bits masks tile_headers anchors; 15696 shared bytes; work: groups
+//     control symbols written_steps raw_bits masks tile_headers anchors; 15824 shared bytes; work: groups
 //     once, 256 tiles each; groups / the groups of the grid, a bad one ends at once
 KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, true>)
@@ -211,8 +211,8 @@ KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), after_previous, recon
 KERNEL(factz_anchor_values, Job, (256), (256), waits_inside, anchor_values<T>)
 
 // reconstruct: reads control stream tile_headers written_steps symbols raw_bits masks anchors; writes field
-//     report; work: tiles once; N / the warps of the grid
-KERNEL(factz_reconstruct_border, Job, (64), (64), waits_inside, reconstruct_border<T>)
+//     report; work: tiles once; N / the blocks of the grid
+KERNEL(factz_reconstruct_border, Job, (128), (128), waits_inside, reconstruct_border<T>)
 
 // reconstruct: reads control tile_headers written_steps symbols raw_bits masks anchors; writes field report;
 //     work: tiles once; two tiles a warp

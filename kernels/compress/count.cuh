@@ -4,7 +4,7 @@
 #include "compress/grouping.cuh"
 #include "entropy/groups/masks.cuh"
 #include "compress/coding_tables.cuh"
-#include "entropy/groups/masked_rows.cuh"
+#include "entropy/groups/masked_tiles.cuh"
 
 // Entry of a sparse list, with the run before it and the raw bits of the run.
 __device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
@@ -114,26 +114,6 @@ __device__ __forceinline__ u32 not_zero(uint2 eight) {
     const u32 low = (((eight.x & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.x) & 0x80808080;
     const u32 high = (((eight.y & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.y) & 0x80808080;
     return __dp4a(high, 0x80402010u, __dp4a(low, 0x08040201u, 0u)) >> 7;
-}
-
-// Turns a mask by rows, a row per lane, into flags of the lane's positions, except the top ones.
-__device__ __forceinline__ u32 mask_by_position(u32 row) {
-    const i32 lane = threadIdx.x & 31;
-    // Eight positions are two rows of the coarse block's finest phase, a row of the middle block, or half a
-    // row of the fine block.
-    const bool coarse = lane < 8;
-    const i32 level = coarse ? 2 : 1, phase = (coarse ? lane >> 1 : lane >> 3) - 1,
-              j = coarse ? 2 * (lane & 1) : lane & 7;
-    const i32 x = (phase != 1) << level, y = (2 * j + (phase != 0)) << level;
-    const u32 first = every_other(every_other(__shfl_sync(FULL, row, y) >> x));
-    const u32 second = every_other(every_other(__shfl_sync(FULL, row, (y + 8) & 31) >> x));
-    u32 bits = coarse ? every_other(first) | every_other(second) << 4 : first;
-#pragma unroll
-    for (i32 fine = 0; fine < 3; fine++) {
-        const u32 half = __shfl_sync(FULL, row, (lane & ~1) + (fine != 0)) >> (16 * (lane & 1) + (fine != 1));
-        bits |= (every_other(half) & 255) << (8 * fine + 8);
-    }
-    return bits;
 }
 
 // Counts the non-zero symbols among eight of a dense list.

@@ -23,14 +23,6 @@ __device__ __forceinline__ u32 statistics_blocks(const Job& job) {
                                              : MOST_STATISTICS_BLOCKS;
 }
 
-// True if every fourth vertex of a row starts at a multiple of 16 bytes.
-template <typename T>
-__device__ __forceinline__ bool is_aligned(const Job& job) {
-    return job.u_layout.stride == 1 && job.v_layout.stride == 1 &&
-           ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 &&
-           (((u64)job.u | (u64)job.v) & 15) == 0;
-}
-
 // Four neighbouring vertices of a row, the columns of a lane. At the right border the first one replaces
 // missing ones.
 template <typename T>

@@ -23,9 +23,9 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     return true;
 }
 
-// Grid: one block per ANCHOR_CHUNK tiles, and one that makes the tables. Block: ANCHOR_THREADS threads.
-// Static shared: AnchorSums. Values of the anchors, by a scan over their code differences. Reads: info,
-// symbols, payload, masks. Writes: anchors, reconstruction tables. Waits for: the previous kernel.
+// Grid: one block per ANCHOR_CHUNK tiles. Block: ANCHOR_THREADS threads. Static shared: AnchorSums. Values of
+// the anchors, by a scan over their code differences. Reads: info, symbols, payload, masks. Writes: anchors.
+// Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
     const DecodeView<T> work(job);
@@ -36,7 +36,6 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
     if (is_lorenzo_as_expected(job, control)) return pass_over();
     after_previous();
     if (!is_coded_by(control, PREDICTOR_HIERARCHICAL)) return;
-    if (blockIdx.x == gridDim.x - 1) return make_reconstruct_tables<T>(job, control);
     if (threadIdx.x == 0) shared.chunk = atomicAdd(&control.tickets[TICKET_ANCHORS], 1u);
     __syncthreads();
     const u32 chunk = shared.chunk;

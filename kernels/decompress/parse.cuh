@@ -3,6 +3,7 @@
 // huffman.rs.
 #pragma once
 #include "decompress/parse_groups.cuh"
+#include "decompress/residuals.cuh"
 
 // Fills the control block from the header. Call with a block.
 template <typename T>
@@ -32,6 +33,7 @@ __device__ __forceinline__ void parse_header(const Job& job) {
         control.fill[0] = fill[0];
         control.fill[1] = fill[1];
         control.fill_bits = field_of(second, AT_HAS_FILL) ? fill[0] : no_fill<T>();
+        reconstruct_tables<T>(job).fill_bits = control.fill_bits;
         control.groups = groups;
         control.table_bytes = table_bytes;
         control.stream_bytes = status == STATUS_OK ? stream_bytes : 0;
@@ -44,13 +46,14 @@ __device__ __forceinline__ void parse_header(const Job& job) {
             quantizer_entry<T>(half_bin_width, level_bound_scaling, (i32)(e / REFINEMENTS),
                 (i32)(e % REFINEMENTS), control.quantizer.width[e / REFINEMENTS][e % REFINEMENTS],
                 control.quantizer.inverse[e / REFINEMENTS][e % REFINEMENTS]);
+        make_residual_tables<T>(job, half_bin_width, level_bound_scaling, 32, PARSE_THREADS - 32);
     }
 }
 
 // Grid: 1 + TABLES + any number of blocks. Block: PARSE_THREADS threads. Static shared: TableReader,
 // GroupSums. A block per table, one for the header, the rest for the groups. Reads: stream. Writes: control
-// block, decoding tables, group offsets and sizes. Waits for the previous kernel, factz_begin, before the
-// first write.
+// block, decoding tables, tables of residuals, group offsets and sizes. Waits for the previous kernel,
+// factz_begin, before the first write.
 template <typename T>
 __device__ __forceinline__ void parse_stream(const Job& job) {
     if (blockIdx.x < TABLES)

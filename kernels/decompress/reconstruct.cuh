@@ -1,5 +1,6 @@
 // Reconstructs interior tiles, two per warp.
 #pragma once
+#include "decompress/codeless_tile.cuh"
 #include "decompress/vertex_values.cuh"
 #include "tile/finest_level.cuh"
 
@@ -227,8 +228,9 @@ __device__ __forceinline__ void reconstruct_pair(
 }
 
 // Grid: tiles / 2 / RECONSTRUCT_WARPS. Block: 32 * RECONSTRUCT_WARPS threads, two tiles per warp. Static
-// shared: RestorePair per warp. Interior tiles, and the report. Reads: anchors, symbols, payload, masks.
-// Writes: the field, the report. Overlaps the previous kernel, and waits for it at its end.
+// shared: ReconstructedPair per warp. Interior tiles, tiles without codes, and the report. Reads: anchors,
+// symbols, payload, masks. Writes: the field, the report. Overlaps the previous kernel, and waits for it at
+// its end.
 template <typename T>
 __device__ __forceinline__ void reconstruct(const Job& job) {
     __shared__ ReconstructedPair<T> shared[RECONSTRUCT_WARPS];
@@ -237,8 +239,12 @@ __device__ __forceinline__ void reconstruct(const Job& job) {
     const u64 first = 2 * ((u64)blockIdx.x * RECONSTRUCT_WARPS + (threadIdx.x >> 5));
     if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (is_coded_by(control, PREDICTOR_HIERARCHICAL)) {
-        const bool mine =
-            first + half < job.tiles() && is_paired(job, first + half, TileView(job).headers()[first + half]);
+        const bool exists = first + half < job.tiles();
+        const u32 info = exists ? TileView(job).headers()[first + half] : 0;
+        const u32 codeless = __ballot_sync(FULL, exists && !has_codes(mask_state_in(info)));
+        if (codeless & 1) write_codeless_tile<T>(job, control, first);
+        if (codeless >> HALF) write_codeless_tile<T>(job, control, first + 1);
+        const bool mine = exists && is_paired(job, first + half, info);
         // A half without a tile repeats the other's.
         if (__any_sync(FULL, mine))
             reconstruct_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));

@@ -1,16 +1,19 @@
-// Reconstructs tiles of any shape, a warp per tile, and stored content.
+// Reconstructs tiles of any shape, a block per tile, and stored content.
 #pragma once
+#include "decompress/codeless_tile.cuh"
 #include "decompress/vertex_values.cuh"
 #include "tile/traversal.cuh"
 
-// Shared memory of a warp for one tile of any shape.
+constexpr i32 BORDER_THREADS = 32 * RECONSTRUCT_BORDER_WARPS;
+
+// Shared memory for one tile of any shape.
 template <typename T>
 struct ReconstructedTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
     alignas(16) u8 symbols[TILE_VERTICES];
 };
 
-// A tile of any shape, by a warp.
+// A tile of any shape, by a block.
 template <typename T>
 struct BorderTileDecoder {
     typedef typename Real<T>::Pair P;
@@ -31,31 +34,39 @@ struct BorderTileDecoder {
     __device__ __forceinline__ bool is_hidden(i32 x, i32 y) const {
         return (masks[y] | masks[TILE + y]) >> x & 1;
     }
-    __device__ __forceinline__ void store(i32 y, P value) const {
+    // Calls visit(y) for the rows of the tile, in lanes that have one of its columns.
+    template <typename Visit>
+    __device__ __forceinline__ void for_rows(Visit visit) const {
+        if ((i32)(threadIdx.x & 31) >= shape.owned_x()) return;
+#pragma unroll 1
+        for (i32 y = threadIdx.x >> 5; y < shape.owned_y(); y += RECONSTRUCT_BORDER_WARPS) visit(y);
+    }
+    __device__ __forceinline__ void store() const {
         const i32 lane = threadIdx.x & 31;
-        *vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + y) = value.x;
-        *vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + y) = value.y;
+        for_rows([&](i32 y) {
+            const P value = shared.values[y * CLOSED + lane];
+            *vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + y) = value.x;
+            *vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + y) = value.y;
+        });
     }
 
     // Own symbols, and the corners. Blocks of activity 0 are all zero.
     __device__ __forceinline__ void load() const {
         const ReconstructView<T> work(job);
-        const i32 lane = threadIdx.x & 31;
+        const i32 thread = threadIdx.x;
         const u32* from = words_at<u32>(work.symbols() + index * TILE_VERTICES);
         u32* to = reinterpret_cast<u32*>(shared.symbols);
         const u32 steps = work.steps()[index];
 #pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            const i32 word = 32 * k + lane;
-            to[word] = steps >> (4 * k + (lane >> 3)) & 1 ? from[word] : 0;
-        }
-        if (lane < 4) {
-            const i32 x = lane & 1 ? TILE : 0, y = lane & 2 ? TILE : 0;
+        for (i32 word = thread; word < TILE_VERTICES / 4; word += BORDER_THREADS)
+            to[word] = steps >> word / 8 & 1 ? from[word] : 0;
+        if (thread < 4) {
+            const i32 x = thread & 1 ? TILE : 0, y = thread & 2 ? TILE : 0;
             if (x <= shape.last_x && y <= shape.last_y)
                 shared.values[y * CLOSED + x] =
-                    work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+                    work.anchors()[index + (thread & 1) + (thread & 2 ? job.tiles_x : 0)];
         }
-        __syncwarp();
+        __syncthreads();
     }
     // Symbol of a vertex on a far side, which another tile owns; true if a mask hides the vertex.
     __device__ __forceinline__ bool far_symbol(
@@ -68,71 +79,70 @@ struct BorderTileDecoder {
         const u32* const rows = work.masks() + owner * 64 + (vertical ? y : 0);
         return (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;
     }
-    // The four sides: top and bottom, left and right.
-    __device__ __forceinline__ void reconstruct_sides() const {
+    __device__ __forceinline__ P value_at(i32 level, const Q* payload, u32 symbol, P prediction) const {
+        return value_of<T>(reconstruct_tables<T>(job), payload, symbol, prediction, level);
+    }
+    // Vertex i of a level on a side: top, left, bottom, right.
+    __device__ __forceinline__ void reconstruct_on_side(i32 side, i32 level, i32 i) const {
         const ReconstructView<T> work(job);
-        const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
-        P* const values = shared.values;
+        const i32 step = 1 << level, n = 16 >> level, at = (2 * i + 1) * step;
+        const bool vertical = side & 1, far = side & 2;
+        const i32 x = vertical ? (far ? TILE : 0) : at, y = vertical ? at : (far ? TILE : 0);
+        if (x > shape.last_x || y > shape.last_y) return;
+        const u64 owner = far ? (vertical ? index + 1 : index + job.tiles_x) : index;
+        const i32 position = n * n * (vertical ? 2 : 1) + (vertical ? i * n : i);
+        u32 symbol;
+        bool hidden = false;
+        if (far) {
+            hidden = far_symbol(owner, position, vertical, x, y, symbol);
+        } else {
+            symbol = shared.symbols[position];
+            if (mask_state != 0) hidden = is_hidden(x, y);
+        }
+        const P prediction =
+            along<T>(interpolant_of<T>(control.interpolants[level]), shared.values, y * CLOSED + x,
+                vertical ? step * CLOSED : step, at, step, vertical ? shape.last_y : shape.last_x);
+        P value = Real<T>::pair(T(0), T(0));
+        if (!hidden)
+            value = value_at(level, work.raw() + owner * TILE_VERTICES + position, symbol, prediction);
+        shared.values[y * CLOSED + x] = value;
+    }
+    __device__ __forceinline__ void reconstruct_sides() const {
+        static_assert(4 * 8 == 32 && 4 * 16 <= BORDER_THREADS, "warp 0 has all levels but the finest");
 #pragma unroll 1
         for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
-            const i32 step = 1 << level, n = 16 >> level;
-            const Interpolant<T> interpolant = interpolant_of<T>(control.interpolants[level]);
-#pragma unroll 1
-            for (i32 k = threadIdx.x & 31; k < 4 * n; k += 32) {
-                const i32 side = k >> (4 - level), i = k & (n - 1), at = (2 * i + 1) * step;
-                const bool vertical = side & 1, far = side & 2;
-                const i32 x = vertical ? (far ? TILE : 0) : at, y = vertical ? at : (far ? TILE : 0);
-                if (x > shape.last_x || y > shape.last_y) continue;
-                const u64 owner = far ? (vertical ? index + 1 : index + job.tiles_x) : index;
-                const i32 position = n * n * (vertical ? 2 : 1) + (vertical ? i * n : i);
-                u32 symbol;
-                bool hidden = false;
-                if (far) {
-                    hidden = far_symbol(owner, position, vertical, x, y, symbol);
-                } else {
-                    symbol = shared.symbols[position];
-                    if (mask_state != 0) hidden = is_hidden(x, y);
-                }
-                const P prediction = along<T>(interpolant, values, y * CLOSED + x,
-                    vertical ? step * CLOSED : step, at, step, vertical ? shape.last_y : shape.last_x);
-                P value = Real<T>::pair(T(0), T(0));
-                if (!hidden)
-                    value = value_of<T>(
-                        tables, work.raw() + owner * TILE_VERTICES + position, symbol, prediction, level);
-                values[y * CLOSED + x] = value;
-            }
-            __syncwarp();
+            const i32 k = threadIdx.x, n = 16 >> level;
+            if (k < 4 * n) reconstruct_on_side(k >> (4 - level), level, k & (n - 1));
+            if (level > 1)
+                __syncwarp();
+            else
+                __syncthreads();
         }
     }
     __device__ __forceinline__ void reconstruct_interior() const {
         const Q* const payload = ReconstructView<T>(job).raw() + index * TILE_VERTICES;
-        const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
-        visit_interior<T, 32>(shared.values, shape.last_x, shape.last_y, control.interpolants,
+        visit_interior<T, BORDER_THREADS>(shared.values, shape.last_x, shape.last_y, control.interpolants,
             [&](i32 level, i32 position, bool active, i32 x, i32 y, P prediction) {
                 if (!active) return;
-                P value =
-                    value_of<T>(tables, payload + position, shared.symbols[position], prediction, level);
+                P value = value_at(level, payload + position, shared.symbols[position], prediction);
                 if (mask_state != 0 && is_hidden(x, y)) value = Real<T>::pair(T(0), T(0));
                 shared.values[y * CLOSED + x] = value;
             });
-        __syncwarp();
     }
     // Values that predictions did not see: masked vertices, then stored ones, which may be missing.
     __device__ __forceinline__ void add_unseen() const {
-        const i32 lane = threadIdx.x & 31;
         if (mask_state != 0) {
+            const i32 lane = threadIdx.x & 31;
             const P fill = fill_of<T>(control);
-            for (i32 y = 0; y < shape.owned_y(); y++) {
-                const u32 zero = masks[y], filled = masks[TILE + y];
-                if (lane >= shape.owned_x()) continue;
-                if (zero >> lane & 1)
+            for_rows([&](i32 y) {
+                if (masks[y] >> lane & 1)
                     shared.values[y * CLOSED + lane] = Real<T>::pair(T(0), T(0));
-                else if (filled >> lane & 1)
+                else if (masks[TILE + y] >> lane & 1)
                     shared.values[y * CLOSED + lane] = fill;
-            }
+            });
         }
         const Q* const payload = ReconstructView<T>(job).raw() + index * TILE_VERTICES;
-        for (i32 k = lane; k < TILE_VERTICES / 4; k += 32) {
+        for (i32 k = threadIdx.x; k < TILE_VERTICES / 4; k += BORDER_THREADS) {
             const u32 four = reinterpret_cast<const u32*>(shared.symbols)[k];
             if (four == 0) continue;
             for (i32 b = 0; b < 4; b++) {
@@ -145,29 +155,20 @@ struct BorderTileDecoder {
                     Real<T>::from_bits(Payload<T>::low(raw)), Real<T>::from_bits(Payload<T>::second(raw)));
             }
         }
-        __syncwarp();
+        __syncthreads();
     }
 };
 
-// Reconstructs a tile of any shape by a warp, with all four lattice lines.
+// Reconstructs a tile of any shape by a block, with all four lattice lines.
 template <typename T>
 __device__ __forceinline__ void reconstruct_tile(
     const Job& job, const Control& control, ReconstructedTile<T>& shared, u64 index) {
     const BorderTileDecoder<T> tile(job, control, shared, index);
-    const i32 lane = threadIdx.x & 31, ox = tile.shape.owned_x(), oy = tile.shape.owned_y();
-    if (!has_codes(tile.mask_state)) {
-        // Only zeros or missing values.
-        for (i32 y = 0; y < oy; y++)
-            if (lane < ox)
-                tile.store(y, tile.masks[y] >> lane & 1 ? Real<T>::pair(T(0), T(0)) : fill_of<T>(control));
-        return;
-    }
     tile.load();
     tile.reconstruct_sides();
     tile.reconstruct_interior();
     tile.add_unseen();
-    for (i32 y = 0; y < oy; y++)
-        if (lane < ox) tile.store(y, shared.values[y * CLOSED + lane]);
+    tile.store();
 }
 
 // Copies the values of a stream with stored content.
@@ -175,7 +176,7 @@ template <typename T>
 __device__ __forceinline__ void copy_values(const Job& job, u64 index) {
     const u8* from = job.stream + HEADER_BYTES;
     const TileShape shape = wide_tile_shape(job, index);
-    for (i32 y = 0; y < shape.owned_y(); y++)
+    for (i32 y = threadIdx.x >> 5; y < shape.owned_y(); y += RECONSTRUCT_BORDER_WARPS)
         for (i32 x = threadIdx.x & 31; x < shape.owned_x(); x += 32) {
             const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;
             const u8 *a = from + k * sizeof(T), *b = a + job.nx * job.ny * sizeof(T);
@@ -186,14 +187,14 @@ __device__ __forceinline__ void copy_values(const Job& job, u64 index) {
         }
 }
 
-// Grid: any. Block: 32 * RECONSTRUCT_WARPS threads, a warp per tile. Static shared: one tile per warp. Border
-// tiles, few and slow; the next kernel overlaps this one. If the content is stored, or the predictor is not
+// Grid: any. Block: BORDER_THREADS threads, a tile at a time. Static shared: one tile. Border tiles with
+// codes, few and slow; the next kernel overlaps this one. If the content is stored, or the predictor is not
 // the expected one, all tiles: then this is the last kernel, because the many blocks of factz_reconstruct
 // take time even without work. Reads: anchors, symbols, payload, masks, stream. Writes: the field, possibly
 // the report.
 template <typename T>
 __device__ __forceinline__ void reconstruct_border(const Job& job) {
-    __shared__ ReconstructedTile<T> shared[RECONSTRUCT_WARPS];
+    __shared__ ReconstructedTile<T> shared;
     const Control& control = control_of(job);
     const bool passes = is_lorenzo_as_expected(job, control);
     if (passes)
@@ -203,20 +204,19 @@ __device__ __forceinline__ void reconstruct_border(const Job& job) {
     const bool stored = control.content == CONTENT_STORED, is_last = job.predictor == PREDICTOR_LORENZO;
     if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (passes || ((u32)control.status | (stored ? 0 : control.predictor ^ PREDICTOR_HIERARCHICAL))) return;
-    // A warp checks 32 tiles at once, far apart, since slow tiles lie together.
-    const u64 warp = (u64)blockIdx.x * RECONSTRUCT_WARPS + (threadIdx.x >> 5),
-              warps = (u64)gridDim.x * RECONSTRUCT_WARPS;
-    for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
-        const u64 mine = first + (threadIdx.x & 31) * warps;
-        const bool is_here =
-            mine < job.tiles() && (stored || is_last || !is_paired(job, mine, TileView(job).headers()[mine]));
-        for (u32 left = __ballot_sync(FULL, is_here); left; left &= left - 1) {
-            const u64 index = first + (__ffs(left) - 1) * warps;
-            if (stored)
-                copy_values<T>(job, index);
-            else
-                reconstruct_tile<T>(job, control, shared[threadIdx.x >> 5], index);
-            __syncwarp();
-        }
+    // Tiles of the last row, then those of the last column; without factz_reconstruct all tiles.
+    const bool all = stored || is_last;
+    const u64 border = job.tiles_x + job.tiles_y - 1, tiles = all ? job.tiles() : border;
+    for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const u64 index = all                    ? number
+                          : number < job.tiles_x ? job.tiles() - 1 - number
+                                                 : (number - job.tiles_x + 1) * job.tiles_x - 1;
+        if (stored)
+            copy_values<T>(job, index);
+        else if (has_codes(mask_state_in(TileView(job).headers()[index])))
+            reconstruct_tile<T>(job, control, shared, index);
+        else if (is_last && threadIdx.x < 32)
+            write_codeless_tile<T>(job, control, index);
+        __syncthreads();
     }
 }

@@ -5,6 +5,7 @@
 #include "entropy/differences.cuh"
 #include "entropy/groups/lorenzo.cuh"
 #include "entropy/payload.cuh"
+#include "decompress/readings.cuh"
 #include "predict/lorenzo.cuh"
 
 // Inclusive sum over the lanes of a tile.
@@ -18,21 +19,6 @@ __device__ __forceinline__ void sum_row(u32 (&values)[COLUMNS]) {
     const u32 before = sum_along_row(values[COLUMNS - 1]) - values[COLUMNS - 1];
 #pragma unroll
     for (i32 k = 0; k < COLUMNS; k++) values[k] += before;
-}
-
-// How to read a symbol: bits of u, bits of v << 8, WIDE if they are offsets, NOT_ALL if refinement bits or
-// stored values follow, refinement << 24.
-constexpr u32 WIDE = 1u << 16, NOT_ALL = 1u << 17;
-__device__ __forceinline__ u32 reading_of(u32 symbol) {
-    const Meaning m = meaning(symbol < STORED ? symbol : (u32)SYMBOL_ZERO);
-    return m.ku | m.kv << 8 | (m.wide ? WIDE : 0) | (m.refinement > 0 || symbol >= STORED ? NOT_ALL : 0) |
-           m.refinement << 24;
-}
-// A component: an offset, or a magnitude whose leading one is replaced by the sign. Without branches.
-__device__ __forceinline__ u32 component(u32 raw, u32 bits, u32 wide) {
-    const u32 all = 1u << bits, top = all >> 1, own = raw & ((all << wide) - 1);
-    const u32 magnitude = own & top ? 0 - own : own | top;
-    return wide ? own - all : magnitude;
 }
 
 // Stores neighbours of a row, 16 bytes at a time if `wide`, else the first `count`.
@@ -54,11 +40,6 @@ __device__ __forceinline__ void store_columns(
     for (i32 k = 0; k < COLUMNS; k++)
         if (k < count) to[k * (long long)stride] = values[k];
 }
-template <typename T>
-__device__ __forceinline__ bool is_aligned(const void* base, const Layout& layout) {
-    return layout.stride == 1 && ((u64)base | (u64)layout.pitch * sizeof(T)) % 16 == 0;
-}
-
 // Rows that are loaded together; two rows share a scan.
 constexpr i32 RECONSTRUCTED_ROWS = 4, ROW_PAIRS = RECONSTRUCTED_ROWS / 2;
 
@@ -94,11 +75,9 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
     for (i32 k = 0; k < COLUMNS; k++) {
         reading[k] = tables.readings[four >> 8 * k & 255];
         seen |= reading[k];
-        const u32 ku = reading[k] & 255, kv = reading[k] >> 8 & 255;
-        const u32 wide = reading[k] & WIDE ? 1 : 0;
-        more_u[k] = component((u32)Payload<T>::low(raw[k]), ku, wide) + (k > 0 ? more_u[k - 1] : 0);
-        more_v[k] =
-            component((u32)(Payload<T>::low(raw[k]) >> (ku + wide)), kv, wide) + (k > 0 ? more_v[k - 1] : 0);
+        const Components more = components(reading[k], Payload<T>::low(raw[k]));
+        more_u[k] = more.u + (k > 0 ? more_u[k - 1] : 0);
+        more_v[k] = more.v + (k > 0 ? more_v[k - 1] : 0);
     }
     sum_row(more_u);
     sum_row(more_v);
@@ -148,7 +127,7 @@ __device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
     const double half_bin_width = control.half_bin_width;
     if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
     const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
-    const bool aligned = is_aligned<T>(job.u, job.u_layout) && is_aligned<T>(job.v, job.v_layout);
+    const bool aligned = is_aligned<T>(job);
     // Removes the SMALL added in the lanes before and in the lane's first column; the sign bits are flipped
     // below.
     constexpr u32 SIGNS = 0x80 * ONES;
@@ -170,7 +149,7 @@ __device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
         const u32 both = (u32)(code.qu + SMALL) | (u32)(code.qv + SMALL) << 8;
         tables.small[0][k] = both;
         tables.small[1][k] = both << 16;
-        tables.readings[k] = reading_of(k);
+        tables.readings[k] = READINGS.at[k];
     }
     for (i32 k = threadIdx.x; k < BOUND_SHIFTS * REFINEMENTS; k += blockDim.x)
         widths[k / REFINEMENTS][k % REFINEMENTS] =

@@ -119,6 +119,9 @@ constexpr u32 ANCHOR_CHUNK = 512;
 
 // Warps of a block; a warp works on two tiles.
 constexpr i32 RECONSTRUCT_WARPS = 2;
+
+// Warps of a block of a border tile.
+constexpr i32 RECONSTRUCT_BORDER_WARPS = 4;
 constexpr i32 LORENZO_RECONSTRUCT_WARPS = 8;
 constexpr i32 ANALYSIS_WARPS = 8;
 
@@ -141,8 +144,8 @@ constexpr u32 COUNT_LORENZO_SHARED_BYTES = 35264;
 constexpr u32 ENCODE_SHARED_BYTES = 85632;
 constexpr u32 ENCODE_SMALL_SHARED_BYTES = 53248;
 constexpr u32 ENCODE_LORENZO_SHARED_BYTES = 53768;
-constexpr u32 DECODE_RANS_SHARED_BYTES = 56912;
-constexpr u32 DECODE_HUFFMAN_SHARED_BYTES = 15696;
+constexpr u32 DECODE_RANS_SHARED_BYTES = 57040;
+constexpr u32 DECODE_HUFFMAN_SHARED_BYTES = 15824;
 
 
 using factz_status = int32_t;

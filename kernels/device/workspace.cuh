@@ -212,8 +212,10 @@ struct DecodeView : TileView {
     typedef typename Payload<T>::Type Q;
     REGION(u8, symbols, symbols)       // [tiles][TILE_VERTICES], where `steps` says so
     REGION(u32, steps, written_steps)  // [tiles]: bit k: symbols 32 k to 32 k + 31 are written
-    REGION(Q, raw, raw_bits)           // [tiles][TILE_VERTICES]: raw bits behind a symbol
-    REGION(P, anchors, anchors)        // [tiles]: values; before that refinement bits in x
+    // [tiles][TILE_VERTICES]: raw bits behind a symbol; with the hierarchical predictor the residual of a
+    // code that has some, except for anchors
+    REGION(Q, raw, raw_bits)
+    REGION(P, anchors, anchors)  // [tiles]: values; before that refinement bits in x
 };
 // Sums over chunks of anchors, which blocks exchange (anchor_scan.cuh): of each chunk; of all anchors up to
 // its end; which of both are known.

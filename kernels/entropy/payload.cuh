@@ -26,7 +26,7 @@ __device__ __forceinline__ u32 payload_place(u32 number, u32 row) {
     return number / 4 * (4 * TILE) + 4 * row + number % 4;
 }
 
-// Raw bits (with refinement bits) of a vertex, or both stored values.
+// Raw bits (with refinement bits) of a vertex, or a pair of values.
 template <typename T>
 struct Payload;
 template <>
@@ -35,6 +35,7 @@ struct Payload<float> {
     static __device__ __forceinline__ u64 make(u64 low, u64) { return low; }
     static __device__ __forceinline__ u64 low(u64 p) { return p; }
     static __device__ __forceinline__ u64 second(u64 p) { return p >> 32; }
+    static __device__ __forceinline__ u64 of_pair(u64 first, u64 second) { return first | second << 32; }
 };
 template <>
 struct Payload<double> {
@@ -44,4 +45,7 @@ struct Payload<double> {
     }
     static __device__ __forceinline__ u64 low(ulonglong2 p) { return p.x; }
     static __device__ __forceinline__ u64 second(ulonglong2 p) { return p.y; }
+    static __device__ __forceinline__ ulonglong2 of_pair(u64 first, u64 second) {
+        return make_ulonglong2(first, second);
+    }
 };

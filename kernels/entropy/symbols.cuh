@@ -22,7 +22,7 @@ struct Meaning {
     bool wide;
 };
 
-__device__ __forceinline__ Meaning meaning(u32 s) {
+__device__ __forceinline__ constexpr Meaning meaning(u32 s) {
     Meaning m = {0, 0, 0, false};
     if (s < PAIR0) return m;
     if (s < WIDE0) {

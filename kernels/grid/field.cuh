@@ -7,6 +7,13 @@ template <typename T>
 __device__ __forceinline__ T* vertex_at(void* base, const Layout& layout, long long x, long long y) {
     return static_cast<T*>(base) + y * (long long)layout.pitch + x * (long long)layout.stride;
 }
+// True if every fourth vertex of a row starts at a multiple of 16 bytes.
+template <typename T>
+__device__ __forceinline__ bool is_aligned(const Job& job) {
+    return job.u_layout.stride == 1 && job.v_layout.stride == 1 &&
+           ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 &&
+           (((u64)job.u | (u64)job.v) & 15) == 0;
+}
 
 template <typename T>
 __device__ __forceinline__ typename Real<T>::Pair load_vertex(const Job& job, long long x, long long y) {

@@ -116,6 +116,8 @@ shared! {
     ANCHOR_CHUNK: u32 = ANCHOR_THREADS * ANCHORS_EACH;
     /// Warps of a block; a warp works on two tiles.
     RECONSTRUCT_WARPS: i32 = 2;
+    /// Warps of a block of a border tile.
+    RECONSTRUCT_BORDER_WARPS: i32 = 4;
     LORENZO_RECONSTRUCT_WARPS: i32 = 8;
 
     ANALYSIS_WARPS: i32 = 8;
@@ -144,4 +146,5 @@ const SLOT_VERTICES: u64 = TILE_VERTICES as u64;
 const fn encode_bytes(groups: u32) -> u32 {
     4 * 5088 + 512 + groups * (64 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
-const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
+const DECODE_GROUPS_BYTES: u32 =
+    512 + 128 + DECODE_GROUPS as u32 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);

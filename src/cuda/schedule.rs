@@ -101,11 +101,12 @@ const RECONSTRUCT_LORENZO: Launch =
         .data("control tile_headers written_steps symbols raw_bits masks", "field")
         .work("tiles once; four tiles a warp");
 
-const RECONSTRUCT_BORDER: Launch = kernel(phase::RECONSTRUCT, "reconstruct_border", [64; 2], [0; 2])
-    .grid(|s, _| s.tiles.div_ceil(2).min(4 * MANY))
-    .data("control stream tile_headers written_steps symbols raw_bits masks anchors", "field report")
-    .work("tiles once; N / the warps of the grid")
-    .waits(Waits::Inside);
+const RECONSTRUCT_BORDER: Launch =
+    kernel(phase::RECONSTRUCT, "reconstruct_border", warps(RECONSTRUCT_BORDER_WARPS), [0; 2])
+        .grid(|s, _| s.tiles.div_ceil(16).min(4 * MANY))
+        .data("control stream tile_headers written_steps symbols raw_bits masks anchors", "field report")
+        .work("tiles once; N / the blocks of the grid")
+        .waits(Waits::Inside);
 
 const fn tables(name: &'static str, function: &'static str) -> Launch {
     kernel(phase::TABLES, name, [TABLE_THREADS; 2], [1; 2])
@@ -352,7 +353,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     decode("decode_huffman", "decode<T, true>", DECODE_HUFFMAN_SHARED_BYTES),
     RECONSTRUCT_LORENZO.only(LORENZO),
     kernel(phase::RECONSTRUCT, "anchor_values", [ANCHOR_THREADS; 2], [0; 2])
-        .grid(|s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64) + 1)
+        .grid(|s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64))
         .data(
             "control tile_headers symbols raw_bits masks anchors anchor_scan",
             "control anchors anchor_scan",
@@ -361,7 +362,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .waits(Waits::Inside),
     RECONSTRUCT_BORDER.only(HIERARCHICAL),
     // Mostly without work.
-    Launch { grid: |s, _| s.tiles.div_ceil(2).min(MANY), ..RECONSTRUCT_BORDER }.only(LORENZO),
+    Launch { grid: |s, _| s.tiles.div_ceil(16).min(MANY), ..RECONSTRUCT_BORDER }.only(LORENZO),
     kernel(phase::RECONSTRUCT, "reconstruct", warps(RECONSTRUCT_WARPS), [14, 1])
         .grid(|s, _| s.tiles.div_ceil(2 * RECONSTRUCT_WARPS as u64))
         .data("control tile_headers written_steps symbols raw_bits masks anchors", "field report")

@@ -340,8 +340,8 @@ void decompress(const Job& job) {
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
     const uint64_t blocks = (tiles + 4 * LORENZO_RECONSTRUCT_WARPS - 1) / (4 * LORENZO_RECONSTRUCT_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) RUN(reconstruct_lorenzo, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
-    RUN(anchor_values, (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK + 1, ANCHOR_THREADS);
-    RUN(reconstruct_border, FEW, 64);
+    RUN(anchor_values, (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK, ANCHOR_THREADS);
+    RUN(reconstruct_border, FEW, 32 * RECONSTRUCT_BORDER_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(reconstruct, (tiles + 3) / 4, 64);
     RUN(reconstruct_lorenzo, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);

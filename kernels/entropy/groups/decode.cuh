@@ -3,7 +3,7 @@
 #pragma once
 #include "entropy/lanes.cuh"
 #include "entropy/payload.cuh"
-#include "entropy/groups/masked_rows.cuh"
+#include "entropy/groups/masked_tiles.cuh"
 #include "entropy/groups/masks.cuh"
 #include "predict/lorenzo.cuh"
 
@@ -50,7 +50,8 @@ __device__ __forceinline__ bool decode_masks(
 #pragma unroll 1
     for (i32 first = 0; first < entries; first += 32) {
         u32 begins;
-        const i32 list = list_of_entry(lists, first, current, begins);
+        i32 list_end;
+        const i32 list = list_of_entry(lists, first, current, begins, list_end);
         const bool active = first + lane < entries;
         const u32 name = active ? lists.names[list] : 0;
         const u64 index = batch + tile_of_mask(name);

@@ -90,16 +90,18 @@ static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == 
 
 // The list of each lane's entry in a chunk that starts at `first`. `current` is the list of the first entry
 // and advances to the next chunk. Bits of `begins`: lanes whose entry starts a list, other than the chunk's
-// first.
+// first. `next`: where the list of all entries ends, 0 if they are in several.
 template <typename Lists>
-__device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32& current, u32& begins) {
-    const i32 next = (i32)warp_or(lists.starts[current + 1]);
+__device__ __forceinline__ i32 list_of_entry(
+    const Lists& lists, i32 first, i32& current, u32& begins, i32& next) {
+    next = (i32)warp_or(lists.starts[current + 1]);
     if (next >= first + 32) {
         const i32 mine = current;
         if (next == first + 32) current++;
         begins = 0;
         return mine;
     }
+    next = 0;
     const i32 lane = threadIdx.x & 31, start = lists.starts[current + 1 + lane];
     begins = warp_or(start < first + 32 ? 1u << (start - first) : 0);
     const i32 mine = current + __popc(begins & ((2u << lane) - 1));
