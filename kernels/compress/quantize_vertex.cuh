@@ -97,34 +97,41 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
     // With code 0 the error is the residual.
     const T residual = R::high(R::abs(du), R::abs(dv));
     i32 refinement = residual < level.half_step && !(residual < enough) ? next++ : 0;
+    T shifted_u, shifted_v, error;
+    P value;
+    bool found;
 #pragma unroll 1
-    do {
+    while (true) {
         const P step = level.step[refinement];
         const T scaled_u = du * step.y, scaled_v = dv * step.y;
-        if (!(R::abs(scaled_u) <= R::MAX_CODE && R::abs(scaled_v) <= R::MAX_CODE)) break;
-        const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT, cu = shifted_u - R::SHIFT,
-                cv = shifted_v - R::SHIFT;
-        const P value = R::pair(prediction.x + cu * step.x, prediction.y + cv * step.x);
-        const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-        if (error < enough) {
-            const TileOutput places = at_output.get();
-            const i32 qu = (i32)(R::shifted_code(shifted_u) - R::SHIFTED_ZERO),
-                      qv = (i32)(R::shifted_code(shifted_v) - R::SHIFTED_ZERO);
-            const T larger = R::high(R::abs(cu), R::abs(cv));
-            if (refinement == 0 && larger <= T(SMALL)) {
-                const u32 symbol = small_symbol(qu, qv);
-                if (position >= 0) fresh_global(places.symbols)[position] = (u8)symbol;
-                return {value, error, position >= 0 && symbol != SYMBOL_ZERO ? 3u : 0u};
-            }
-            const Symbol s = large_symbol<T>(refinement, cu, cv, qu, qv);
-            if (position >= 0) {
-                fresh_global(places.symbols)[position] = (u8)s.symbol;
-                fresh_global(places.payload)[position] = s.raw;
-            }
-            return {value, error, position >= 0 ? 3 + s.bits : 0u};
-        }
+        const bool fits = R::abs(scaled_u) <= R::MAX_CODE && R::abs(scaled_v) <= R::MAX_CODE;
+        shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT;
+        value = R::pair(
+            prediction.x + (shifted_u - R::SHIFT) * step.x, prediction.y + (shifted_v - R::SHIFT) * step.x);
+        error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+        found = fits && error < enough;
+        if (!fits || found || next >= REFINEMENTS) break;
         refinement = next++;
-    } while (refinement < REFINEMENTS);
+    }
+    // Here lanes run together again, however long each has searched.
+    if (found) {
+        const TileOutput places = at_output.get();
+        const T cu = shifted_u - R::SHIFT, cv = shifted_v - R::SHIFT;
+        const i32 qu = (i32)(R::shifted_code(shifted_u) - R::SHIFTED_ZERO),
+                  qv = (i32)(R::shifted_code(shifted_v) - R::SHIFTED_ZERO);
+        const T larger = R::high(R::abs(cu), R::abs(cv));
+        if (refinement == 0 && larger <= T(SMALL)) {
+            const u32 symbol = small_symbol(qu, qv);
+            if (position >= 0) fresh_global(places.symbols)[position] = (u8)symbol;
+            return {value, error, position >= 0 && symbol != SYMBOL_ZERO ? 3u : 0u};
+        }
+        const Symbol s = large_symbol<T>(refinement, cu, cv, qu, qv);
+        if (position >= 0) {
+            fresh_global(places.symbols)[position] = (u8)s.symbol;
+            fresh_global(places.payload)[position] = s.raw;
+        }
+        return {value, error, position >= 0 ? 3 + s.bits : 0u};
+    }
     if (position < 0) return {original, T(0), 0u};
     const Symbol s = stored_symbol<T>(original, prediction);
     const TileOutput places = at_output.get();
