@@ -111,6 +111,11 @@ KERNEL(factz_constrained_tiles, Job, (64, 8), (32, 8), overlaps_previous, constr
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
 //     origin_distances; writes control symbols tile_words masks tile_headers anchor_codes; work: listed tiles
+//     once; their number / the warps of the grid
+KERNEL(factz_masked_tiles, Job, (64, 8), (32, 8), overlaps_previous, masked_tiles<T>)
+
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
+//     origin_distances; writes control symbols tile_words masks tile_headers anchor_codes; work: listed tiles
 //     once; their number / the blocks of the grid
 KERNEL(factz_border_tiles, Job, (64, 10), (64, 1), overlaps_previous, border_tiles_with_bounds<T>)
 

@@ -1,5 +1,5 @@
-// Border tiles where vertex bounds are looked at: at the edge of the grid, or with zeros or missing values. A
-// block per tile.
+// Border tiles where vertex bounds are looked at: at the edge of the grid, with missing values, or with zeros
+// that keep their signs. A block per tile.
 #pragma once
 #include "compress/anchors.cuh"
 #include "compress/border_vertex.cuh"

@@ -297,6 +297,7 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
     const u32 has_rare = warp_or(has_missing(control) || lossless),
               has_special = warp_or(has_rare || control.zero != 0);
     const bool aligned = is_aligned<T>(job), simple = !has_rare;
+    const u32 special_kind = simple && job.predictor != PREDICTOR_LORENZO ? MASKED_TILE : BORDER_TILE;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
         const u64 tile = next.tile();
         const u32 cells = next.near_cells();
@@ -344,7 +345,9 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         const u32 hard = __shfl_sync(FULL, up_to, 31);
         // Interior tiles have all vertices around their vertices at hand.
         const bool full = shape.last_x == TILE && shape.last_y == TILE;
-        const u32 kind = !full || (found.special | shared.special) ? BORDER_TILE : CONSTRAINED_TILE;
+        const u32 kind = !full                            ? BORDER_TILE
+                         : found.special | shared.special ? special_kind
+                                                          : CONSTRAINED_TILE;
         // A tile of zeros (land) needs no work.
         const bool zero = full && !has_rare && found.special && !(found.nonzero | shared.nonzero) &&
                           (cells & ALL_BANDS) == ALL_BANDS;

@@ -3,8 +3,8 @@
 #include "compress/vertex_bounds.cuh"
 #include "tile/encode.cuh"
 
-// Lists border tiles behind the unconstrained ones, speculative ones behind both, and constrained ones from
-// the end. Tiles with most work come first, because no other work is left to overlap the last ones.
+// Lists border tiles behind the unconstrained ones, speculative or masked ones behind both, and constrained
+// ones from the end. Tiles with most work come first, because no other work is left to overlap the last ones.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
     const ListsView work(job);
     const u64 threads = (u64)gridDim.x * blockDim.x;
@@ -25,13 +25,14 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
         if (entry.kind == CONSTRAINED_TILE)
             at = job.tiles() - 1 - at;
         else
-            at += control.unconstrained_tiles + (entry.kind == SPECULATIVE_TILE ? number_of(BORDER_TILE) : 0);
+            at += control.unconstrained_tiles + (entry.kind != BORDER_TILE ? number_of(BORDER_TILE) : 0);
         work.tile_lists()[at] = tile;
     }
     if (blockIdx.x == 0 && threadIdx.x < LISTS) {
         u64& number = threadIdx.x == BORDER_TILE        ? control.border_tiles
                       : threadIdx.x == CONSTRAINED_TILE ? control.constrained_tiles
-                                                        : control.speculative_tiles;
+                      : threadIdx.x == SPECULATIVE_TILE ? control.speculative_tiles
+                                                        : control.masked_tiles;
         number = number_of(threadIdx.x);
     }
 }

@@ -51,6 +51,14 @@ struct InteriorCoder {
         return value;
     }
 
+    // Likewise if the vertex may be zero: then it has no code and keeps its value.
+    __device__ __forceinline__ P code_unless_zero(
+        P original, P prediction, i32 level, T half_step, T vertex_bound, i32 position, bool active = true) {
+        const bool zero = is_zero<T>(original);
+        return code(
+            original, zero ? original : prediction, level, half_step, vertex_bound, position, active & !zero);
+    }
+
     // Codes N vertices without bounds, from predictions to values. `at` + offsets[k]: the position of vertex
     // k. The original of a vertex that is not active equals its prediction. own: its symbols belong to this
     // tile.

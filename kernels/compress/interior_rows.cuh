@@ -4,9 +4,19 @@
 #include "compress/interior_loads.cuh"
 #include "tile/finest_level.cuh"
 
+// Notes which vertices of row y are zero, by half a warp: those of even columns, and from bit 16 on those of
+// odd columns.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void note_zeros(u32* zeros, i32 y, P even_column, P odd_column) {
+    const u32 even = __ballot_sync(FULL, is_zero<T>(even_column)),
+              odd = __ballot_sync(FULL, is_zero<T>(odd_column)), shift = threadIdx.x & HALF;
+    if ((threadIdx.x & (HALF - 1)) == 0) zeros[y] = (even >> shift & 0xffff) | odd >> shift << HALF;
+}
+
 // Callbacks of finest_level_coded: load the rows of a tile, and code its vertices.
-template <typename T, bool CONSTRAINED>
+template <typename T, u32 KIND>
 struct InteriorRows {
+    static constexpr bool CONSTRAINED = KIND != UNCONSTRAINED_TILE, MASKED = KIND == MASKED_TILE;
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
     typedef RowAhead<T, CONSTRAINED> Row;
@@ -24,6 +34,7 @@ struct InteriorRows {
     T* bounds;
     T first_bound;  // in row 1 of phase 0
     i32 place;      // of the current row: values behind the first
+    u32* zeros;     // masked tiles: see note_zeros
 
     __device__ __forceinline__ InteriorRows(
         const Job& job, InteriorCoder<T>& coder, const OddRows<T>& odd_rows, Row* rows, const P* odd_columns)
@@ -69,6 +80,13 @@ struct InteriorRows {
     __device__ __forceinline__ const P& two(i32 component) const {
         return *reinterpret_cast<const P*>(neighbours + place + TILE * component);
     }
+    // A vertex with a bound.
+    __device__ __forceinline__ P code_bounded(
+        P original, P prediction, T vertex_bound, i32 position, bool active = true) {
+        if constexpr (MASKED)
+            return coder.code_unless_zero(original, prediction, 0, half_step, vertex_bound, position, active);
+        return coder.code(original, prediction, 0, half_step, vertex_bound, position, active);
+    }
     // A vertex without a bound.
     __device__ __forceinline__ void code_one(P original, P& value, i32 position) {
         const P originals[1] = {original};
@@ -82,7 +100,7 @@ struct InteriorRows {
     __device__ __forceinline__ void first(P& value) {
         const i32 position = 256 + HALF + lane();
         if constexpr (CONSTRAINED)
-            value = coder.code(odd_columns[0], value, 0, half_step, first_bound, position);
+            value = code_bounded(odd_columns[0], value, first_bound, position);
         else
             code_one(odd_columns[0], value, position);
         odd_columns += HALF;
@@ -98,10 +116,8 @@ struct InteriorRows {
         if (active[1]) originals[1] = R::pair(two(0).x, two(1).x);
         odd_columns += HALF;
         if constexpr (CONSTRAINED) {
-            values[0] = coder.code(
-                originals[0], values[0], 0, half_step, bound_of(0), position + 2 * HALF, active[0]);
-            values[1] =
-                coder.code(originals[1], values[1], 0, half_step, bound_of(1), position + 256, active[1]);
+            values[0] = code_bounded(originals[0], values[0], bound_of(0), position + 2 * HALF, active[0]);
+            values[1] = code_bounded(originals[1], values[1], bound_of(1), position + 256, active[1]);
         } else {
             const i32 offsets[2] = {2 * HALF, 256};
             coder.template code_group<2>(originals, values, 0, half_step, position, offsets, active);
@@ -112,11 +128,12 @@ struct InteriorRows {
         const P original = R::pair(two(0).y, two(1).y);
         T bound = no_bound<T>();
         if constexpr (CONSTRAINED) bound = bound_of(2);
+        if constexpr (MASKED) note_zeros<T>(zeros, 2 * j + 1, R::pair(two(0).x, two(1).x), original);
         __syncwarp();
         ask(j + ROWS_AHEAD);
         next_place();
         if constexpr (CONSTRAINED)
-            coder.code(original, value, 0, half_step, bound, position);
+            code_bounded(original, value, bound, position);
         else
             code_one(original, value, position);
     }

@@ -13,10 +13,18 @@ struct LevelCount {
     u32 vertices, nonzero, bits;
 };
 
-// Kinds of tiles: at the border or with zeros or missing values; inside with vertex bounds; the same in the
-// speculative mode with bounds off the lattice lines; inside without vertex bounds. Those with bounds are
-// listed apart.
-enum : u32 { BORDER_TILE, CONSTRAINED_TILE, SPECULATIVE_TILE, LISTS, UNCONSTRAINED_TILE = LISTS };
+// Kinds of tiles: at the border, or with zeros or missing values; inside with vertex bounds; the same in the
+// speculative mode with bounds off the lattice lines; inside with zeros, in the block-wise mode of the
+// hierarchical predictor, if nothing is missing and zeros keep no signs; inside without vertex bounds. Those
+// with bounds are listed apart.
+enum : u32 {
+    BORDER_TILE,
+    CONSTRAINED_TILE,
+    SPECULATIVE_TILE,
+    MASKED_TILE,
+    LISTS,
+    UNCONSTRAINED_TILE = LISTS
+};
 
 // Tiles with vertex bounds are sorted into WEIGHTS classes by their expected work, which the number of
 // triangles that need determinants predicts.
@@ -56,10 +64,9 @@ struct Control {
     u64 groups;
     // Counters with many atomics have cache lines of their own, apart from values that are read meanwhile.
     alignas(128) u64 unconstrained_tiles, bounded_tiles;
-    alignas(128) u64 border_tiles, constrained_tiles, speculative_tiles;
-    alignas(128) u64 hard;  // triangles that need determinants
-    alignas(128)
-        u64 weighed[LISTS][WEIGHTS];  // tiles with vertex bounds: border, constrained, speculative; by class
+    alignas(128) u64 border_tiles, constrained_tiles, speculative_tiles, masked_tiles;
+    alignas(128) u64 hard;                     // triangles that need determinants
+    alignas(128) u64 weighed[LISTS][WEIGHTS];  // tiles with vertex bounds by kind and class
     alignas(128) u64 exact, critical;
     LargestError max_error;
     u64 raw_bits;

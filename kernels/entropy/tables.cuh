@@ -74,6 +74,18 @@ __device__ __forceinline__ u32 every_other(u32 x) {
     x = (x | x >> 4) & 0x00ff00ff;
     return (x | x >> 8) & 0xffff;
 }
+// Bits of the low half to places 0, 2, 4, ..., those of the high half between them.
+__device__ __forceinline__ u32 interleave(u32 x) {
+    auto exchange = [&](u32 mask, i32 distance) {
+        const u32 differs = (x ^ x >> distance) & mask;
+        x ^= differs | differs << distance;
+    };
+    exchange(0x0000ff00, 8);
+    exchange(0x00f000f0, 4);
+    exchange(0x0c0c0c0c, 2);
+    exchange(0x22222222, 1);
+    return x;
+}
 
 __device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }
 

@@ -47,7 +47,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 52;
+pub(super) const COUNT: usize = 53;
 
 use Call::{Compare, CriticalPoints};
 
@@ -81,19 +81,24 @@ const TILES_BESIDE_LINES_READ: &str =
     "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances \
      row_lines column_lines";
 
-const CONSTRAINED: Launch = kernel(
-    phase::QUANTIZE,
-    "constrained_tiles",
-    [32 * CONSTRAINED_WARPS_F32 as u32, 32 * CONSTRAINED_WARPS_F64 as u32],
-    [8, 8],
-)
-.grid(|s, t| {
-    let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
-    s.tiles.div_ceil(tiles).min([6 * MANY, 4 * MANY][t])
-})
-.data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
-.work("listed tiles once; their number / the warps of the grid")
-.waits(Waits::Overlaps);
+/// Interior tiles with vertex bounds.
+const fn bounded_tiles(name: &'static str) -> Launch {
+    let block = [32 * CONSTRAINED_WARPS_F32 as u32, 32 * CONSTRAINED_WARPS_F64 as u32];
+    kernel(phase::QUANTIZE, name, block, [8, 8])
+        .grid(|s, t| {
+            let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
+            s.tiles.div_ceil(tiles).min([6 * MANY, 4 * MANY][t])
+        })
+        .work("listed tiles once; their number / the warps of the grid")
+        .waits(Waits::Overlaps)
+}
+
+const CONSTRAINED: Launch = bounded_tiles("constrained_tiles")
+    .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes");
+
+/// Read by tiles with vertex bounds where no lattice lines are.
+const BOUNDED_TILES_READ: &str =
+    "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances";
 
 const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
@@ -234,13 +239,13 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(HIERARCHICAL),
     UNCONSTRAINED.only(BOUNDS).in_order(),
     CONSTRAINED.only(BOUNDS),
+    bounded_tiles("masked_tiles")
+        .data(BOUNDED_TILES_READ, "control symbols tile_words masks tile_headers anchor_codes")
+        .only(BOUNDS),
     kernel(phase::QUANTIZE, "border_tiles", warps(BORDER_WARPS), [10, 1])
         .grid(|s, _| s.tiles.min(8 * MANY))
         .function("border_tiles_with_bounds<T>")
-        .data(
-            "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances",
-            "control symbols tile_words masks tile_headers anchor_codes",
-        )
+        .data(BOUNDED_TILES_READ, "control symbols tile_words masks tile_headers anchor_codes")
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps)
         .only(BOUNDS),
@@ -529,7 +534,7 @@ mod tests {
                 for launch in launches(call, &needs) {
                     for name in launch.reads.split(' ').filter(|name| !name.is_empty()) {
                         // Of the lattice lines the speculative mode alone makes use, of the set of anchors
-                        // the hierarchical predictor; masks are written by border tiles, if there are any.
+                        // the hierarchical predictor; masks are written by tiles that have some.
                         let may_be_absent = ["row_lines", "column_lines", "masks"].contains(&name);
                         assert!(may_be_absent || written.contains(&name), "{call:?} {}: {name}", launch.name);
                     }

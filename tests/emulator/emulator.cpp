@@ -294,7 +294,9 @@ void compress(const Job& job) {
     }
     const uint64_t weighed = TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES;
     if (is_hierarchical) {
-        const unsigned plain_warps = job.dtype ? INTERIOR_WARPS<double, false> : INTERIOR_WARPS<float, false>;
+        const unsigned plain_warps = job.dtype ? INTERIOR_WARPS<double, false> : INTERIOR_WARPS<float, false>,
+                       bounded_threads =
+                           32 * (job.dtype ? INTERIOR_WARPS<double, true> : INTERIOR_WARPS<float, true>);
         RUN(anchors, (tiles + 127) / 128, 128);
         if (signatures) RUN(row_lines, FEW, 128);
         RUN(unconstrained_tiles, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
@@ -303,10 +305,10 @@ void compress(const Job& job) {
             RUN(speculative_border, FEW, 32 * SPECULATIVE_WARPS);
             RUN(speculative_interior, FEW, 32 * SPECULATIVE_WARPS);
         } else {
+            RUN(masked_tiles, FEW, bounded_threads);
             RUN(border_tiles, FEW, 32 * BORDER_WARPS);
         }
-        RUN(constrained_tiles, FEW,
-            32 * (job.dtype ? INTERIOR_WARPS<double, true> : INTERIOR_WARPS<float, true>));
+        RUN(constrained_tiles, FEW, bounded_threads);
         RUN(count, FEW, 32 * COUNT_WARPS);
     } else {
         const uint64_t blocks = (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS);
