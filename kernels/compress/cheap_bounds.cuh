@@ -163,6 +163,17 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
         u32 near_above = 0;
         i32 y = start + first - 1;
         const i32 end = start + (last - 1 < rows_of_cells ? last - 1 : rows_of_cells);
+        // Between rows of zeros (land) no triangle has anything to keep.
+        if (SIMPLE && (zero_a & zero_b) == FULL) {
+#pragma unroll 1
+            for (; y < end; y++) {
+                const P d = R::pair(u[shared.PITCH], v[shared.PITCH]),
+                        e = R::pair(u[shared.PITCH + beside], v[shared.PITCH + beside]);
+                if (!__all_sync(FULL, is_zero<T>(d) & is_zero<T>(e))) break;
+                special = FULL;
+                u += shared.PITCH, v += shared.PITCH;
+            }
+        }
 #pragma unroll(SIMPLE ? 2 : 1)
         for (; y < end; y++) {
             u += shared.PITCH, v += shared.PITCH;
