@@ -166,8 +166,8 @@ KERNEL(factz_rans_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, false
 KERNEL(factz_huffman_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, true>)
 
 // encode: reads field control tile_headers symbols tile_words origin_distances masks anchor_codes
-//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 85632 shared
-//     bytes; work: tiles once, 5 searches a group; groups / the groups of the grid
+//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 86144 shared
+//     bytes; work: tiles once, 5 searches a group; groups / the warps of the grid
 KERNEL(factz_encode_rans, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, false>)
 KERNEL(factz_encode_huffman, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),

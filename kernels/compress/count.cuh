@@ -11,8 +11,8 @@ __device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
     return run.raw << 23 | run.symbol << 18 | position << 8 | symbol;
 }
 __device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & 1023; }
-__device__ __forceinline__ u32 run_symbol_of_entry(u32 entry) { return entry >> 18 & 31; }
-__device__ __forceinline__ u32 run_raw_of_entry(u32 entry) { return entry >> 23; }
+// Symbol of the run, and its raw bits << 5.
+__device__ __forceinline__ u32 run_of_entry(u32 entry) { return entry >> 18; }
 // At most a third of the vertices of a sparse block have a symbol.
 constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
 // Numbers of the first entries of the lists of a tile, and the place of an entry in the tile's slot, in

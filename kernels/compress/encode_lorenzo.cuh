@@ -6,8 +6,6 @@
 #include "compress/encode.cuh"
 #include "compress/count_lorenzo.cuh"
 
-constexpr i32 MASK_RING = 256;
-
 // Layout of the coding tables in shared memory: patterns, symbols by activity, first vertices, mask blocks,
 // runs in masks, and an entry that leaves a state unchanged.
 constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PATTERN_TABLES * ALPHABET,
@@ -19,10 +17,7 @@ constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PAT
 struct RowBatch {
     union {
         alignas(4) u8 rows[TILE][STAGED_ROW];
-        struct {
-            u16 starts[2 * BATCH + 32], names[2 * BATCH];
-            u16 entries[MASK_RING];
-        } masks;
+        EncodeMasks masks;
     };
 };
 struct RowShared {
@@ -67,13 +62,9 @@ struct RowCoder {
     const RowShared& all;
     RowBatch& shared;
     const u32 tables;  // address
-    Encoder<HUFFMAN> encoder;
+    Encoder<HUFFMAN>& encoder;
 
     __device__ __forceinline__ u32 table_at(u32 place) const { return tables + place * ENTRY_BYTES; }
-    __device__ __forceinline__ uint2 entry_at(u32 place) const {
-        if (HUFFMAN) return make_uint2(shared_word(place), 0);
-        return shared_pair(place);
-    }
     // Raw bits of a symbol, and the symbol itself if it escapes.
     __device__ __forceinline__ void code_raw(u32 entry, const Q* payload, u32 symbol) {
         u64 low = 0, high = 0;
@@ -116,7 +107,7 @@ struct RowCoder {
             if (count > step) {
                 left ^= 1u << x;
                 symbol = shared_byte(symbols + x);
-                entry = entry_at(table + ENTRY_BYTES * symbol);
+                entry = entry_at<HUFFMAN>(table + ENTRY_BYTES * symbol);
             }
         };
         auto code = [&](uint2 now, u32 now_x, u32 now_symbol) {
@@ -147,8 +138,8 @@ struct RowCoder {
         uint2 entries[TILE / 8];
 #pragma unroll
         for (u32 k = 0; k < TILE / 8; k++)
-            entries[k] =
-                entry_at(coded && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
+            entries[k] = entry_at<HUFFMAN>(
+                coded && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
 #pragma unroll
         for (i32 k = TILE / 8 - 1; k >= 0; k--) {
             if (__any_sync(FULL, entries[k].x & ENTRY_ESCAPES))
@@ -158,38 +149,6 @@ struct RowCoder {
         if (activity <= LAST_SPARSE_TILE)
             code_head(
                 (u32)lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
-    }
-
-    // Codes the masks of a batch.
-    __device__ __forceinline__ void code_masks(u64 batch, const u32 (&sizes)[2]) {
-        const i32 lane = threadIdx.x & 31,
-                  count = (i32)warp_sum(entries_of_size(sizes[0]) + entries_of_size(sizes[1]));
-        if (count == 0) return;
-        __syncwarp();
-        i32 filled, lists = (i32)warp_or((u32)concatenate_masks(shared.masks, sizes, filled));
-        filled = count;
-#pragma unroll 1
-        for (i32 from = ((count + 31) & ~31) - 32; from >= 0; from -= 32) {
-            while (filled > from) {
-                lists--;
-                filled = (i32)warp_or(shared.masks.starts[lists]);
-                entries_of_mask(job, batch, warp_or(shared.masks.names[lists]), [&](i32 number, u16 entry) {
-                    shared.masks.entries[(filled + number) & (MASK_RING - 1)] = entry;
-                });
-            }
-            const bool here = from + lane < count;
-            const u32 both = here ? shared.masks.entries[(from + lane) & (MASK_RING - 1)] : 0,
-                      symbol = both & 255;
-            const Run run = encode_run(both >> 8);
-            const uint2 entry = entry_at(table_at(here ? MASKS_PLACE + symbol : NOTHING_PLACE));
-            const uint2 run_entry = entry_at(table_at(here ? MASK_RUNS_PLACE + run.symbol : NOTHING_PLACE));
-            if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, symbol);
-            encoder.code(entry.x, entry.y);
-            encoder.raw(here ? run.raw : 0, here ? run.bits : 0);
-            if (__any_sync(FULL, run_entry.x & ENTRY_ESCAPES)) encoder.escape(run_entry.x, run.symbol);
-            encoder.code(run_entry.x, run_entry.y);
-        }
-        __syncwarp();
     }
 
     // Codes a symbol of a table that stays in global memory.
@@ -228,7 +187,9 @@ struct RowCoder {
             const u32 zeros = code_mask(shape, masks[0]).size, fills = code_mask(shape, masks[TILE]).size;
             if (lane == t) sizes[0] = lists[0] ? zeros : 0, sizes[1] = lists[1] ? fills : 0;
         }
-        code_masks(batch, sizes);
+        code_masks(job, shared.masks,
+            {table_at(MASKS_PLACE), table_at(MASK_RUNS_PLACE), table_at(NOTHING_PLACE)}, encoder, batch,
+            sizes);
 #pragma unroll
         for (i32 plane = 1; plane >= 0; plane--)
             encoder.raw(lists[plane] ? coded_size(sizes[plane]) : 0, lists[plane] ? MASK_COUNT_BITS : 0);
@@ -241,36 +202,18 @@ struct RowCoder {
 // symbols, payload, masks, coding entries. Writes: words, group sizes. Waits for: the previous kernel.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
-    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR_LORENZO>;
     LAUNCHED_SHARED(RowShared, shared);
     fill_raw_bits<T>(shared.raw_bits, true);
     after_previous();
-    Control& control = control_of(job);
     const Grouping chosen = choose_groups(job);
-    if (blockIdx.x == 0 && threadIdx.x == 0) control.groups = chosen.groups;
-    // Uniform; 32 bits suffice (device/capacities.cuh).
-    const u32 groups = warp_or((u32)chosen.groups), group_weight = warp_or(chosen.weight);
-    if (blockIdx.x >= groups) return;
-    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
+    if (blockIdx.x == 0 && threadIdx.x == 0) control_of(job).groups = chosen.groups;
+    if (blockIdx.x >= chosen.groups) return;
     load_row_tables<HUFFMAN>(job, shared);
     __syncthreads();
     const u32 tables = fresh(shared_place(shared.entries));
-    // Consecutive groups go to different blocks; after its first group a warp takes the next free one.
-    u32 group = blockIdx.x + gridDim.x * warp;
-#pragma unroll 1
-    while (group < groups) {
-        u32 ticket = 0;
-        if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_ENCODE], 1u);
-        const u32 boundary = first_tile_of<2>(job, group_weight, group);
-        const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)),
-                  end = warp_or(__shfl_sync(FULL, boundary, 16));
-        RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp], tables,
-            Encoder<HUFFMAN>(EncodeView(job).slots() + first * SLOT, (end - first) * SLOT)};
-        for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
-            coder.code_batch(batch, end);
-            if (batch == first) break;
-        }
-        end_group<SLOT>(job, coder.encoder, groups, group, first, end);
-        group = gridDim.x * ROW_CODE_WARPS + warp_or(ticket);
-    }
+    RowBatch& mine = shared.batches[warp_or(threadIdx.x >> 5)];
+    encode_by_warps<T, PREDICTOR_LORENZO, ROW_CODE_WARPS, HUFFMAN>(
+        job, chosen, [&](Encoder<HUFFMAN>& encoder, u64 batch, u64 end) {
+            RowCoder<T, HUFFMAN>{job, shared, mine, tables, encoder}.code_batch(batch, end);
+        });
 }

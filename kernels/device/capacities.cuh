@@ -152,8 +152,7 @@ static_assert(rows_stay<float>() && rows_stay<double>(), "likewise");
 
 static_assert(BATCH * TILE_VERTICES < NO_LIST,
     "the first entry of a list has 16 bits and is not the mark behind the last one");
-static_assert(raw_bits_of(8) / 16 - 1 + 1 <= MOST_PIECES && MOST_PIECES <= KIND_PIECES,
-    "raw bits behind the first 16, and an escape");
+static_assert(raw_bits_of(8) <= 8 * 16, "a bit for each number of pieces in the upper byte of sixteens");
 static_assert(TILE_VERTICES / 8 <= 1 << (MASK_COUNT_BITS - 1) && TILE_VERTICES / 8 < 1 << MASK_COLUMNS_BIT,
     "entries of a mask: a block of eight vertices each at most, and a bit");
 static_assert(TILE_VERTICES / 8 <= 1 << 8, "the run before an entry of a mask has the upper byte of it");

@@ -22,15 +22,13 @@ struct Encoder {
     static constexpr u32 NOTHING = (HUFFMAN ? 0 : SCALE << 16) | ENTRY_NOTHING;
     u32 x;      // in the tail, less LOW
     u32 lift;   // LOW in the tail, otherwise 0
-    u8* space;  // of the group
-    u32 at;     // offset of the next word; words are written from the end of the space down
+    u16* next;  // place of the next word; words are written from the end of the space of the group down
     u32 above;  // mask of the lanes above this one
 
-    __device__ __forceinline__ Encoder(u8* space, u64 bytes)
+    __device__ __forceinline__ explicit Encoder(u8* end)
         : x((threadIdx.x & 31) < ENDS_AT_1), lift(LOW),
-          space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2),
+          next(reinterpret_cast<u16*>(fresh(reinterpret_cast<u64>(end - sizeof(u16))))),
           above(~1u << (threadIdx.x & 31)) {}
-    __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
     __device__ __forceinline__ bool in_tail() const { return __builtin_expect(__any_sync(FULL, lift), 0); }
     // The state of the lane as it is stored.
     __device__ __forceinline__ u32 state() const { return x + lift; }
@@ -56,9 +54,9 @@ struct Encoder {
     // Puts out the low words of the states that need it.
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
-        store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
+        store_if(need, next - __popc(mask & above), x);
         x = need ? x >> 16 : x;
-        at -= 2 * __popc(mask);
+        next -= __popc(mask);
     }
     // Bits from raw_word, none for a lane that takes no part. Funnel shifts use the low bits of the count.
     __device__ __forceinline__ void put(u32 word, bool active) {
@@ -93,11 +91,10 @@ struct Encoder {
             x = divided(x, f, code_in(entry), reciprocal);
         const u32 mask_first = __ballot_sync(FULL, need_first),
                   mask_second = __ballot_sync(FULL, need_second);
-        const u32 between = at - 2 * __popc(mask_first);
-        store_if(need_first, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask_first & above))), first);
-        store_if(
-            need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
-        at = between - 2 * __popc(mask_second);
+        store_if(need_first, next - __popc(mask_first & above), first);
+        next -= __popc(mask_first);
+        store_if(need_second, next - __popc(mask_second & above), second);
+        next -= __popc(mask_second);
     }
     // rANS division by f with reciprocal (2^32 - 1) / f: the quotient is exact or one too small.
     static __device__ __forceinline__ u32 divided(u32 x, u32 f, u32 start, u32 reciprocal) {

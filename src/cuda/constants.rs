@@ -143,8 +143,12 @@ shared! {
 
 const SLOT_VERTICES: u64 = TILE_VERTICES as u64;
 
+/// For teams or for warps, whichever takes more.
 const fn encode_bytes(groups: u32) -> u32 {
-    4 * 5088 + 512 + groups * (64 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
+    let lists = 448 + 772 + 128;
+    let teams = 4 * 5088 + groups * (48 + lists + 320 + 256 + 8 * 14 * 128 + 12);
+    let warps = (8 * 5088 + ENCODE_ROLES as u32 * groups * lists).next_multiple_of(16);
+    512 + if teams > warps { teams } else { warps }
 }
 const DECODE_GROUPS_BYTES: u32 =
     512 + 128 + DECODE_GROUPS as u32 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);

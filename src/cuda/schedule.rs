@@ -140,7 +140,7 @@ const fn encode(name: &'static str, function: &'static str) -> Launch {
          coding_tables group_offsets",
             "control tile_words group_sizes origin_distances",
         )
-        .work("tiles once, 5 searches a group; groups / the groups of the grid")
+        .work("tiles once, 5 searches a group; groups / the warps of the grid")
         .waits(Waits::Inside)
 }
 

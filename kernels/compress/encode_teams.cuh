@@ -1,9 +1,7 @@
-// Prepares the chunks of a group of the hierarchical predictor for coding: collects the lists of a batch,
-// loads symbols and raw bits.
+// Codes few groups of the hierarchical predictor, each by a team of warps.
 #pragma once
-#include "compress/coding_tables.cuh"
-#include "compress/count.cuh"
-#include "entropy/groups/masks.cuh"
+#include "compress/encode_lists.cuh"
+#include "compress/encode_end.cuh"
 
 // Five warps share a group: one codes its chunks, which is strictly sequential, and four prepare chunks in
 // turn. Data is loaded a step before it is used; a step covers one chunk of each preparing warp. With four
@@ -30,26 +28,7 @@ struct Chunk {
 // Kind of a chunk: number of pieces, whether it has runs, whether a run escapes.
 constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
 
-// Description of a lane's entry. Bits 0-9 position, 10-14 tile, 16-18 run table (activity of a sparse list,
-// or mask), 19-23 symbol table, 24-31 symbol once known. As the name of a list: its start, minus the number
-// of its first entry in the batch.
-constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_RUNS = 7 << 16;
-constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_RUNS | MASK_TABLE << 19;
-// A lane without an entry, with a position that is not an anchor's.
-constexpr u32 ABOUT_NOTHING = 1;
-static_assert(TILE_VERTICES == 1024 && BATCH == 32 && MASK_RUN - RUN + 1 == 7, "bits 10 to 14, and 16 to 18");
-__device__ __forceinline__ u32 position_in(u32 about) { return about & 1023; }
-__device__ __forceinline__ u32 tile_in(u32 about) { return about >> 10 & 31; }
-__device__ __forceinline__ u32 runs_in(u32 about) { return about >> 16 & 7; }
-__device__ __forceinline__ u32 code_table_in(u32 about) { return about >> 19 & 31; }
-__device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 24; }
-
-// Lists of a batch with the descriptions of their entries. The top list is split into three, one per table.
-constexpr u32 TOP_LISTS = 3, ENCODE_LISTS = TOP_LISTS + TILE_LISTS - 1;
-struct EncodeLists {
-    u16 starts[ENCODE_LISTS * BATCH + 32];
-    u32 names[ENCODE_LISTS * BATCH];
-};
+constexpr u32 MASK_TABLE = VERTEX_TABLES, ABOUT_MASK = ABOUT_RUNS | MASK_TABLE << 19;
 
 // Lists of masks.
 struct MaskLists {
@@ -71,92 +50,12 @@ struct EncodeGroup {
     u16 mask_entries[PREPARERS][32];  // of a chunk, private to each warp
     Chunk chunks[2][PREPARERS];       // by step and warp
     u8 kinds[2][PREPARERS];
-    u32 groups, weight;  // of the stream; weight of a group at most
 };
 static_assert(PREPARERS == 4 && ENCODE_ROLES == PREPARERS + 1, "the kinds of a step are a word");
 
-// Coding tables in shared memory, trimmed to the symbols that exist: vertex codes, mask blocks, runs.
-constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET,
-              SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
-static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
-struct EncodeShared {
+struct EncodeTeams {
     u32 entries[SHARED_ENTRIES];
-    // By symbol: raw bits, SPECIAL, and from bit 8 on the bit given by sixteens.
-    u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
-};
-static_assert(sizeof(EncodeShared) ==
-                  (ENCODE_GROUPS == ENCODE_GROUPS_LARGE ? ENCODE_SHARED_BYTES : ENCODE_SMALL_SHARED_BYTES),
-    "the launch asks for as much");
-// Marks symbols whose raw bits are not in the payload: stored values, and differences that may not fit.
-constexpr u32 SPECIAL = 128;
-template <typename T>
-__device__ __forceinline__ bool is_special(u32 symbol) {
-    return symbol == STORED || (sizeof(T) == 8 && symbol - FIRST_DIFFERENCE < DIFFERENCES);
-}
-// A bit that grows with the number of 16-bit pieces; the OR over lanes gives the maximum.
-__device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
-
-// Raw bits of a vertex, at most 128.
-struct RawBits {
-    u64 low, high;
-    u32 bits;
-    __device__ __forceinline__ u32 piece(u32 at) const {
-        return (u32)((at < 64 ? low >> at : high >> (at - 64)) & 0xffff);
-    }
-};
-
-// Raw bits of stored values and anchors.
-template <typename T>
-__device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
-    const EncodeView work(job);
-    const u64* const payload = QuantizeView<T>(job).payload(index);
-    RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
-    if (symbol >= STORED) {
-        const TileShape shape = tile_shape(job, index);
-        i32 x, y;
-        place_of(position, x, y);
-        const T u = *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y);
-        const T v = *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y);
-        const u64 a = Real<T>::bits(u), b = Real<T>::bits(v);
-        if (symbol != STORED) {
-            const u64 heads = payload[position];
-            Differences<T>(u, v, (u32)heads, (u32)(heads >> 32)).raw(symbol, r.low, r.high);
-        } else if (sizeof(T) == 4) {
-            r.low = a | b << 32;
-        } else {
-            r.low = a;
-            r.high = b;
-        }
-    } else if (r.bits) {
-        const u32 own = symbol_raw_bits(symbol);
-        if (own) r.low = payload[position];
-        if (r.bits > own) {
-            const u64 refinement_bits = (u32)work.anchor_codes()[index * 4 + 3];
-            r.low |= own < 64 ? refinement_bits << own : 0;
-            r.high = own == 0 ? 0 : own < 64 ? refinement_bits >> (64 - own) : refinement_bits;
-        }
-    }
-    return r;
-}
-
-// Sizes of the lists of the lane's tile.
-struct CodeTile {
-    u32 info, counts[3], masks[2];
-    bool coded;
-    __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
-        info = exists ? TileView(job).headers()[tile] : 0;
-        // Loaded together with the info word, not after it.
-        const uint4 sizes =
-            exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
-        const u32 of_blocks[3] = {sizes.x & 0xffff, sizes.x >> 16, sizes.y & 0xffff},
-                  of_masks[2] = {sizes.y >> 16, sizes.z & 0xffff};
-        coded = exists && CODED_STATES >> mask_state_in(info) & 1;
-#pragma unroll
-        for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(activity_in(info, k)) ? of_blocks[k] : 0;
-#pragma unroll
-        for (i32 k = 0; k < 2; k++) masks[k] = has_mask_list(mask_state_in(info), k) ? of_masks[k] : 0;
-    }
 };
 
 // Steps between the first load for a chunk and its coding.
@@ -189,25 +88,8 @@ __device__ __forceinline__ void open_batch(
     const bool exists = batch + lane < end;
     if (role == 0) {
         const CodeTile tile(job, batch + lane, exists);
-        u32 sizes[ENCODE_LISTS], names[ENCODE_LISTS];
-        const bool has_top = tile.coded && activity_in(tile.info, 0);
-#pragma unroll
-        for (u32 k = 0; k < ENCODE_LISTS; k++) {
-            // Top lists start at positions 0, 1 and 4.
-            const u32 list = k < TOP_LISTS ? TOP_LIST : k - TOP_LISTS + 1,
-                      activity = activity_in(tile.info, list == TOP_LIST ? 0 : (i32)list - 1);
-            const u32 start = k < TOP_LISTS ? k * k : (u32)list_start(list),
-                      end = k + 1 < TOP_LISTS ? (k + 1) * (k + 1) : (u32)list_end(list);
-            const bool sparse = list != TOP_LIST && is_sparse(activity);
-            const u32 table = list == TOP_LIST ? k : table_in_list(list, activity, 0) - ANCHOR_TABLE;
-            sizes[k] = (list == TOP_LIST ? has_top : tile.coded && activity)
-                           ? (sparse ? tile.counts[list - 1] : end - start)
-                           : 0;
-            names[k] = (sparse ? first_entry(list) : start) | lane << 10 | (sparse ? activity << 16 : 0) |
-                       table << 19;
-        }
         BatchSize size;
-        concatenate_lists<ENCODE_LISTS, true>(shared.lists, sizes, names, size.lists, size.entries);
+        size.entries = collect_lists(tile, shared.lists, size.lists);
         size.chunks = (size.entries + 31) / 32;
         size.mask_entries = (i32)warp_sum(entries_of_size(tile.masks[0]) + entries_of_size(tile.masks[1]));
         shared.size = size;
@@ -228,8 +110,8 @@ __device__ __forceinline__ void open_batch(
 // Prepares every PREPARERS-th chunk, from the last one on; chunks of masks come after those of symbols, thus
 // first.
 template <typename T, bool HUFFMAN>
-__device__ __forceinline__ void prepare_chunks(
-    const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
+__device__ __forceinline__ void prepare_chunks(const Job& job, const u32* entries, const u16* raw_sizes,
+    EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
     constexpr u32 SLOT = SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
     const i32 lane = threadIdx.x & 31;
@@ -304,8 +186,8 @@ __device__ __forceinline__ void prepare_chunks(
         if (step >= 2 && step < own_chunks + 2) {
             Chunk& chunk = shared.chunks[step & 1][role];
             const u32 symbol = symbol_in(found),
-                      entry = all.entries[code_table_in(found) * CODE_SYMBOLS + symbol];
-            u32 sizes = all.raw_bits[symbol];
+                      entry = entries[code_table_in(found) * CODE_SYMBOLS + symbol];
+            u32 sizes = raw_sizes[symbol];
             // Entries of masks have none.
             if (step >= list_chunks + 2) sizes = 0;
             u32 bits = sizes & (SPECIAL - 1);
@@ -342,11 +224,11 @@ __device__ __forceinline__ void prepare_chunks(
             chunk.symbols.entry[lane] = entry;
             chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
             if (kind & ABOUT_RUNS) {
-                const u32 run = run_symbol_of_entry(found_word), runs = runs_in(found);
+                const u32 run = run_of_entry(found_word) % RUN_SYMBOLS, runs = runs_in(found);
                 const u32 run_entry =
-                    runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
+                    runs ? entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
                 chunk.runs.raw[lane] =
-                    runs ? raw_word(run_raw_of_entry(found_word), run_bits(run)) | run << 8 : 0;
+                    runs ? raw_word(run_of_entry(found_word) / RUN_SYMBOLS, run_bits(run)) | run << 8 : 0;
                 chunk.runs.entry[lane] = run_entry;
                 chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
                 pieces |= KIND_RUNS;
@@ -354,6 +236,132 @@ __device__ __forceinline__ void prepare_chunks(
             }
             shared.kinds[step & 1][role] = (u8)pieces;
         }
+        meet<ENCODE_ROLES>(number);
+    }
+}
+
+// Codes the lists of a batch. An entry of a mask is coded like one of a sparse list.
+template <bool HUFFMAN>
+__device__ __forceinline__ void code_chunks(
+    const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder) {
+    const i32 lane = threadIdx.x & 31;
+    i32 left = (i32)warp_or(shared.size.chunks) + ((i32)warp_or(shared.size.mask_entries) + 31) / 32;
+    const i32 steps = (left + PREPARERS - 1) / PREPARERS + ENCODE_STEPS;
+#pragma unroll 1
+    for (i32 step = 0; step < steps; step++) {
+        if (step >= ENCODE_STEPS) {
+            const Chunk* chunk = shared.chunks[(step - 1) & 1];
+            u32 kinds = warp_or(*reinterpret_cast<const u32*>(shared.kinds[(step - 1) & 1]));
+            u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane],
+                next_reciprocal = chunk->symbols.reciprocal[lane];
+            i32 here = (i32)fresh((u32)(left < PREPARERS ? left : PREPARERS));
+            left -= here;
+#pragma unroll 1
+            for (; here > 0; chunk++, kinds >>= 8) {
+                const u32 raw = next_raw, entry = next_entry, reciprocal = next_reciprocal;
+                const Item& next = chunk[1].symbols;
+                if (--here > 0)
+                    next_raw = next.raw[lane], next_entry = next.entry[lane],
+                    next_reciprocal = next.reciprocal[lane];
+#pragma unroll 1
+                for (i32 piece = (i32)(kinds & KIND_PIECES) - 1; piece >= 0; piece--)
+                    encoder.raw(chunk->pieces[piece][lane]);
+                encoder.code(raw, entry, reciprocal);
+                if (kinds & KIND_RUNS) {
+                    const u32 run_raw = chunk->runs.raw[lane], run_entry = chunk->runs.entry[lane],
+                              run_reciprocal = chunk->runs.reciprocal[lane];
+                    if (kinds & KIND_RUN_ESCAPES) {
+                        encoder.raw(run_raw);
+                        encoder.escape(run_entry, run_raw >> 8 & 255);
+                    }
+                    encoder.code(kinds & KIND_RUN_ESCAPES ? 0 : run_raw, run_entry, run_reciprocal);
+                }
+            }
+        }
+        meet<ENCODE_ROLES>(number);
+    }
+}
+
+// Loads coding tables to shared memory, without reciprocals, which are recomputed. Each warp takes some
+// tables, in rows of 32 entries.
+template <bool HUFFMAN>
+__device__ __forceinline__ void load_team_tables(const Job& job, u32* entries, i32 warp) {
+    constexpr i32 WARPS = ENCODE_GROUPS * PREPARERS, TABLES_EACH = ((i32)MASK_TABLE + WARPS - 1) / WARPS,
+                  TABLE_ROWS = CODE_SYMBOLS / 32;
+    constexpr i32 MASK_ROWS = ALPHABET / 32, OTHER_ROWS = MASK_ROWS + TABLES - RUN;
+    static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0 && MASK_TABLE % TABLES_EACH == 0,
+        "tables are whole rows");
+    const i32 lane = threadIdx.x & 31;
+    const uint2* const from = code_entries(job, MASK_BYTE) + lane;
+    if (TABLES_EACH * warp < (i32)MASK_TABLE) {
+        const uint2* const codes = from + ((ANCHOR_TABLE - MASK_BYTE) + TABLES_EACH * warp) * ALPHABET;
+        u32* const to = entries + TABLES_EACH * warp * CODE_SYMBOLS + lane;
+#pragma unroll
+        for (i32 row = 0; row < TABLES_EACH * TABLE_ROWS; row++)
+            copy_ahead<4>(to + 32 * row, &codes[row / TABLE_ROWS * ALPHABET + row % TABLE_ROWS * 32].x);
+    }
+#pragma unroll
+    for (i32 i = 0; i < (OTHER_ROWS + WARPS - 1) / WARPS; i++) {
+        const i32 row = WARPS * i + warp;
+        if (row < OTHER_ROWS)
+            copy_ahead<4>(entries + MASK_BYTES_PLACE + 32 * row + lane,
+                &from[row < MASK_ROWS ? 32 * row : ((RUN - MASK_BYTE) + row - MASK_ROWS) * ALPHABET].x);
+    }
+    end_of_copies();
+    wait_for_copies<0>();
+    // NO_SYMBOL is not coded. Written by the lane that loaded its place.
+    if (lane != NO_SYMBOL % 32 || TABLES_EACH * warp >= (i32)MASK_TABLE) return;
+#pragma unroll
+    for (i32 table = 0; table < TABLES_EACH; table++)
+        entries[(TABLES_EACH * warp + table) * CODE_SYMBOLS + NO_SYMBOL] = Encoder<HUFFMAN>::NOTHING;
+}
+
+// Codes the groups of the stream. Call with a block.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void encode_by_teams(
+    const Job& job, EncodeTeams& shared, const u16* raw_sizes, u32 groups, u32 group_weight) {
+    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
+    // warp_or: uniform, so that votes need no code for divergent lanes.
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES,
+              role = warp % ENCODE_ROLES;
+    EncodeGroup& mine = shared.groups[number];
+    // Consecutive groups go to different blocks.
+    u32 group = blockIdx.x + gridDim.x * number;
+    auto find_group = [&] {
+        const u64 boundary = first_tile_of<4>(job, group_weight, group);
+        if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
+    };
+    // Warp 0 of each group finds its tiles, the others load the tables.
+    if (role > 0) {
+        load_team_tables<HUFFMAN>(job, shared.entries, number * PREPARERS + role - 1);
+    } else if (group < groups) {
+        find_group();
+    }
+    __syncthreads();
+    while (group < groups) {
+        const u64 first = mine.first, end = mine.end;
+        Encoder<HUFFMAN> encoder(EncodeView(job).slots() + end * SLOT);
+        for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
+            if (role == CODER) {
+                const bool exists = batch + lane < end;
+                const CodeTile tile(job, batch + lane, exists);
+                const Heads heads = find_heads<HUFFMAN>(job, tile, exists);
+                meet<ENCODE_ROLES>(number);
+                code_chunks(mine, number, encoder);
+                // Meanwhile the other warps collect the next batch.
+                code_sizes(encoder, tile);
+                code_heads(heads, encoder);
+            } else {
+                open_batch<T>(job, mine, role, batch, end);
+                meet<ENCODE_ROLES>(number);
+                prepare_chunks<T, HUFFMAN>(job, shared.entries, raw_sizes, mine, number, role, batch, end);
+            }
+            if (batch == first) break;
+        }
+        if (role == CODER) end_group<SLOT>(job, encoder, groups, group, first, end);
+        group += gridDim.x * ENCODE_GROUPS;
+        if (group >= groups) return;
+        if (role == 0) find_group();
         meet<ENCODE_ROLES>(number);
     }
 }
