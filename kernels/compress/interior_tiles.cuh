@@ -213,7 +213,7 @@ __device__ __forceinline__ void note_even_rows(
         note_zeros<T>(zeros, 2 * k, lattice.even[k * EVEN + lane], aside.odd_columns[(k - 1) * HALF + lane]);
 }
 
-// What the masks of a tile say: its info word without activities, and its coded vertices by block.
+// Info word of a masked tile, without activities, and the number of its coded vertices by block.
 struct MaskedInfo {
     u32 info, active[3];
 };

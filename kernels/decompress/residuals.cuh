@@ -59,7 +59,7 @@ __device__ __forceinline__ u32 level_of(u32 position) {
 template <typename T>
 __device__ __forceinline__ typename Payload<T>::Type residual_payload(
     const ReconstructTables<T>& tables, u32 symbol, u32 position, u64 raw) {
-    // Neither load waits for the other.
+    // The loads of the width and of the reading are independent, so that their latencies overlap.
     const T width = tables.width[level_of(position)][refinement_of(symbol)];
     const Components code = components(tables.readings[symbol], raw);
     return Payload<T>::of_pair(Real<T>::bits((T)(i32)code.u * width), Real<T>::bits((T)(i32)code.v * width));

@@ -212,7 +212,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(HIERARCHICAL)
         .in_order(),
     CHEAP_BOUNDS.only(BOUNDS),
-    // Begun early, these two have counted a critical point too many with the Lorenzo predictor.
+    // In order: launched early, cheap_bounds and determinant_bounds once counted a critical point too many.
     CHEAP_BOUNDS.only(LORENZO).in_order(),
     kernel(phase::BOUNDS, "constrained_vertices", warps(CONSTRAINED_VERTEX_WARPS), [8, 4])
         .grid(|s, _| s.tiles.div_ceil(CONSTRAINED_VERTEX_WARPS as u64).min(8 * MANY))
