@@ -142,8 +142,10 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
     while (rows) {
         const i32 first = __ffs(rows) - 1, last = __ffs(~(rows >> first)) - 1 + first;
         rows &= ~0u << last;
-        const i32 beside = lane < columns ? 1 : 0;
-        const T *u = &shared.u[start + first][lane], *v = &shared.v[start + first][lane];
+        // Lanes behind the last column read it too: shared memory behind it may hold infinities of both
+        // signs, which seem near the origin.
+        const i32 column = lane < columns ? lane : columns, beside = lane < columns ? 1 : 0;
+        const T *u = &shared.u[start + first][column], *v = &shared.v[start + first][column];
         P a = R::pair(u[0], v[0]), b = R::pair(u[beside], v[beside]);
         Hull<T> hull_a(a, b);
         T size_a = size_of(a), size_b = size_of(b);

@@ -47,7 +47,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 55;
+pub(super) const COUNT: usize = 53;
 
 use Call::{Compare, CriticalPoints};
 
@@ -99,20 +99,6 @@ const CONSTRAINED: Launch = bounded_tiles("constrained_tiles")
 /// Read by tiles with vertex bounds where no lattice lines are.
 const BOUNDED_TILES_READ: &str =
     "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances";
-
-const CHEAP_BOUNDS: Launch = kernel(phase::BOUNDS, "cheap_bounds", [64; 2], [16, 8])
-    .grid(|s, _| s.tiles.min(16 * MANY))
-    .data(
-        "field control group_offsets symbols origin_distances",
-        "control tile_words masks group_sizes tile_headers origin_distances",
-    )
-    .work("listed tiles once; their number / the blocks of the grid")
-    .waits(Waits::Overlaps);
-
-const DETERMINANT_BOUNDS: Launch = kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
-    .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
-    .data("field control masks group_offsets origin_distances tile_words", "control tile_words group_sizes")
-    .work("listed triangles once; their number / the warps of the grid");
 
 const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
@@ -211,9 +197,15 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("9 to 24 tiles, 12 times; a tile a block")
         .only(HIERARCHICAL)
         .in_order(),
-    CHEAP_BOUNDS.only(BOUNDS),
-    // In order: launched early, cheap_bounds and determinant_bounds once counted a critical point too many.
-    CHEAP_BOUNDS.only(LORENZO).in_order(),
+    kernel(phase::BOUNDS, "cheap_bounds", [64; 2], [16, 8])
+        .grid(|s, _| s.tiles.min(16 * MANY))
+        .data(
+            "field control group_offsets symbols origin_distances",
+            "control tile_words masks group_sizes tile_headers origin_distances",
+        )
+        .work("listed tiles once; their number / the blocks of the grid")
+        .waits(Waits::Overlaps)
+        .only(|n| !SIGNATURES(n)),
     kernel(phase::BOUNDS, "constrained_vertices", warps(CONSTRAINED_VERTEX_WARPS), [8, 4])
         .grid(|s, _| s.tiles.div_ceil(CONSTRAINED_VERTEX_WARPS as u64).min(8 * MANY))
         .data(
@@ -223,8 +215,14 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(SIGNATURES),
-    DETERMINANT_BOUNDS.only(BOUNDS),
-    DETERMINANT_BOUNDS.only(LORENZO).in_order(),
+    kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
+        .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
+        .data(
+            "field control masks group_offsets origin_distances tile_words",
+            "control tile_words group_sizes",
+        )
+        .work("listed triangles once; their number / the warps of the grid")
+        .only(|n| !SIGNATURES(n)),
     kernel(phase::BOUNDS, "list_tiles", [128; 2], [0; 2])
         .grid(|s, _| s.tiles.div_ceil(128).min(MANY / 8))
         .data("control group_offsets origin_distances", "control group_sizes")

@@ -14,7 +14,7 @@
 #define __global__
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
-#define __shared__ static
+#define __shared__ static thread_local  // the only such variables: emulator.cpp finds them all
 #define __constant__
 #define __launch_bounds__(...)
 #define __grid_constant__

@@ -14,6 +14,7 @@
 // the report. RESULTS are the comparison, the range, and the number of critical points with the points.
 // look_back lets chunks of anchors look back over chunks that are partly done, as on a device, where
 // blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
+#include <link.h>
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -170,6 +171,35 @@ void run_block(size_t n) {
     }
 }
 
+// Static shared memory: all variables of the thread.
+int find_static_shared(dl_phdr_info* program, size_t, void* found) {
+    auto& words = *static_cast<std::vector<uint64_t*>*>(found);
+    for (int k = 0; k < program->dlpi_phnum; k++) {
+        if (program->dlpi_phdr[k].p_type != PT_TLS) continue;
+        words = {static_cast<uint64_t*>(program->dlpi_tls_data)};
+        words.push_back(words[0] + program->dlpi_phdr[k].p_memsz / sizeof(uint64_t));
+    }
+    return 1;
+}
+
+// What a block before left in shared memory is nothing to rely on: infinities of both signs, as doubles or
+// floats, which are at any distance from each other.
+void forget_shared(uint64_t block) {
+    static const std::vector<uint64_t*> shared = [] {
+        std::vector<uint64_t*> words;
+        dl_iterate_phdr(find_static_shared, &words);
+        if (words.empty()) fail("no shared memory was found");
+        return words;
+    }();
+    std::memset(emulated_shared, 0xa5, sizeof emulated_shared);
+    uint64_t random = block;
+    for (uint64_t* word = shared[0]; word < shared[1]; word++) {
+        random = random * 6364136223846793005ull + 1442695040888963407ull;
+        *word = block % 2 ? 0x7f8000007f800000ull | (random & 0x8000000080000000ull)
+                          : 0x7ff0000000000000ull | (random & 0x8000000000000000ull);
+    }
+}
+
 template <typename Argument>
 void launch(const char* name, void (*kernel)(const Argument), const Argument& job, uint64_t blocks,
     unsigned threads_of_block) {
@@ -182,8 +212,7 @@ void launch(const char* name, void (*kernel)(const Argument), const Argument& jo
     kernel_body = [&] { kernel(job); };
     for (size_t k = 0; k < blocks; k++) {
         blockIdx = {(unsigned)in_order(k, blocks), 0, 0};
-        // What a block before left in shared memory is nothing to rely on.
-        std::memset(emulated_shared, 0xa5, sizeof emulated_shared);
+        forget_shared(k);
         run_block(threads_of_block);
     }
 #ifdef FACTZ_WATCH_READS
