@@ -248,7 +248,10 @@ __device__ __forceinline__ void list_constrained_tile(const Job& job, Control& c
                   (special ? 1 : 0) | (lane > 0 && constrained & ~1u ? 2 : 0) | (~bits.rows.zero ? 4 : 0));
     if (lane != 0) return;
     // Interior tiles have all vertices around their vertices at hand.
-    const u32 kind = !full || found & 1 ? BORDER_TILE : found & 2 ? SPECULATIVE_TILE : CONSTRAINED_TILE;
+    const u32 kind = !full       ? BORDER_TILE
+                     : found & 1 ? (has_rare ? BORDER_TILE : MASKED_TILE)
+                     : found & 2 ? SPECULATIVE_TILE
+                                 : CONSTRAINED_TILE;
     // Predictions take longer where the grid ends.
     const u32 weight = full ? weight_of(all) : WEIGHTS - 1;
     // A tile of zeros (land) needs no work.

@@ -3,7 +3,7 @@
 #include "compress/vertex_bounds.cuh"
 #include "tile/encode.cuh"
 
-// Lists border tiles behind the unconstrained ones, speculative or masked ones behind both, and constrained
+// Lists border, speculative and masked tiles behind the unconstrained ones, in this order, and constrained
 // ones from the end. Tiles with most work come first, because no other work is left to overlap the last ones.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
     const ListsView work(job);
@@ -25,7 +25,8 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
         if (entry.kind == CONSTRAINED_TILE)
             at = job.tiles() - 1 - at;
         else
-            at += control.unconstrained_tiles + (entry.kind != BORDER_TILE ? number_of(BORDER_TILE) : 0);
+            at += control.unconstrained_tiles + (entry.kind != BORDER_TILE ? number_of(BORDER_TILE) : 0) +
+                  (entry.kind == MASKED_TILE ? number_of(SPECULATIVE_TILE) : 0);
         work.tile_lists()[at] = tile;
     }
     if (blockIdx.x == 0 && threadIdx.x < LISTS) {
@@ -72,9 +73,11 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
     p.u[2] = u[pitch_u + (upper ? 0 : stride_u)], p.v[2] = v[pitch_v + (upper ? 0 : stride_v)];
     return p;
 }
-// Lowers the bounds of the three corners; some belong to the tiles to the right and below.
+// Lowers the bounds of the three corners; some belong to the tiles to the right and below. positions: those
+// of POSITIONS.
 template <typename T>
-__device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T vertex_bound) {
+__device__ __forceinline__ void lower_corners(
+    const Job& job, const u16* positions, u64 packed, T vertex_bound) {
     const Triangle t(packed);
     const u64 slot = slot_bytes<T>(job) / sizeof(T);
     const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
@@ -82,13 +85,32 @@ __device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T vert
     T* const under = t.y == TILE - 1 ? own + job.tiles_x * slot : own;
     T* const far = t.x == TILE - 1 ? under + slot : under;
     T* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + slot : own;
-    lower_to(own + POSITIONS.at[row + t.x], vertex_bound);
-    lower_to(far + POSITIONS.at[below + after], vertex_bound);
-    lower_to(third + POSITIONS.at[t.which == UPPER ? below + t.x : row + after], vertex_bound);
+    lower_to(own + positions[row + t.x], vertex_bound);
+    lower_to(far + positions[below + after], vertex_bound);
+    lower_to(third + positions[t.which == UPPER ? below + t.x : row + after], vertex_bound);
 }
 
+// Triangles that need the ladder, gathered until a warp is full.
+template <typename T>
+struct WaitingTriangles {
+    u64 packed[64];
+    T u[3][64], v[3][64];
+
+    __device__ __forceinline__ void put(u32 at, u64 triangle, const Corners<T>& p) {
+        packed[at] = triangle;
+#pragma unroll
+        for (i32 k = 0; k < 3; k++) u[k][at] = p.u[k], v[k][at] = p.v[k];
+    }
+    __device__ __forceinline__ Corners<T> corners(u32 at) const {
+        Corners<T> p;
+#pragma unroll
+        for (i32 k = 0; k < 3; k++) p.u[k] = u[k][at], p.v[k] = v[k][at];
+        return p;
+    }
+};
+
 // Grid: any. Block: 32 * BOUND_WARPS threads; a warp takes 32 triangles of the list at a time. Static shared:
-// triangles that need the ladder, gathered until a warp is full. Reads: the field, list of triangles. Writes:
+// triangles that wait, positions. Reads: the field, list of triangles. Writes:
 // vertex bounds (minimum), number of critical points, lists of tiles by weight. Waits for: the previous
 // kernel.
 template <typename T>
@@ -104,15 +126,19 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
     const bool few = few_tiles(job), all_there = !has_missing(control);
     const TileFinder finder(job);
     __shared__ u32 all_critical, counts[BOUND_WARPS];
-    __shared__ u64 waiting[BOUND_WARPS][64];
+    __shared__ WaitingTriangles<T> waiting[BOUND_WARPS];
+    __shared__ u16 positions[TILE_VERTICES];
     if (threadIdx.x == 0) all_critical = 0;
+    for (i32 k = threadIdx.x; k < TILE_VERTICES; k += 32 * BOUND_WARPS) positions[k] = POSITIONS.at[k];
+    __syncthreads();
     u32 critical = 0, count = 0;
-    auto climb = [&](u64 packed) {
-        const Corners<T> p = corners_of<T>(job, finder, packed);
+    auto climb = [&](const WaitingTriangles<T>& list, u32 at) {
+        const u64 packed = list.packed[at];
+        const Corners<T> p = list.corners(at);
         const TriangleBound<T> bound = job.ties != TIES_ALL && has_zero_vertex(p)
                                            ? TriangleBound<T>{rest_bound(p, job.ties, c.bound), false}
                                            : ladder_bound(p, (i32)(packed & 1), c.rule, c.bound);
-        lower_corners<T>(job, packed, bound.vertex_bound);
+        lower_corners<T>(job, positions, packed, bound.vertex_bound);
         critical += bound.inside;
     };
     // Entries are loaded two chunks ahead, corners one.
@@ -157,15 +183,15 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
                 if (by == BoundSource::BY_HULL)
                     vertex_bound = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
             }
-            if (!waits) lower_corners<T>(job, triangle, vertex_bound);
+            if (!waits) lower_corners<T>(job, positions, triangle, vertex_bound);
         }
         const u32 new_ones = __ballot_sync(FULL, waits);
-        if (waits) waiting[warp][count + __popc(new_ones & ((1u << lane) - 1))] = triangle;
+        if (waits) waiting[warp].put(count + __popc(new_ones & ((1u << lane) - 1)), triangle, p);
         count += __popc(new_ones);
         __syncwarp();
         if (count >= 32) {
             count -= 32;
-            climb(waiting[warp][count + lane]);
+            climb(waiting[warp], count + lane);
             __syncwarp();
         }
     }
@@ -177,7 +203,7 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
 #pragma unroll
     for (i32 w = 0; w < BOUND_WARPS - 1; w++)
         if (of == w && number >= counts[w]) number -= counts[w], of++;
-    if (number < counts[of]) climb(waiting[of][number]);
+    if (number < counts[of]) climb(waiting[of], number);
     if (job.halo | job.pin) {
         for (u64 k = start; k < control.bounded_tiles; k += blocks_of_grid() * BOUND_WARPS) {
             // Owned vertices on the border of the grid: pinned sides and the halo.

@@ -19,15 +19,17 @@ struct RowMasks {
 
 // Finds the masks of a tile. `values`: the originals off the lattice lines, on their way; of missing ones it
 // makes zeros. `missing`: for a TileWindow; not written if the field has no missing vertices. Originals on
-// the lattice lines are read here.
-template <typename T>
+// the lattice lines are read here. SIMPLE: the whole tile lies in the grid, no vertex is missing, and zeros
+// keep no signs.
+template <typename T, bool SIMPLE>
 __device__ __forceinline__ RowMasks find_row_masks(const Job& job, const Control& control,
     const TileShape& shape, typename Real<T>::Pair* values, u32* missing) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     enum : u32 { ZERO = 1, FILLED = 2, MISSING = 4, KEEPS_SIGN = 8 };
     const i32 lane = threadIdx.x & 31;
-    const bool any_missing = has_missing(control), lossless = is_lossless(control);
+    const bool any_missing = !SIMPLE && has_missing(control), lossless = !SIMPLE && is_lossless(control);
+    const i32 rows = SIMPLE ? TILE : shape.owned_y();
     auto kind_of = [&](P value) -> u32 {
         if (any_missing && is_missing(value.x, value.y, job.fill))
             return MISSING | (has_fill(control, value.x, value.y) ? FILLED : 0);
@@ -35,7 +37,7 @@ __device__ __forceinline__ RowMasks find_row_masks(const Job& job, const Control
         return is_zero<T>(value) ? ZERO : 0;
     };
     auto kind_at = [&](i32 x, i32 y) -> u32 {
-        if (x > shape.last_x || y > shape.last_y) return 0;
+        if (!SIMPLE && (x > shape.last_x || y > shape.last_y)) return 0;
         return kind_of(load_vertex<T>(job, shape.x0 + x, shape.y0 + y));
     };
     const u32 of_top = kind_at(lane, 0), of_left = kind_at(0, lane);
@@ -52,10 +54,10 @@ __device__ __forceinline__ RowMasks find_row_masks(const Job& job, const Control
     RowMasks mine = {0, 0, 0, 0};
     u32 my_missing = 0;
 #pragma unroll 4
-    for (i32 y = 0; y < shape.owned_y(); y++) {
+    for (i32 y = 0; y < rows; y++) {
         P* const here = values + y * CLOSED + lane;
         u32 kind = 0;
-        if (lane > 0 && lane <= shape.last_x) {
+        if (lane > 0 && (SIMPLE || lane <= shape.last_x)) {
             kind = y == 0 ? of_top : kind_of(*here);
             if (y > 0 && kind & MISSING) *here = R::pair(T(0), T(0));
         }

@@ -1,6 +1,6 @@
-// Tiles of the speculative mode: interior ones with constrained vertices off the lattice lines, and border
-// tiles. A warp per tile. Most vertices are settled by the half planes around them; the others wait until the
-// end of their phase, and are settled together.
+// Tiles of the speculative mode: interior ones with constrained vertices off the lattice lines, those with
+// zeros, and border tiles. A warp per tile. Most vertices are settled by the half planes around them; the
+// others wait until the end of their phase, and are settled together.
 #pragma once
 #include "compress/anchors.cuh"
 #include "compress/border_vertex.cuh"
@@ -28,6 +28,8 @@ struct SpeculativeTile {
     alignas(16) typename Real<T>::Pair values[CLOSED * CLOSED];
     u16 waiting[256];
     u32 missing[2 * CLOSED];  // of a TileWindow, if the field has missing vertices
+    u32 constrained[TILE];    // constrained vertices of each row
+    u32 coded[TILE];          // those with a code; not of interior tiles
     TilePlanes planes;
 };
 
@@ -65,10 +67,10 @@ __device__ __forceinline__ void load_speculative_tile(
     end_of_copies();
 }
 
-// A tile in the making, by a warp. INTERIOR: its closed block lies in the grid, without zeros and missing
-// values.
-template <typename T, bool INTERIOR>
+// A tile in the making, by a warp. Only border tiles can have missing vertices or vertices outside the grid.
+template <typename T, u32 KIND>
 struct SpeculativeCoder {
+    static constexpr bool INSIDE = KIND != BORDER_TILE, HAS_MASKS = KIND != SPECULATIVE_TILE;
     typedef Real<T> R;
     typedef typename R::Pair P;
     const Job& job;
@@ -79,19 +81,17 @@ struct SpeculativeCoder {
     u8* const symbols;
     const TileShape shape;
     const bool any_missing;
-    u32 coded;             // vertices of row `lane` with a code; not of interior tiles
-    u32 constrained;       // vertices of row `lane`
-    u32 constrained_rows;  // rows that have some
+    u32 constrained_rows;  // rows with constrained vertices
     u32 waiting;           // rounds of the phase whose vertex of the lane waits
     BlockCosts costs;
     u32 exact;
     T max_error;
 
-    __device__ __forceinline__ i32 last_x() const { return INTERIOR ? TILE : shape.last_x; }
-    __device__ __forceinline__ i32 last_y() const { return INTERIOR ? TILE : shape.last_y; }
+    __device__ __forceinline__ i32 last_x() const { return INSIDE ? TILE : shape.last_x; }
+    __device__ __forceinline__ i32 last_y() const { return INSIDE ? TILE : shape.last_y; }
     // True if the grid does not end inside the tile.
     __device__ __forceinline__ bool is_whole() const {
-        return INTERIOR || (shape.last_x == TILE && shape.last_y == TILE);
+        return INSIDE || (shape.last_x == TILE && shape.last_y == TILE);
     }
 
     __device__ __forceinline__ void write_symbol(i32 position, const Symbol& s) {
@@ -105,9 +105,11 @@ struct SpeculativeCoder {
     __device__ __forceinline__ bool is_on_end(i32 x, i32 y) const {
         return !is_whole() && (x == shape.last_x || y == shape.last_y);
     }
-    // True if the vertex, of which a lane each asks, has a code. Call with a warp.
     __device__ __forceinline__ bool has_code(i32 x, i32 y) const {
-        return INTERIOR || __shfl_sync(FULL, coded, y) >> x & 1;
+        return !HAS_MASKS || shared.coded[y] >> x & 1;
+    }
+    __device__ __forceinline__ bool is_constrained_vertex(i32 x, i32 y) const {
+        return shared.constrained[y] >> x & 1;
     }
     // Prediction of vertex (x, y), number i of n on its row or column and j across.
     __device__ __forceinline__ P predict_vertex(
@@ -138,17 +140,14 @@ struct SpeculativeCoder {
             waits = !(q.fits && error <= steps.accept);
             if (!waits) symbol = symbol_of({0, (i32)q.code.x, (i32)q.code.y});
         }
-        if (looks) {
-            const u32 row = __shfl_sync(FULL, constrained, y);
-            if (active && !waits && row >> x & 1) {
-                const u32 planes = half_plane_bits<T>(value);
-                u8* const own = shared.planes.at + y * CLOSED + x;
-                waits = is_on_end(x, y) || !shared.planes.stay_one_sided(y * CLOSED + x, planes);
-                if (!waits) *own = (u8)planes;
-            }
+        if (looks && active && !waits && is_constrained_vertex(x, y)) {
+            const u32 planes = half_plane_bits<T>(value);
+            u8* const own = shared.planes.at + y * CLOSED + x;
+            waits = is_on_end(x, y) || !shared.planes.stay_one_sided(y * CLOSED + x, planes);
+            if (!waits) *own = (u8)planes;
         }
         // Bounds of the halo and of pinned sides are looked at later.
-        if (!INTERIOR && (job.halo | job.pin) && active) waits |= is_on_end(x, y);
+        if (!INSIDE && (job.halo | job.pin) && active) waits |= is_on_end(x, y);
         if (waits) waiting |= 1u << round;
         if (!active || waits) return;
         *here = value;
@@ -167,7 +166,7 @@ struct SpeculativeCoder {
         for (i32 r = 0; r < rounds; r++) {
             const bool mine = waiting >> r & 1;
             const u32 lanes = __ballot_sync(FULL, mine);
-            if (mine) shared.waiting[number + __popc(lanes & ((1u << lane) - 1))] = (u16)(m + 32 * r);
+            if (mine) shared.waiting[number + __popc(lanes & lanes_below())] = (u16)(m + 32 * r);
             number += __popc(lanes);
         }
         waiting = 0;
@@ -184,19 +183,16 @@ struct SpeculativeCoder {
             const i32 x = (2 * i + !vertical) << level, y = (2 * j + (centred || vertical)) << level;
             P* const here = shared.values + y * CLOSED + x;
             const P original = *here, prediction = predict_vertex(level, centred, vertical, x, y, i, j, n);
-            const bool is_one = __shfl_sync(FULL, constrained, y) >> x & 1;
+            const bool is_one = is_constrained_vertex(x, y);
             T vertex_bound = is_one ? R::MAX : no_bound<T>();
             if (!is_whole())
                 vertex_bound = speculative_bound<T>(job, control, is_one, shape.x0 + x, shape.y0 + y);
             const InShared<Steps<T>> at_steps(&steps);
-            const SharedCode<T> settled = is_whole() && !any_missing
-                                              ? settle_together<T, true>(rule_of(job), at_steps, window, x, y,
-                                                    prediction, vertex_bound, level, shift)
-                                              : settle_together<T, false>(rule_of(job), at_steps, window, x,
-                                                    y, prediction, vertex_bound, level, shift);
+            const SharedCode<T> settled = settle_together<T, INSIDE>(
+                rule_of(job), at_steps, window, x, y, prediction, vertex_bound, level, shift);
             // Lanes have read the window.
             __syncwarp();
-            if (settled.is_mine && mine < left) {
+            if (settled.is_mine && first + mine < number) {
                 const Symbol s = symbol_of<T>(settled, original, prediction);
                 *here = settled.value;
                 shared.planes.at[y * CLOSED + x] = (u8)half_plane_bits<T>(settled.value);
@@ -286,7 +282,7 @@ struct SpeculativeCoder {
         const i32 lane = threadIdx.x & 31;
         const u32 rows = constrained_rows | constrained_rows << 1 | constrained_rows >> 1;
         auto find = [&](i32 x, i32 y) {
-            if (INTERIOR || (x <= shape.last_x && y <= shape.last_y))
+            if (INSIDE || (x <= shape.last_x && y <= shape.last_y))
                 shared.planes.at[y * CLOSED + x] = (u8)half_plane_bits<T>(shared.values[y * CLOSED + x]);
         };
 #pragma unroll 1
@@ -305,22 +301,24 @@ struct SpeculativeCoder {
     __device__ __forceinline__ void code_tile() {
         const i32 lane = threadIdx.x & 31;
         load_speculative_tile<T>(job, shape, last_x(), last_y(), index, shared);
-        constrained = BoundsView<T>(job).constrained_rows(index)[lane];
+        const u32 constrained = BoundsView<T>(job).constrained_rows(index)[lane];
+        shared.constrained[lane] = constrained;
         costs = {0, 0};
         u32 info = ALL_CODED, active[3] = {64, 192, 768};
         RowMasks masks = {0, 0, 0, 0};
-        if (!INTERIOR) {
-            masks = find_row_masks<T>(job, control, shape, shared.values, shared.missing);
+        if (HAS_MASKS) {
+            masks = find_row_masks<T, INSIDE>(job, control, shape, shared.values, shared.missing);
             info = write_row_masks(job, shape, index, masks);
             if (!has_codes(mask_state_in(info))) {
                 if (lane == 0) QuantizeView<T>(job).headers()[index] = info;
                 return;
             }
-            coded = masks.coded(shape);
+            const u32 coded = masks.coded(shape);
+            shared.coded[lane] = coded;
             if (info != ALL_CODED) count_active(coded | masks.stored, active);
         }
         code_lines();
-        if (!INTERIOR) store_others(masks);
+        if (!INSIDE) store_others(masks);
         // Vertices on the lattice lines are coded.
         constrained_rows = __ballot_sync(FULL, (constrained & ~1u) != 0) & ~1u;
         waiting = 0;
@@ -342,26 +340,29 @@ struct SpeculativeCoder {
 
 // Grid: any. Block: 32 * SPECULATIVE_WARPS threads, a warp per tile. Static shared: a SpeculativeTile per
 // warp, Steps. Reads: the field, list of tiles, anchors, constrained vertices, the lattice lines. Writes:
-// symbols, payload, info, masks of border tiles.
-template <typename T, bool INTERIOR>
+// symbols, payload, info, masks.
+template <typename T, u32 KIND>
 __device__ __forceinline__ void speculative_tiles(const Job& job) {
     __shared__ SpeculativeTile<T> shared[SPECULATIVE_WARPS];
     __shared__ Steps<T> steps;
     Control& control = control_of(job);
     const u32 warp = warp_or(threadIdx.x >> 5);
-    const u64 count = INTERIOR ? control.speculative_tiles : control.border_tiles,
+    const u64 before[] = {control.border_tiles, control.speculative_tiles};
+    const u64 count = KIND == BORDER_TILE        ? before[0]
+                      : KIND == SPECULATIVE_TILE ? before[1]
+                                                 : control.masked_tiles,
               all = (u64)gridDim.x * SPECULATIVE_WARPS;
     if ((u64)blockIdx.x * SPECULATIVE_WARPS >= count) return;
-    const u64* const list =
-        ListsView(job).tile_lists() + control.unconstrained_tiles + (INTERIOR ? control.border_tiles : 0);
+    const u64* const list = ListsView(job).tile_lists() + control.unconstrained_tiles +
+                            (KIND == BORDER_TILE ? 0 : before[0]) + (KIND == MASKED_TILE ? before[1] : 0);
     steps.read(job, control);
-    const bool any_missing = !INTERIOR && has_missing(control);
+    const bool any_missing = KIND == BORDER_TILE && has_missing(control);
     u32 exact = 0;
     T max_error = 0;
 #pragma unroll 1
     for (u64 k = (u64)blockIdx.x * SPECULATIVE_WARPS + warp; k < count; k += all) {
         const u64 index = list[k];
-        SpeculativeCoder<T, INTERIOR> coder = {job, control, steps, shared[warp], index,
+        SpeculativeCoder<T, KIND> coder = {job, control, steps, shared[warp], index,
             QuantizeView<T>(job).symbols() + index * TILE_VERTICES, tile_shape(job, index), any_missing};
         coder.exact = exact, coder.max_error = max_error;
         coder.code_tile();
@@ -370,14 +371,20 @@ __device__ __forceinline__ void speculative_tiles(const Job& job) {
     report_stats<T>(control, exact, 0, max_error);
 }
 
-// Waits for: the previous kernel. The tiles with most work are border tiles: they begin.
+// Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void speculative_border(const Job& job) {
-    speculative_tiles<T, false>(job);
+    speculative_tiles<T, BORDER_TILE>(job);
 }
-// Overlaps the previous kernel, and waits for it at its end.
+// These overlap the previous kernel, and wait for it at their end. Tiles with zeros have most work: they
+// come first.
+template <typename T>
+__device__ __forceinline__ void speculative_masked(const Job& job) {
+    speculative_tiles<T, MASKED_TILE>(job);
+    end_overlap();
+}
 template <typename T>
 __device__ __forceinline__ void speculative_interior(const Job& job) {
-    speculative_tiles<T, true>(job);
+    speculative_tiles<T, SPECULATIVE_TILE>(job);
     end_overlap();
 }

@@ -14,9 +14,9 @@ struct LevelCount {
 };
 
 // Kinds of tiles: at the border, or with zeros or missing values; inside with vertex bounds; the same in the
-// speculative mode with bounds off the lattice lines; inside with zeros, in the block-wise mode of the
-// hierarchical predictor, if nothing is missing and zeros keep no signs; inside without vertex bounds. Those
-// with bounds are listed apart.
+// speculative mode with bounds off the lattice lines; inside with zeros, with the hierarchical predictor, if
+// nothing is missing and zeros keep no signs; inside without vertex bounds. Those with bounds are listed
+// apart.
 enum : u32 {
     BORDER_TILE,
     CONSTRAINED_TILE,

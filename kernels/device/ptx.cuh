@@ -62,6 +62,13 @@ __device__ __forceinline__ u32 thread_in_block() {
     return thread;
 }
 
+// The lanes below this one, likewise.
+__device__ __forceinline__ u32 lanes_below() {
+    u32 lanes;
+    asm volatile("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));
+    return lanes;
+}
+
 // gridDim.x, likewise.
 __device__ __forceinline__ u32 blocks_of_grid() {
     u32 blocks;

@@ -47,7 +47,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 53;
+pub(super) const COUNT: usize = 54;
 
 use Call::{Compare, CriticalPoints};
 
@@ -95,6 +95,16 @@ const fn bounded_tiles(name: &'static str) -> Launch {
 
 const CONSTRAINED: Launch = bounded_tiles("constrained_tiles")
     .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes");
+
+/// Tiles of the speculative mode, a warp each.
+const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
+    kernel(phase::QUANTIZE, name, warps(SPECULATIVE_WARPS), [resident, 1])
+        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
+        .work("listed tiles once; their number / the warps of the grid")
+        .only(SIGNATURES)
+}
+
+const TILES_WITH_MASKS_WRITE: &str = "control symbols tile_words masks tile_headers anchor_codes";
 
 /// Read by tiles with vertex bounds where no lattice lines are.
 const BOUNDED_TILES_READ: &str =
@@ -239,13 +249,11 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(HIERARCHICAL),
     UNCONSTRAINED.only(BOUNDS).in_order(),
     CONSTRAINED.only(BOUNDS),
-    bounded_tiles("masked_tiles")
-        .data(BOUNDED_TILES_READ, "control symbols tile_words masks tile_headers anchor_codes")
-        .only(BOUNDS),
+    bounded_tiles("masked_tiles").data(BOUNDED_TILES_READ, TILES_WITH_MASKS_WRITE).only(BOUNDS),
     kernel(phase::QUANTIZE, "border_tiles", warps(BORDER_WARPS), [10, 1])
         .grid(|s, _| s.tiles.min(8 * MANY))
         .function("border_tiles_with_bounds<T>")
-        .data(BOUNDED_TILES_READ, "control symbols tile_words masks tile_headers anchor_codes")
+        .data(BOUNDED_TILES_READ, TILES_WITH_MASKS_WRITE)
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps)
         .only(BOUNDS),
@@ -269,18 +277,15 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES),
-    kernel(phase::QUANTIZE, "speculative_border", warps(SPECULATIVE_WARPS), [8, 1])
-        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
-        .data(TILES_BESIDE_LINES_READ, "control symbols tile_words masks tile_headers anchor_codes")
-        .work("listed tiles once; their number / the warps of the grid")
-        .only(SIGNATURES)
+    speculative_tiles("speculative_border", 8)
+        .data(TILES_BESIDE_LINES_READ, TILES_WITH_MASKS_WRITE)
         .in_order(),
-    kernel(phase::QUANTIZE, "speculative_interior", warps(SPECULATIVE_WARPS), [10, 1])
-        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
+    speculative_tiles("speculative_masked", 10)
+        .data(TILES_BESIDE_LINES_READ, TILES_WITH_MASKS_WRITE)
+        .waits(Waits::Overlaps),
+    speculative_tiles("speculative_interior", 10)
         .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
-        .work("listed tiles once; their number / the warps of the grid")
-        .waits(Waits::Overlaps)
-        .only(SIGNATURES),
+        .waits(Waits::Overlaps),
     CONSTRAINED.only(SIGNATURES),
     kernel(phase::QUANTIZE, "lorenzo_constrained", warps(LORENZO_INTERIOR_WARPS), [6, 3])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))

@@ -333,6 +333,7 @@ inline void load_if(bool wanted, uint64_t at, uint64_t& value) {
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
 }
+inline unsigned lanes_below() { return (1u << (threadIdx.x & 31)) - 1; }
 inline void count_if(unsigned wanted, unsigned* shared) {
     if (wanted) ++*shared;
 }

@@ -332,6 +332,7 @@ void compress(const Job& job) {
         if (signatures) {
             RUN(column_lines, FEW, 128);
             RUN(speculative_border, FEW, 32 * SPECULATIVE_WARPS);
+            RUN(speculative_masked, FEW, 32 * SPECULATIVE_WARPS);
             RUN(speculative_interior, FEW, 32 * SPECULATIVE_WARPS);
         } else {
             RUN(masked_tiles, FEW, bounded_threads);
