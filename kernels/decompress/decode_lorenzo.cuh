@@ -51,12 +51,7 @@ struct RowDecoder {
         if (!__any_sync(FULL, bits > 16)) {
             low = decoder.raw(bits);
         } else {
-            if (__any_sync(FULL, symbol == ESCAPE)) {
-                decoder.resolve_escape(symbol);
-                bits = raw_bits[symbol];
-                // An escaped escape is not a symbol.
-                if (bits == ESCAPE_BITS) bits = raw_bits[STORED];
-            }
+            resolve_escapes(decoder, raw_bits, symbol, bits);
             symbol = known(symbol);
             if (sizeof(T) == 4) bad |= __any_sync(FULL, bits > 64);
             decoder.long_raw(bits, low, high);

@@ -18,6 +18,60 @@ __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
     return mine == 0 ? value + open : begin > 0 ? value - before : value;
 }
 
+// Resolves the escapes among the lanes' symbols and corrects their numbers of raw bits.
+template <bool HUFFMAN>
+__device__ __forceinline__ void resolve_escapes(
+    Decoder<HUFFMAN>& decoder, const u8* raw_bits, u32& symbol, u32& bits) {
+    if (!__any_sync(FULL, symbol == ESCAPE)) return;
+    decoder.resolve_escape(symbol);
+    bits = raw_bits[symbol];
+    // An escaped escape is not a symbol.
+    if (bits == ESCAPE_BITS) bits = raw_bits[STORED];
+}
+
+// Turns the blocks of the masks of a batch into rows. `owned`: columns << 8 | rows that the lane's tile owns;
+// `sizes`: those of its masks as they are coded.
+__device__ __forceinline__ void rows_of_blocks(
+    const Job& job, u64 batch, u32 my_info, u32 masked, u32 owned, const u32 (&sizes)[2]) {
+    const TileView work(job);
+    const i32 lane = threadIdx.x & 31;
+    // Several tiles at a time, to overlap their loads. Masks were written by atomics, so the L1 cache is
+    // bypassed.
+    constexpr i32 AHEAD = 4;
+    const u32 my_columns = is_by_columns(sizes[0]) | is_by_columns(sizes[1]) << 1;
+    for (u32 left = masked; left;) {
+        i32 tiles[AHEAD];
+        u32 rows[AHEAD][2];
+#pragma unroll
+        for (i32 i = 0; i < AHEAD; i++) {
+            tiles[i] = left ? __ffs(left) - 1 : tiles[0];
+            left &= left - 1;
+            const u32* const from = work.masks() + (batch + tiles[i]) * 64 + lane;
+            rows[i][0] = __ldcg(from);
+            rows[i][1] = __ldcg(from + TILE);
+        }
+#pragma unroll
+        for (i32 i = 0; i < AHEAD; i++) {
+            if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
+            const u32 states = warp_or(mask_state_in(__shfl_sync(FULL, my_info, tiles[i]))),
+                      mine = __shfl_sync(FULL, owned, tiles[i]),
+                      by_columns = warp_or(__shfl_sync(FULL, my_columns, tiles[i]));
+            const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
+#pragma unroll
+            for (i32 plane = 0; plane < 2; plane++) {
+                const u32 state = plane == 0 ? states / 3 : states % 3;
+                u32 row = state == MASK_ALL ? all : 0;
+                if (state == MASK_SOME) {
+                    row = row_of_blocks(rows[i][plane]);
+                    if (by_columns >> plane & 1) row = transposed(row);
+                    row &= all;
+                }
+                work.masks()[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
+            }
+        }
+    }
+}
+
 // Decodes the masks of a batch. True if they are invalid.
 template <bool HUFFMAN, typename Lists>
 __device__ __forceinline__ bool decode_masks(
@@ -73,41 +127,7 @@ __device__ __forceinline__ bool decode_masks(
                 symbol + 1 << 8 * (number >> 5));
     }
     __syncwarp();
-    // Several tiles at a time, to overlap their loads. Masks were written by atomics, so the L1 cache is
-    // bypassed.
-    constexpr i32 AHEAD = 4;
-    const u32 my_columns = is_by_columns(sizes[0]) | is_by_columns(sizes[1]) << 1;
-    for (u32 left = masked; left;) {
-        i32 tiles[AHEAD];
-        u32 rows[AHEAD][2];
-#pragma unroll
-        for (i32 i = 0; i < AHEAD; i++) {
-            tiles[i] = left ? __ffs(left) - 1 : tiles[0];
-            left &= left - 1;
-            const u32* const from = work.masks() + (batch + tiles[i]) * 64 + lane;
-            rows[i][0] = __ldcg(from);
-            rows[i][1] = __ldcg(from + TILE);
-        }
-#pragma unroll
-        for (i32 i = 0; i < AHEAD; i++) {
-            if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
-            const u32 states = warp_or(mask_state_in(__shfl_sync(FULL, my_info, tiles[i]))),
-                      mine = __shfl_sync(FULL, owned, tiles[i]),
-                      by_columns = warp_or(__shfl_sync(FULL, my_columns, tiles[i]));
-            const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
-#pragma unroll
-            for (i32 plane = 0; plane < 2; plane++) {
-                const u32 state = plane == 0 ? states / 3 : states % 3;
-                u32 row = state == MASK_ALL ? all : 0;
-                if (state == MASK_SOME) {
-                    row = row_of_blocks(rows[i][plane]);
-                    if (by_columns >> plane & 1) row = transposed(row);
-                    row &= all;
-                }
-                work.masks()[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
-            }
-        }
-    }
+    rows_of_blocks(job, batch, my_info, masked, owned, sizes);
     __syncwarp();
     return false;
 }
