@@ -78,24 +78,11 @@ struct RowCoder {
         if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
     }
 
-    // Codes a tile of activity > 0, from the last symbols of its rows back to their patterns.
-    __device__ __forceinline__ void code_tile(u64 tile, u32 info, const RowWords& words) {
+    // Codes the symbols of the vertices of a row per lane, from the last to the first. `active`: vertices
+    // that are in no mask, `pattern`: those whose symbols are coded.
+    __device__ __forceinline__ void code_symbols(
+        const Q* payload, u32 symbols, u32 activity, u32 active, u32 pattern) {
         const i32 lane = threadIdx.x & 31;
-        const u32 activity = activity_in(info, 0);
-        const u32 symbols = fresh(shared_place(shared.rows[lane]));
-        const Q* const payload = fresh_global(LorenzoView<T>(job).payload(tile));
-        words.stage(symbols);
-        // Prefetch raw bits.
-#pragma unroll
-        for (u32 k = 0; k < TILE / 4; k++)
-            if (large_in(words.words[k])) prefetch_near(payload + payload_place(4 * k, (u32)lane));
-        u32 rows = TILE, bytes = TILE / 8, active = FULL;
-        if (!(info & ALL_CODED)) {
-            const TileShape shape = tile_shape(job, tile);
-            rows = shape.owned_y(), bytes = (shape.owned_x() + 7) / 8;
-            active = active_in_row(job, shape, tile, mask_state_in(info));
-        }
-        const u32 pattern = activity == FULL_ACTIVITY ? active : row_pattern(words.words);
         const u32 count = fresh((u32)__popc(pattern)),
                   codes = table_at(CODES_PLACE + (activity - 1) * CODE_SYMBOLS);
         u32 left = pattern, table = codes, symbol = 0, x = 0;
@@ -131,10 +118,13 @@ struct RowCoder {
             code(now, now_x, now_symbol);
         }
         code(entry, x, symbol);
-        if (activity == FULL_ACTIVITY) return;
-        const u32 patterns = table_at(PATTERNS_PLACE + (activity - 1) * ALPHABET),
+    }
+
+    // Codes the patterns of a tile of `rows` rows of `bytes` bytes.
+    __device__ __forceinline__ void code_patterns(u32 activity, u32 rows, u32 bytes, u32 pattern) {
+        const u32 lane = threadIdx.x & 31, patterns = table_at(PATTERNS_PLACE + (activity - 1) * ALPHABET),
                   nothing = table_at(NOTHING_PLACE);
-        const bool coded = activity <= LAST_SPARSE_TILE ? pattern != 0 : (u32)lane < rows;
+        const bool coded = activity <= LAST_SPARSE_TILE ? pattern != 0 : lane < rows;
         uint2 entries[TILE / 8];
 #pragma unroll
         for (u32 k = 0; k < TILE / 8; k++)
@@ -147,8 +137,29 @@ struct RowCoder {
             encoder.code(entries[k].x, entries[k].y);
         }
         if (activity <= LAST_SPARSE_TILE)
-            code_head(
-                (u32)lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
+            code_head(lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
+    }
+
+    // Codes a tile of activity > 0, from the last symbols of its rows back to their patterns.
+    __device__ __forceinline__ void code_tile(u64 tile, u32 info, const RowWords& words) {
+        const i32 lane = threadIdx.x & 31;
+        const u32 activity = activity_in(info, 0);
+        const u32 symbols = fresh(shared_place(shared.rows[lane]));
+        const Q* const payload = fresh_global(LorenzoView<T>(job).payload(tile));
+        words.stage(symbols);
+        // Prefetch raw bits.
+#pragma unroll
+        for (u32 k = 0; k < TILE / 4; k++)
+            if (large_in(words.words[k])) prefetch_near(payload + payload_place(4 * k, (u32)lane));
+        u32 rows = TILE, bytes = TILE / 8, active = FULL;
+        if (!(info & ALL_CODED)) {
+            const TileShape shape = tile_shape(job, tile);
+            rows = shape.owned_y(), bytes = (shape.owned_x() + 7) / 8;
+            active = active_in_row(job, shape, tile, mask_state_in(info));
+        }
+        const u32 pattern = activity == FULL_ACTIVITY ? active : row_pattern(words.words);
+        code_symbols(payload, symbols, activity, active, pattern);
+        if (activity != FULL_ACTIVITY) code_patterns(activity, rows, bytes, pattern);
     }
 
     // Codes a symbol of a table that stays in global memory.
