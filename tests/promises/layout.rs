@@ -67,7 +67,7 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/constraints.rs", "kernels/tile/window.cuh"),
     ("src/tile/decode.rs", "kernels/decompress/reconstruct.cuh"),
     ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct_lorenzo.cuh"),
-    ("src/tile/lorenzo_encode.rs", "kernels/compress/lorenzo_border_tiles.cuh"),
+    ("src/tile/lorenzo_encode.rs", "kernels/compress/lorenzo_rows.cuh"),
     ("src/tile/on_demand.rs", "kernels/compress/determinant_bounds.cuh"),
     ("src/tile/samples.rs", "kernels/predict/tuning.cuh"),
     ("src/tile/signs.rs", "kernels/compress/half_planes.cuh"),
