@@ -107,10 +107,12 @@ __device__ __forceinline__ void lorenzo_border(const Job& job) {
         __syncwarp();
         halvings[lane] = 0;
         __syncwarp();
-        const u32 vertices = is_interior
-                                 ? count_interior_halvings(lattices, vertex_bounds, bounded, halvings)
-                                 : count_border_halvings(job, control, lattices, shape,
-                                       RowReader<T>(job, positions, shape, vertex_bounds, bounded), halvings);
+        u32 vertices = 0;
+        if (is_interior)
+            vertices = count_interior_halvings(lattices, vertex_bounds, bounded, halvings);
+        else
+            vertices = count_border_halvings(job, control, lattices, shape,
+                RowReader<T>(job, positions, shape, vertex_bounds, bounded), halvings);
         const i32 bound_shift = best_bound_shift(halvings, warp_sum(vertices));
         u32 info = 0;
         bool stored = false;

@@ -117,19 +117,6 @@ static_assert(TILE_VERTICES * 8ull * (REFINED_BITS + 4 * HALVINGS / 2) +
                   (1ull << 32) / BOUND_SHIFTS,
     "there are bits for both");
 
-// A code on a finer lattice, apart from its coarse code.
-struct FinerCode {
-    u32 refinement_bits;
-    i32 refinement;
-};
-template <typename T>
-__device__ __forceinline__ FinerCode split_finer_code(
-    const LorenzoCode<T>& code, i32& coarse_u, i32& coarse_v) {
-    u32 refinement_bits_u, refinement_bits_v;
-    split_code(code.qu, code.refinement, coarse_u, refinement_bits_u);
-    split_code(code.qv, code.refinement, coarse_v, refinement_bits_v);
-    return {refinement_bits_u | refinement_bits_v << (2 * code.refinement), code.refinement};
-}
 // Code on a finer lattice, computed again, of a vertex that the full list left out: tile << 10 | y << 5 | x.
 template <typename T>
 __device__ __forceinline__ FinerCode finer_code_of(

@@ -21,6 +21,20 @@ __device__ __forceinline__ typename Payload<T>::Type with_refinement_bits(
                                                                       : refinement_bits);
 }
 
+// A code on a finer lattice, apart from its coarse code.
+struct FinerCode {
+    u32 refinement_bits;
+    i32 refinement;
+};
+template <typename T>
+__device__ __forceinline__ FinerCode split_finer_code(
+    const LorenzoCode<T>& code, i32& coarse_u, i32& coarse_v) {
+    u32 refinement_bits_u, refinement_bits_v;
+    split_code(code.qu, code.refinement, coarse_u, refinement_bits_u);
+    split_code(code.qv, code.refinement, coarse_v, refinement_bits_v);
+    return {refinement_bits_u | refinement_bits_v << (2 * code.refinement), code.refinement};
+}
+
 // Symbol and payload of a stored vertex; without a prediction if that is not finite. As a call, for rare
 // cases.
 template <typename T>
@@ -52,7 +66,7 @@ struct LorenzoRowCoder {
     const Job& job;
     const Control& control;
     const Lattices<T>& lattices;
-    const i32 lane, ox;      // columns
+    const i32 lane, ox;      // ox: columns of the tile
     const bool is_inside;    // the lane has a column
     const bool is_interior;  // no vertex is missing or masked
     const i32 bound_shift;
@@ -60,8 +74,8 @@ struct LorenzoRowCoder {
     const T width, inverse, accept;
     const bool lossless;
     Q* const payload;
-    // Of all rows so far: costs, vertices in no mask, and vertices that are stored or have no code; the
-    // largest error; and whether a code has too many raw bits.
+    // Of all rows so far: costs, vertices in no mask, stored vertices, the largest error, and whether a code
+    // has too many raw bits.
     u32 cost, active, stored_vertices;
     T largest;
     bool too_long;
@@ -86,10 +100,7 @@ struct LorenzoRowCoder {
         vertex.refinement = code.refinement;
         if (!code.coded) return;
         i32 coarse_u, coarse_v;
-        u32 refinement_bits_u, refinement_bits_v;
-        split_code(code.qu, code.refinement, coarse_u, refinement_bits_u);
-        split_code(code.qv, code.refinement, coarse_v, refinement_bits_v);
-        vertex.refinement_bits = refinement_bits_u | refinement_bits_v << (2 * code.refinement);
+        vertex.refinement_bits = split_finer_code(code, coarse_u, coarse_v).refinement_bits;
         largest = R::high(largest, code.error);
         vertex.down_u = (u32)coarse_u - before_u, vertex.down_v = (u32)coarse_v - before_v;
     }
