@@ -115,6 +115,81 @@ __device__ __forceinline__ void place_tables(const Job& job, AssembleShared& sha
     }
 }
 
+// Stores the directory and the tables, a warp for each; returns this block's share of the checksum.
+// `from_last`: blocks behind this one.
+__device__ __forceinline__ u32 store_tables(const Job& job, const AssembleShared& shared, u32 from_last) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u32 sum = 0;
+#pragma unroll 1
+    for (u32 k = from_last * ASSEMBLE_WARPS + warp; k <= TABLES; k += gridDim.x * ASSEMBLE_WARPS) {
+        const u32 at = k < TABLES ? shared.tables[k] : 0,
+                  words = (k < TABLES ? shared.tables[k + 1] : shared.tables[0]) - at;
+        const u32* const from = k < TABLES ? stored_table(job, k) : shared.directory;
+        for (u32 i = lane; i < words; i += 32) {
+            const u32 word = from[i];
+            store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);
+            sum += checksum_term(word, HEADER_BYTES / 4 + at + i);
+        }
+    }
+    return sum;
+}
+
+// Stores the words of groups, part by part; returns this block's share of the checksum.
+template <typename T>
+__device__ __forceinline__ u32 store_groups(const Job& job, AssembleShared& shared, u32 groups) {
+    constexpr u32 THREADS = 32 * ASSEMBLE_WARPS;
+    u32 sum = 0;
+#pragma unroll 1
+    for (u32 part = blockIdx.x; part < PARTS; part += gridDim.x) {
+        const u32 each = groups_of_part(groups), part_end = min((part + 1) * each, groups);
+        u64 place = shared.parts[part], all;
+#pragma unroll 1
+        for (u32 base = part * each; base < part_end; base += THREADS, place += all) {
+            const u32 group = base + threadIdx.x;
+            u64 about = 0, first = 0;
+            if (group < part_end) {
+                about = EncodeView(job).group_sizes()[group];
+                first = sizes_of(job, group).first_tile;
+            }
+            // Its barriers separate reads of the last round from writes of this one.
+            const u64 before_mine = block_exclusive_sum(padded_bytes((u32)about), all);
+            if (group < part_end) {
+                const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2;
+                const u64 end_tile = first + (about >> 24 & 255) + 1;
+                shared.to[threadIdx.x] = (place + before_mine) / 4;
+                shared.from[threadIdx.x] = end_tile * slot_bytes<T>(job) - 2 * count;
+                shared.counts[threadIdx.x] = count;
+                const u64 k = HEADER_BYTES / 4 + shared.tables[TABLES] + (u64)group;
+                store_word(job.stream, 4 * k, (u32)about);
+                sum += checksum_term((u32)about, k);
+            }
+            __syncthreads();
+            const u32 here = min(part_end - base, THREADS);
+            sum += ((u64)job.stream & 3) == 0 ? copy_groups<true>(job, shared, here)
+                                              : copy_groups<false>(job, shared, here);
+        }
+    }
+    return sum;
+}
+
+// Writes the report, of a stream of values if `stored`, that needs `bytes`.
+__device__ __forceinline__ void report_stream(
+    const Job& job, const Control& control, u64 bytes, bool fits, bool stored) {
+    Report r = {};
+    r.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
+    r.stream_bytes = fits ? bytes : 0;
+    r.required_bytes = bytes;
+    r.exact_vertices = stored ? job.nx * job.ny : control.exact;
+    r.nonfinite_vertices = control.nonfinite;
+    r.zero_vertices = control.zero;
+    r.critical_points = control.critical;
+    r.bound = control.bound;
+    r.filled_vertices = control.filled;
+    r.warnings = control.warnings;
+    r.max_error = stored ? 0.0 : __longlong_as_double((long long)control.max_error.bits);
+    *job.report = r;
+}
+
 // Grid: any, at most PARTS. Block: 32 * ASSEMBLE_WARPS threads. Static shared: AssembleShared. Reads: group
 // sizes, words, stored tables, control block. Writes: stream, report. If coding does not pay, stores the
 // values; if the stream does not fit, writes only the report. Each block scans the sizes of all parts. Waits
@@ -142,19 +217,7 @@ __device__ __forceinline__ void assemble(const Job& job) {
     // The last block has the fewest groups.
     const u32 from_last = gridDim.x - 1 - blockIdx.x;
     if (from_last == 0 && threadIdx.x == 0) {
-        Report r = {};
-        r.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
-        r.stream_bytes = fits ? bytes : 0;
-        r.required_bytes = bytes;
-        r.exact_vertices = stored ? job.nx * job.ny : control.exact;
-        r.nonfinite_vertices = control.nonfinite;
-        r.zero_vertices = control.zero;
-        r.critical_points = control.critical;
-        r.bound = control.bound;
-        r.filled_vertices = control.filled;
-        r.warnings = control.warnings;
-        r.max_error = stored ? 0.0 : __longlong_as_double((long long)control.max_error.bits);
-        *job.report = r;
+        report_stream(job, control, bytes, fits, stored);
         write_header(job, control, stored ? CONTENT_STORED : CONTENT_CODED, stored ? 0 : 4 * table_words,
             bytes, reinterpret_cast<u8*>(shared.header));
     }
@@ -167,49 +230,8 @@ __device__ __forceinline__ void assemble(const Job& job) {
         sum = checksum_term(shared.header[threadIdx.x], threadIdx.x);
     }
     if (!stored) {
-        constexpr u32 THREADS = 32 * ASSEMBLE_WARPS;
-        // A warp for the directory and each table.
-#pragma unroll 1
-        for (u32 k = from_last * ASSEMBLE_WARPS + warp; k <= TABLES; k += gridDim.x * ASSEMBLE_WARPS) {
-            const u32 at = k < TABLES ? shared.tables[k] : 0,
-                      words = (k < TABLES ? shared.tables[k + 1] : shared.tables[0]) - at;
-            const u32* const from = k < TABLES ? stored_table(job, k) : shared.directory;
-            for (u32 i = lane; i < words; i += 32) {
-                const u32 word = from[i];
-                store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);
-                sum += checksum_term(word, HEADER_BYTES / 4 + at + i);
-            }
-        }
-#pragma unroll 1
-        for (u32 part = blockIdx.x; part < PARTS; part += gridDim.x) {
-            const u32 each = groups_of_part(groups), part_end = min((part + 1) * each, groups);
-            u64 place = shared.parts[part], all;
-#pragma unroll 1
-            for (u32 base = part * each; base < part_end; base += THREADS, place += all) {
-                const u32 group = base + threadIdx.x;
-                u64 about = 0, first = 0;
-                if (group < part_end) {
-                    about = EncodeView(job).group_sizes()[group];
-                    first = sizes_of(job, group).first_tile;
-                }
-                // Its barriers separate reads of the last round from writes of this one.
-                const u64 before_mine = block_exclusive_sum(padded_bytes((u32)about), all);
-                if (group < part_end) {
-                    const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2;
-                    const u64 end_tile = first + (about >> 24 & 255) + 1;
-                    shared.to[threadIdx.x] = (place + before_mine) / 4;
-                    shared.from[threadIdx.x] = end_tile * slot_bytes<T>(job) - 2 * count;
-                    shared.counts[threadIdx.x] = count;
-                    const u64 k = HEADER_BYTES / 4 + shared.tables[TABLES] + (u64)group;
-                    store_word(job.stream, 4 * k, (u32)about);
-                    sum += checksum_term((u32)about, k);
-                }
-                __syncthreads();
-                const u32 here = min(part_end - base, THREADS);
-                sum += ((u64)job.stream & 3) == 0 ? copy_groups<true>(job, shared, here)
-                                                  : copy_groups<false>(job, shared, here);
-            }
-        }
+        sum += store_tables(job, shared, from_last);
+        sum += store_groups<T>(job, shared, groups);
     } else {
         sum += store_field<T>(job);
     }
