@@ -107,135 +107,159 @@ __device__ __forceinline__ void open_batch(
     }
 }
 
+// Prepares chunks in steps: loads words, loads payload, and hands them to the coder.
+template <typename T, bool HUFFMAN>
+struct ChunkPreparer {
+    typedef Encoder<HUFFMAN> E;
+    static constexpr u32 SLOT = SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
+    const Job& job;
+    const u32* const entries;
+    const u16* const raw_sizes;
+    EncodeGroup& shared;
+    const i32 role;
+    const u64 batch;
+    const i32 lane;
+    const u64 symbols, slots;
+    const i32 last_entry;
+    // A window of list starts, a lane each, the last list first; and the first entry of the next chunk.
+    i32 window, start, from;
+    // State of the chunk whose payload is being loaded, and of the one whose words are.
+    u32 about, word, next_about, next_word, next_symbol;
+    u64 low;
+
+    // The words have arrived: loads the payload, if there may be some.
+    __device__ __forceinline__ void load_payload(bool may_have) {
+        const bool listed = next_about & ABOUT_RUNS;
+        const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
+        about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
+        word = next_word;
+        // The payload of stored vertices is read from the field.
+        load_if(may_have && about - (FIRST_WITH_RAW_BITS << 24) < (SYMBOLS - FIRST_WITH_RAW_BITS) << 24 &&
+                    about >> 24 != STORED,
+            slots + SLOT_ENTRY_BYTES + (tile_in(about) * SLOT + (u32)sizeof(u64) * position_in(about)), low);
+    }
+
+    // Loads the words of a chunk of lists.
+    __device__ __forceinline__ void load_words() {
+        const EncodeLists& lists = shared.lists;
+        // Lists that start after the chunk, and after its first entry. Move the window until it covers them.
+        u32 behind, later;
+        while (behind = __ballot_sync(FULL, start >= from + 32), later = __ballot_sync(FULL, start > from),
+            later == FULL) {
+            window -= __popc(behind);
+            start = window >= lane ? lists.starts[window - lane] : -1;
+        }
+        i32 list = window - __popc(behind);
+        if (later != behind)
+            list -=
+                __popc(warp_or(start > from && start < from + 32 ? 1u << (start - from) : 0) >> lane >> 1);
+        const i32 e = from + lane;
+        const bool exists = e <= last_entry;
+        // Lanes without an entry use the last one's address.
+        const u32 here = lists.names[list] + (exists ? e : last_entry);
+        const bool listed = here & ABOUT_RUNS;
+        u64 at = symbols + (here & ABOUT_PLACE);
+        if (__any_sync(FULL, listed) && listed)
+            at = slots + (tile_in(here) * SLOT + place_of_entry<T>(position_in(here)));
+        next_symbol = NO_SYMBOL;
+        load_word_or_byte(at, exists && listed, exists && !listed, next_word, next_symbol);
+        next_about = exists ? here : ABOUT_NOTHING;
+        from -= 32 * PREPARERS;
+    }
+
+    // Makes the words of a chunk of masks, whose first entry of `count` is `from`.
+    __device__ __forceinline__ void make_mask_words(i32 from, i32 count) {
+        fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
+        const bool exists = from + lane < count;
+        const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
+        next_word = make_entry(entry & 255, 1, encode_run(entry >> 8));
+        next_symbol = NO_SYMBOL;
+        next_about = exists ? ABOUT_MASK : ABOUT_NOTHING;
+    }
+
+    // Hands a chunk to the coder; returns its kind. `masks`: of masks, which have no raw bits.
+    __device__ __forceinline__ u32 hand_over(
+        Chunk& chunk, bool masks, u32 found, u32 found_word, u64 found_low) {
+        const u32 symbol = symbol_in(found), entry = entries[code_table_in(found) * CODE_SYMBOLS + symbol];
+        u32 sizes = raw_sizes[symbol];
+        if (masks) sizes = 0;
+        u32 bits = sizes & (SPECIAL - 1);
+        u64 high = 0;
+        // OR over the lanes: raw bit sizes, runs, entry flags; SPECIAL if an entry must be looked at.
+        const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) |
+                         (position_in(found) == 0 ? SPECIAL : 0);
+        u32 kind = warp_or(mine);
+        if (kind & SPECIAL) {
+            const bool special = (sizes & SPECIAL) ||
+                                 (symbol < STORED && has_refinement_bits(symbol, (i32)position_in(found)));
+            if (special) {
+                const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);
+                bits = r.bits;
+                found_low = r.low;
+                high = r.high;
+            }
+            kind |= warp_or(special ? sixteens(bits) : 0);
+        }
+        u32 raw = raw_word((u32)found_low, bits < 16 ? bits : 16);
+        u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
+        if (kind & ENTRY_ESCAPES << 16) {
+            chunk.pieces[0][lane] = raw;
+            raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
+            pieces++;
+            place = 1;
+        }
+#pragma unroll 1
+        for (u32 at = 16; place < pieces; place++, at += 16) {
+            const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
+            chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? found_low >> at : high >> (at - 64)), n);
+        }
+        chunk.symbols.raw[lane] = raw;
+        chunk.symbols.entry[lane] = entry;
+        chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
+        return kind & ABOUT_RUNS ? pieces | hand_over_runs(chunk, found, found_word) : pieces;
+    }
+    __device__ __forceinline__ u32 hand_over_runs(Chunk& chunk, u32 found, u32 found_word) {
+        const u32 run = run_of_entry(found_word) % RUN_SYMBOLS, runs = runs_in(found);
+        const u32 run_entry = runs ? entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
+        chunk.runs.raw[lane] =
+            runs ? raw_word(run_of_entry(found_word) / RUN_SYMBOLS, run_bits(run)) | run << 8 : 0;
+        chunk.runs.entry[lane] = run_entry;
+        chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
+        return __any_sync(FULL, run_entry & ENTRY_ESCAPES) ? KIND_RUNS | KIND_RUN_ESCAPES : KIND_RUNS;
+    }
+};
+
 // Prepares every PREPARERS-th chunk, from the last one on; chunks of masks come after those of symbols, thus
 // first.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void prepare_chunks(const Job& job, const u32* entries, const u16* raw_sizes,
-    EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
-    typedef Encoder<HUFFMAN> E;
-    constexpr u32 SLOT = SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>;
+    EncodeGroup& shared, i32 number, i32 role, u64 batch) {
     const i32 lane = threadIdx.x & 31;
-    const EncodeLists& lists = shared.lists;
-    const i32 last_entry = shared.size.entries - 1, chunks = (i32)warp_or(shared.size.chunks),
+    const i32 chunks = (i32)warp_or(shared.size.chunks),
               mask_entry_count = (i32)warp_or(shared.size.mask_entries);
     const i32 all_chunks = chunks + (mask_entry_count + 31) / 32,
               steps = (all_chunks + PREPARERS - 1) / PREPARERS;
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS,
               own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
-    // Loaded so that the compiler does not recompute them.
-    const u64 symbols = from_shared(&shared.symbols), slots = from_shared(&shared.slots);
-    // A window of list starts, a lane each, the last list first; and the first entry of the next chunk.
-    i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1,
-        from = 32 * (chunks - 1 - role);
-    // State of the chunk whose payload is being loaded, and of the one whose words are.
-    u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, word = 0, next_about = ABOUT_NOTHING, next_word = 0,
-        next_symbol = NO_SYMBOL;
-    u64 low = 0;
+    const i32 window = shared.size.lists - 1;
+    // Addresses are loaded so that the compiler does not recompute them.
+    ChunkPreparer<T, HUFFMAN> preparer = {job, entries, raw_sizes, shared, role, batch, lane,
+        from_shared(&shared.symbols), from_shared(&shared.slots), shared.size.entries - 1, window,
+        window >= lane ? shared.lists.starts[window - lane] : -1, 32 * (chunks - 1 - role),
+        NO_SYMBOL << 24 | ABOUT_NOTHING, 0, ABOUT_NOTHING, 0, NO_SYMBOL, 0};
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
         // Use what the previous step loaded; start this step's loads first.
-        const u32 found = about, found_word = word;
-        u64 found_low = low;
-        // The words have arrived: load the payload.
-        {
-            const bool listed = next_about & ABOUT_RUNS;
-            const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
-            about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
-            word = next_word;
-            // The payload of stored vertices is read from the field.
-            load_if(step <= list_chunks &&
-                        about - (FIRST_WITH_RAW_BITS << 24) < (SYMBOLS - FIRST_WITH_RAW_BITS) << 24 &&
-                        about >> 24 != STORED,
-                slots + SLOT_ENTRY_BYTES + (tile_in(about) * SLOT + (u32)sizeof(u64) * position_in(about)),
-                low);
-        }
-        if (step < list_chunks) {
-            // Lists that start after the chunk, and after its first entry. Move the window until it covers
-            // them.
-            u32 behind, later;
-            while (behind = __ballot_sync(FULL, start >= from + 32),
-                later = __ballot_sync(FULL, start > from), later == FULL) {
-                window -= __popc(behind);
-                start = window >= lane ? lists.starts[window - lane] : -1;
-            }
-            i32 list = window - __popc(behind);
-            if (later != behind)
-                list -= __popc(
-                    warp_or(start > from && start < from + 32 ? 1u << (start - from) : 0) >> lane >> 1);
-            const i32 e = from + lane;
-            const bool exists = e <= last_entry;
-            // Lanes without an entry use the last one's address.
-            const u32 here = lists.names[list] + (exists ? e : last_entry);
-            const bool listed = here & ABOUT_RUNS;
-            u64 at = symbols + (here & ABOUT_PLACE);
-            if (__any_sync(FULL, listed) && listed)
-                at = slots + (tile_in(here) * SLOT + place_of_entry<T>(position_in(here)));
-            next_symbol = NO_SYMBOL;
-            load_word_or_byte(at, exists && listed, exists && !listed, next_word, next_symbol);
-            next_about = exists ? here : ABOUT_NOTHING;
-            from -= 32 * PREPARERS;
-        } else if (step < own_chunks) {
-            const i32 from = 32 * (all_chunks - 1 - PREPARERS * step - role);
-            fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
-            const bool exists = from + lane < mask_entry_count;
-            const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
-            next_word = make_entry(entry & 255, 1, encode_run(entry >> 8));
-            next_symbol = NO_SYMBOL;
-            next_about = exists ? ABOUT_MASK : ABOUT_NOTHING;
-        }
-        if (step >= 2 && step < own_chunks + 2) {
-            Chunk& chunk = shared.chunks[step & 1][role];
-            const u32 symbol = symbol_in(found),
-                      entry = entries[code_table_in(found) * CODE_SYMBOLS + symbol];
-            u32 sizes = raw_sizes[symbol];
-            // Entries of masks have none.
-            if (step >= list_chunks + 2) sizes = 0;
-            u32 bits = sizes & (SPECIAL - 1);
-            u64 high = 0;
-            // OR over the lanes: raw bit sizes, runs, entry flags; SPECIAL if an entry must be looked at.
-            const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) |
-                             (position_in(found) == 0 ? SPECIAL : 0);
-            u32 kind = warp_or(mine);
-            if (kind & SPECIAL) {
-                const bool special = (sizes & SPECIAL) || (symbol < STORED && has_refinement_bits(symbol,
-                                                                                  (i32)position_in(found)));
-                if (special) {
-                    const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);
-                    bits = r.bits;
-                    found_low = r.low;
-                    high = r.high;
-                }
-                kind |= warp_or(special ? sixteens(bits) : 0);
-            }
-            u32 raw = raw_word((u32)found_low, bits < 16 ? bits : 16);
-            u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
-            if (kind & ENTRY_ESCAPES << 16) {
-                chunk.pieces[0][lane] = raw;
-                raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
-                pieces++;
-                place = 1;
-            }
-#pragma unroll 1
-            for (u32 at = 16; place < pieces; place++, at += 16) {
-                const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
-                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? found_low >> at : high >> (at - 64)), n);
-            }
-            chunk.symbols.raw[lane] = raw;
-            chunk.symbols.entry[lane] = entry;
-            chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
-            if (kind & ABOUT_RUNS) {
-                const u32 run = run_of_entry(found_word) % RUN_SYMBOLS, runs = runs_in(found);
-                const u32 run_entry =
-                    runs ? entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
-                chunk.runs.raw[lane] =
-                    runs ? raw_word(run_of_entry(found_word) / RUN_SYMBOLS, run_bits(run)) | run << 8 : 0;
-                chunk.runs.entry[lane] = run_entry;
-                chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
-                pieces |= KIND_RUNS;
-                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) pieces |= KIND_RUN_ESCAPES;
-            }
-            shared.kinds[step & 1][role] = (u8)pieces;
-        }
+        const u32 found = preparer.about, found_word = preparer.word;
+        const u64 found_low = preparer.low;
+        preparer.load_payload(step <= list_chunks);
+        if (step < list_chunks)
+            preparer.load_words();
+        else if (step < own_chunks)
+            preparer.make_mask_words(32 * (all_chunks - 1 - PREPARERS * step - role), mask_entry_count);
+        if (step >= 2 && step < own_chunks + 2)
+            shared.kinds[step & 1][role] = (u8)preparer.hand_over(
+                shared.chunks[step & 1][role], step >= list_chunks + 2, found, found_word, found_low);
         meet<ENCODE_ROLES>(number);
     }
 }
@@ -354,7 +378,7 @@ __device__ __forceinline__ void encode_by_teams(
             } else {
                 open_batch<T>(job, mine, role, batch, end);
                 meet<ENCODE_ROLES>(number);
-                prepare_chunks<T, HUFFMAN>(job, shared.entries, raw_sizes, mine, number, role, batch, end);
+                prepare_chunks<T, HUFFMAN>(job, shared.entries, raw_sizes, mine, number, role, batch);
             }
             if (batch == first) break;
         }

@@ -3,6 +3,41 @@
 #include "compress/coding_tables.cuh"
 #include "entropy/huffman.cuh"
 
+// Code lengths of the n leaves of a tree, the heaviest first; returns that of this thread's leaf. `above`:
+// parent of each inner node; `inner`: zeros. Call with a block.
+__device__ __forceinline__ u32 length_of_leaf(
+    u32 (&inner)[ALPHABET], u32 (&above)[2][ALPHABET], u32 (&lengths)[ALPHABET], u32 n) {
+    const u32 symbol = threadIdx.x;
+    // Depth of each inner node by pointer doubling; the root is the last.
+    constexpr u32 STEPS_AT = 16;
+    if (symbol + 1 < n) above[0][symbol] = symbol + 2 < n ? above[0][symbol] | 1u << STEPS_AT : symbol;
+    __syncthreads();
+#pragma unroll 1
+    for (u32 round = 0; 1u << round < n; round++) {
+        if (symbol + 1 < n) {
+            const u32 mine = above[round & 1][symbol];
+            above[~round & 1][symbol] = above[round & 1][mine & 0xffff] + (mine & ~0xffffu);
+        }
+        __syncthreads();
+        if (symbol + 1 < n && 1u << (round + 1) >= n)
+            atomicAdd(&inner[above[~round & 1][symbol] >> STEPS_AT], 1);
+    }
+    __syncthreads();
+    // Leaves of a depth are the children that are not inner nodes; the heaviest leaves come first.
+    u32 own_length = 0;
+    if (symbol < n) {
+        for (u32 before = 1, found = 0; n > 1;) {
+            const u32 here = inner[++own_length];
+            found += 2 * before - here;
+            if (found > n - 1 - symbol) break;
+            before = here;
+        }
+        own_length = min(own_length, MAX_LENGTH);
+        lengths[symbol] = own_length;
+    }
+    return own_length;
+}
+
 // Huffman code lengths, codes and their stored form. Call with a block, a thread per symbol.
 __device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& shared, u32 raw) {
     // By symbol, then by weight.
@@ -40,33 +75,7 @@ __device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& 
     __syncthreads();
     if (symbol == 0) join_weights(leaves, sums, above[0], (i32)n);
     __syncthreads();
-    // Depth of each inner node by pointer doubling; the root is the last.
-    constexpr u32 STEPS_AT = 16;
-    if (symbol + 1 < n) above[0][symbol] = symbol + 2 < n ? above[0][symbol] | 1u << STEPS_AT : symbol;
-    __syncthreads();
-#pragma unroll 1
-    for (u32 round = 0; 1u << round < n; round++) {
-        if (symbol + 1 < n) {
-            const u32 mine = above[round & 1][symbol];
-            above[~round & 1][symbol] = above[round & 1][mine & 0xffff] + (mine & ~0xffffu);
-        }
-        __syncthreads();
-        if (symbol + 1 < n && 1u << (round + 1) >= n)
-            atomicAdd(&inner[above[~round & 1][symbol] >> STEPS_AT], 1);
-    }
-    __syncthreads();
-    // Leaves of a depth are the children that are not inner nodes; the heaviest leaves come first.
-    u32 own_length = 0;
-    if (symbol < n) {
-        for (u32 before = 1, found = 0; n > 1;) {
-            const u32 here = inner[++own_length];
-            found += 2 * before - here;
-            if (found > n - 1 - symbol) break;
-            before = here;
-        }
-        own_length = min(own_length, MAX_LENGTH);
-        lengths[symbol] = own_length;
-    }
+    const u32 own_length = length_of_leaf(inner, above, lengths, n);
     const u32 taken_here = warp_sum(symbol < n ? CODES >> own_length : 0);
     if (lane == 0) shared.sums[0][warp] = taken_here;
     __syncthreads();
