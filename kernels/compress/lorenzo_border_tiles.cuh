@@ -76,9 +76,9 @@ constexpr u64 MANY_CONSTRAINED_TILES = 2;
 constexpr u64 MANY_CONSTRAINED_TILES = 8192;
 #endif
 
-// Grid: any. Block: 32 * LORENZO_WARPS threads, a warp per tile, tiles with most work first. Static shared:
-// lattices. Border tiles, and constrained ones if there are few. Reads: the field, lists, vertex bounds.
-// Writes: symbols, payload, masks, info. Overlaps the previous kernel, and waits for it at its end.
+// Grid: any. Block: 32 * LORENZO_BORDER_WARPS threads, a warp per tile, tiles with most work first. Static
+// shared: lattices. Border tiles, and constrained ones if there are few. Reads: the field, lists, vertex
+// bounds. Writes: symbols, payload, masks, info. Overlaps the previous kernel, and waits for it at its end.
 template <typename T>
 __device__ __forceinline__ void lorenzo_border(const Job& job) {
     __shared__ Lattices<T> lattices;
