@@ -81,36 +81,17 @@ __device__ __forceinline__ void expect_payload(const Q* payload, u32 four) {
     if (sizeof(Q) == 16) prefetch_near(payload + 2);
 }
 
-// Reconstructs an interior tile by half a warp, with all four lattice lines: the far ones from the symbols of
-// the next tiles. Both halves may have the same tile.
-template <typename T>
-__device__ __forceinline__ void reconstruct_pair(
-    const Job& job, const Control& control, ReconstructedPair<T>& shared, u64 index) {
-    const ReconstructView<T> work(job);
-    typedef typename Real<T>::Pair P;
-    typedef typename Payload<T>::Type Q;
-    const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
-    const i32 lane = threadIdx.x & (HALF - 1), half = (threadIdx.x >> 4) & 1;
-    Lattice<T>& lattice = shared.lattice[half];
-    u8* const symbols = shared.symbols[half];
-    // Symbols of the far sides, coarse levels first, in the place of inner vertices that are not there yet.
-    u8* const far_sides = reinterpret_cast<u8*>(lattice.even + EVEN + 1);
-    const Q* const payload = work.raw() + index * TILE_VERTICES;
-    const u64 below = index + job.tiles_x, right = index + 1;
-    const u32 info = work.headers()[index] & 255, info_below = work.headers()[below] & 255,
-              info_right = work.headers()[right] & 255;
-    u32 steps = work.steps()[index], steps_below = work.steps()[below], steps_right = work.steps()[right];
-    if (lane < 4)
-        lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
-            work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+// Loads the symbols of a tile by half a warp, and prefetches the payload of all levels but the finest.
+template <typename Q>
+__device__ __forceinline__ void load_symbols(const u8* from, const Q* payload, u32 steps, u8* symbols) {
+    const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll
     for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++) {
         const i32 word = HALF * k + lane;
         uint4 some = make_uint4(0, 0, 0, 0);
         if (steps >> (word >> 1) & 1) {
-            some = words_at<uint4>(work.symbols() + index * TILE_VERTICES)[word];
+            some = words_at<uint4>(from)[word];
             if (k == 0) {
-                // All levels but the finest.
                 expect_payload(payload + 16 * lane, some.x);
                 expect_payload(payload + 16 * lane + 4, some.y);
                 expect_payload(payload + 16 * lane + 8, some.z);
@@ -119,23 +100,21 @@ __device__ __forceinline__ void reconstruct_pair(
         }
         reinterpret_cast<uint4*>(symbols)[word] = some;
     }
-    __syncwarp();
-    const bool masked = __any_sync(FULL, info | info_below | info_right);
-    auto hidden_rows = [&](u64 tile, i32 y) -> u32 {
-        const TileView tiles(job);
-        return tiles.masks()[tile * 64 + y] | tiles.masks()[tile * 64 + TILE + y];
-    };
-    if (masked) {
-        if (!has_codes(info_below)) steps_below = 0;
-        if (!has_codes(info_right)) steps_right = 0;
-        if (__any_sync(FULL, info)) {
-            mark_hidden(
-                symbols, info ? hidden_rows(index, lane) : 0, info ? hidden_rows(index, lane + HALF) : 0);
-            steps = FULL;
-        }
-        __syncwarp();
-    }
-    if (lane == 0) stored_missing[threadIdx.x / HALF] = symbols[0] == STORED;
+}
+
+// Masked vertices of row y of a tile.
+__device__ __forceinline__ u32 hidden_in_row(const Job& job, u64 tile, i32 y) {
+    const TileView tiles(job);
+    return tiles.masks()[tile * 64 + y] | tiles.masks()[tile * 64 + TILE + y];
+}
+
+// Loads the symbols of the far sides of tile `index` from the tiles below and to the right, coarse levels
+// first, and prefetches their payload.
+template <typename Q>
+__device__ __forceinline__ void load_far_sides(const Job& job, const u8* all_symbols, const Q* payload,
+    u64 index, bool masked, u32 info_below, u32 info_right, u32 steps_below, u32 steps_right,
+    const u8* symbols, u8* far_sides) {
+    const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll
     for (i32 part = 0; part < 2; part++) {
         // Part 0: the lane's vertex of the finest level on each far side. Part 1: one of the coarser levels,
@@ -144,12 +123,13 @@ __device__ __forceinline__ void reconstruct_pair(
         const i32 level = part == 0 ? 0 : __clz(number) - 27, n = HALF >> level, i = number - n;
         const i32 on_row = n * n + i, on_column = n * (2 * n + i);
         u32 bottom = SYMBOL_ZERO, last = SYMBOL_ZERO;
-        if (steps_below >> (on_row >> 5) & 1) bottom = work.symbols()[below * TILE_VERTICES + on_row];
-        if (steps_right >> (on_column >> 5) & 1) last = work.symbols()[right * TILE_VERTICES + on_column];
+        if (steps_below >> (on_row >> 5) & 1)
+            bottom = all_symbols[(index + job.tiles_x) * TILE_VERTICES + on_row];
+        if (steps_right >> (on_column >> 5) & 1) last = all_symbols[(index + 1) * TILE_VERTICES + on_column];
         if (masked) {
             const i32 along = (2 * i + 1) << level;
-            if (info_below && hidden_rows(below, 0) >> along & 1) bottom = HIDDEN;
-            if (info_right && hidden_rows(right, along) & 1) last = HIDDEN;
+            if (info_below && hidden_in_row(job, index + job.tiles_x, 0) >> along & 1) bottom = HIDDEN;
+            if (info_right && hidden_in_row(job, index + 1, along) & 1) last = HIDDEN;
         }
         expect_payload(payload + job.tiles_x * TILE_VERTICES + on_row, bottom);
         expect_payload(payload + TILE_VERTICES + on_column, last);
@@ -157,28 +137,28 @@ __device__ __forceinline__ void reconstruct_pair(
         far_sides[number] = (u8)bottom;
         far_sides[TILE + number] = (u8)last;
     }
-    __syncwarp();
-    const u32 all_steps = warp_or(steps);
-    // Prefetch for a pair of rows of the finest level, and for phase 0 of the next pair, which is ahead.
-    auto expect = [&](i32 pair) {
-        const i32 at = 512 + 32 * pair + 4 * lane + (lane < HALF / 2 ? 0 : 224),
-                  ahead = 256 + 32 * (pair + 1) + 4 * lane;
-        if (pair >= 0 && pair < HALF / 2)
-            expect_payload(payload + at, *reinterpret_cast<const u32*>(symbols + at));
-        if (pair + 1 < HALF / 2 && lane < HALF / 2)
-            expect_payload(payload + ahead, *reinterpret_cast<const u32*>(symbols + ahead));
-    };
-    if (all_steps & 0x03030700) expect(-1), expect(0), expect(1);
-    lattice_sides<T>(
-        lattice, control.interpolants, [&](i32 side, i32 level, i32 number, P prediction, P) -> P {
-            const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
-            const u32 symbol = *(side < BOTTOM ? symbols + position : far_sides + TILE * (side & 1) + number);
-            const u64 owner = side == BOTTOM ? job.tiles_x : side == RIGHT ? 1 : 0;
-            return value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, prediction, level);
-        });
-    lattice_even<T>(lattice, control.interpolants, [&](i32 level, i32 position, P prediction, P) -> P {
-        return value_of<T>(tables, payload + position, symbols[position], prediction, level);
-    });
+}
+
+// Prefetches the payload of a pair of rows of the finest level, and of phase 0 of the next pair, which is
+// ahead.
+template <typename Q>
+__device__ __forceinline__ void expect_rows(const Q* payload, const u8* symbols, i32 pair) {
+    const i32 lane = threadIdx.x & (HALF - 1);
+    const i32 at = 512 + 32 * pair + 4 * lane + (lane < HALF / 2 ? 0 : 224),
+              ahead = 256 + 32 * (pair + 1) + 4 * lane;
+    if (pair >= 0 && pair < HALF / 2)
+        expect_payload(payload + at, *reinterpret_cast<const u32*>(symbols + at));
+    if (pair + 1 < HALF / 2 && lane < HALF / 2)
+        expect_payload(payload + ahead, *reinterpret_cast<const u32*>(symbols + ahead));
+}
+
+// Reconstructs the finest level of a tile and writes all its values.
+template <typename T>
+__device__ __forceinline__ void reconstruct_finest(const Job& job, const Control& control,
+    const ReconstructTables<T>& tables, const Lattice<T>& lattice, const u8* symbols,
+    const typename Payload<T>::Type* payload, u64 index, u32 all_steps) {
+    typedef typename Real<T>::Pair P;
+    const i32 lane = threadIdx.x & (HALF - 1);
     const TileShape shape = wide_tile_shape(job, index);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride,
               stride_v = job.v_layout.stride;
@@ -214,7 +194,7 @@ __device__ __forceinline__ void reconstruct_pair(
         fine += HALF;
         if (j & 1) {
             some >>= 1;
-            if (some & (1u << 2 | 1u << 9 | 1u << 17)) expect(j / 2 + 2);
+            if (some & (1u << 2 | 1u << 9 | 1u << 17)) expect_rows(payload, symbols, j / 2 + 2);
         }
     };
     const Interpolant<T> interpolant = interpolant_of<T>(control.interpolants[0]);
@@ -222,6 +202,61 @@ __device__ __forceinline__ void reconstruct_pair(
         finest_level_decoded<T, true>(lattice, interpolant, put, row);
     else
         finest_level_decoded<T, false>(lattice, interpolant, put, row);
+}
+
+// Reconstructs an interior tile by half a warp, with all four lattice lines: the far ones from the symbols of
+// the next tiles. Both halves may have the same tile.
+template <typename T>
+__device__ __forceinline__ void reconstruct_pair(
+    const Job& job, const Control& control, ReconstructedPair<T>& shared, u64 index) {
+    const ReconstructView<T> work(job);
+    typedef typename Real<T>::Pair P;
+    typedef typename Payload<T>::Type Q;
+    const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
+    const i32 lane = threadIdx.x & (HALF - 1), half = (threadIdx.x >> 4) & 1;
+    Lattice<T>& lattice = shared.lattice[half];
+    u8* const symbols = shared.symbols[half];
+    // Symbols of the far sides, coarse levels first, in the place of inner vertices that are not there yet.
+    u8* const far_sides = reinterpret_cast<u8*>(lattice.even + EVEN + 1);
+    const Q* const payload = work.raw() + index * TILE_VERTICES;
+    const u64 below = index + job.tiles_x, right = index + 1;
+    const u32 info = work.headers()[index] & 255, info_below = work.headers()[below] & 255,
+              info_right = work.headers()[right] & 255;
+    u32 steps = work.steps()[index], steps_below = work.steps()[below], steps_right = work.steps()[right];
+    if (lane < 4)
+        lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
+            work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    load_symbols(work.symbols() + index * TILE_VERTICES, payload, steps, symbols);
+    __syncwarp();
+    const bool masked = __any_sync(FULL, info | info_below | info_right);
+    if (masked) {
+        if (!has_codes(info_below)) steps_below = 0;
+        if (!has_codes(info_right)) steps_right = 0;
+        if (__any_sync(FULL, info)) {
+            mark_hidden(symbols, info ? hidden_in_row(job, index, lane) : 0,
+                info ? hidden_in_row(job, index, lane + HALF) : 0);
+            steps = FULL;
+        }
+        __syncwarp();
+    }
+    if (lane == 0) stored_missing[threadIdx.x / HALF] = symbols[0] == STORED;
+    load_far_sides(job, work.symbols(), payload, index, masked, info_below, info_right, steps_below,
+        steps_right, symbols, far_sides);
+    __syncwarp();
+    const u32 all_steps = warp_or(steps);
+    if (all_steps & 0x03030700)
+        for (i32 pair = -1; pair < 2; pair++) expect_rows(payload, symbols, pair);
+    lattice_sides<T>(
+        lattice, control.interpolants, [&](i32 side, i32 level, i32 number, P prediction, P) -> P {
+            const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
+            const u32 symbol = *(side < BOTTOM ? symbols + position : far_sides + TILE * (side & 1) + number);
+            const u64 owner = side == BOTTOM ? job.tiles_x : side == RIGHT ? 1 : 0;
+            return value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, prediction, level);
+        });
+    lattice_even<T>(lattice, control.interpolants, [&](i32 level, i32 position, P prediction, P) -> P {
+        return value_of<T>(tables, payload + position, symbols[position], prediction, level);
+    });
+    reconstruct_finest<T>(job, control, tables, lattice, symbols, payload, index, all_steps);
     __syncwarp();
     const bool missing = stored_missing[threadIdx.x / HALF];
     if (masked || missing) write_unseen<T>(job, symbols, index, missing);
