@@ -79,6 +79,49 @@ __device__ __forceinline__ void load_coarse_codes(
     }
 }
 
+// Coarse codes of four neighbours, SHIFTED_ZERO added, and their errors. Without FAST also the largest code.
+template <bool FAST, typename T>
+__device__ __forceinline__ void quantize_four(const Four<T>& a, const Four<T>& b, T width, T inverse,
+    u32 (&coarse_u)[COLUMNS], u32 (&coarse_v)[COLUMNS], T (&error)[COLUMNS], T& largest) {
+    typedef Real<T> R;
+#pragma unroll
+    for (i32 c = 0; c < COLUMNS; c++) {
+        const T x = a.x[c], y = b.x[c], scaled_u = x * inverse, scaled_v = y * inverse;
+        const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT;
+        error[c] =
+            R::high(R::abs((shifted_u - R::SHIFT) * width - x), R::abs((shifted_v - R::SHIFT) * width - y));
+        if (!FAST) largest = R::high(largest, R::high(R::abs(scaled_u), R::abs(scaled_v)));
+        coarse_u[c] = R::shifted_code(shifted_u), coarse_v[c] = R::shifted_code(shifted_v);
+    }
+}
+
+// Differences of four neighbours along the row.
+__device__ __forceinline__ void differences_of_row(const u32 (&down)[COLUMNS], i32 (&q)[COLUMNS]) {
+    q[0] = (i32)less_from_below<ROW_LANES>(down[0], down[COLUMNS - 1]);
+#pragma unroll
+    for (i32 c = 1; c < COLUMNS; c++) q[c] = (i32)(down[c] - down[c - 1]);
+}
+
+// Symbols of four neighbours; adds their cost. `payload` tells where raw bits go.
+template <typename T, typename Place>
+__device__ __forceinline__ u32 symbols_of_four(
+    i32 (&qu)[COLUMNS], i32 (&qv)[COLUMNS], Place payload, u32& cost) {
+    u32 most = 0, pairs = NO_DIFFERENCE * ONES;
+#pragma unroll
+    for (i32 c = 0; c < COLUMNS; c++) {
+        most = max(most, (u32)qu[c] + SMALL);
+        most = max(most, (u32)qv[c] + SMALL);
+        pairs += (u32)qu[c] * (5u << 8 * c) + ((u32)qv[c] << 8 * c);
+    }
+    if (most <= 2 * SMALL) {
+        u32 saved = 0;
+        const u32 four = small_symbols(pairs, saved);
+        cost += 3 * COLUMNS - saved;
+        return four;
+    }
+    return large_symbols<T>(qu, qv, payload(), cost);
+}
+
 // Codes the rows of interior tiles, eight lanes per tile. FAST: 16 bytes of a row can be loaded at once, and
 // no value of the field is out of range. REFINED: the vertices in `refined` (by row; `rows` has the rows with
 // any in the warp) have codes on a finer lattice; their differences replace their coarse codes, and their
@@ -130,15 +173,7 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
         for (i32 i = 0; i < ROWS; i++) {
             u32 coarse_u[COLUMNS], coarse_v[COLUMNS], down_u[COLUMNS], down_v[COLUMNS], mine = 0;
             T error[COLUMNS];
-#pragma unroll
-            for (i32 c = 0; c < COLUMNS; c++) {
-                const T x = a[i].x[c], y = b[i].x[c], scaled_u = x * inverse, scaled_v = y * inverse;
-                const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT;
-                error[c] = R::high(
-                    R::abs((shifted_u - R::SHIFT) * width - x), R::abs((shifted_v - R::SHIFT) * width - y));
-                if (!FAST) largest = R::high(largest, R::high(R::abs(scaled_u), R::abs(scaled_v)));
-                coarse_u[c] = R::shifted_code(shifted_u), coarse_v[c] = R::shifted_code(shifted_v);
-            }
+            quantize_four<FAST>(a[i], b[i], width, inverse, coarse_u, coarse_v, error, largest);
             if (REFINED) {
                 mine = coming[i];
                 coming[i] = 0;
@@ -164,11 +199,8 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
             }
             ask_for(i);
             i32 qu[COLUMNS], qv[COLUMNS];
-            qu[0] = (i32)less_from_below<ROW_LANES>(down_u[0], down_u[COLUMNS - 1]);
-            qv[0] = (i32)less_from_below<ROW_LANES>(down_v[0], down_v[COLUMNS - 1]);
-#pragma unroll
-            for (i32 c = 1; c < COLUMNS; c++)
-                qu[c] = (i32)(down_u[c] - down_u[c - 1]), qv[c] = (i32)(down_v[c] - down_v[c - 1]);
+            differences_of_row(down_u, qu);
+            differences_of_row(down_v, qv);
             if (REFINED && mine) {
                 Q* const to = payload_at();
 #pragma unroll
@@ -178,22 +210,7 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
                     qu[c] = qv[c] = 0;
                 }
             }
-            u32 most = 0, pairs = NO_DIFFERENCE * ONES;
-#pragma unroll
-            for (i32 c = 0; c < COLUMNS; c++) {
-                most = max(most, (u32)qu[c] + SMALL);
-                most = max(most, (u32)qv[c] + SMALL);
-                pairs += (u32)qu[c] * (5u << 8 * c) + ((u32)qv[c] << 8 * c);
-            }
-            u32 four;
-            if (most <= 2 * SMALL) {
-                u32 saved = 0;
-                four = small_symbols(pairs, saved);
-                cost += 3 * COLUMNS - saved;
-            } else {
-                four = large_symbols<T>(qu, qv, payload_at(), cost);
-            }
-            *symbols = four;
+            *symbols = symbols_of_four<T>(qu, qv, payload_at, cost);
             symbols += ROW_LANES;
         }
     }
