@@ -49,13 +49,38 @@ struct RowWords {
     }
 };
 
-// Vertices of the lane's row that have, or may have, a symbol.
-__device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& shape, u64 tile, u32 states) {
-    const TileView work(job);
+// Counts the patterns of a tile of `rows` rows of `bytes` bytes; `left`: vertices of the lane's row with a
+// symbol.
+__device__ __forceinline__ void count_patterns(u32* counts, u32 activity, u32 left, u32 rows, u32 bytes) {
     const i32 lane = threadIdx.x & 31;
-    u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-    if (states != 0) active &= ~(work.masks()[tile * 64 + lane] | work.masks()[tile * 64 + TILE + lane]);
-    return active;
+    u32* const patterns = counts + PATTERNS_AT + (activity - 1) * ALPHABET;
+    u32 some = 0;
+#pragma unroll
+    for (u32 k = 0; k < TILE / 8; k++) {
+        const u32 byte = left >> 8 * k & 255;
+        some += __popc(__ballot_sync(FULL, byte != 0));
+        count_if(byte, &patterns[byte]);
+    }
+    if (activity <= LAST_SPARSE_TILE) {
+        const u32 any = __ballot_sync(FULL, left != 0);
+        if ((u32)lane < (rows + 7) / 8) atomicAdd(&counts[ROW_BYTES_AT + (any >> 8 * lane & 255)], 1);
+        rows = __popc(any);
+    }
+    if (lane == 2) atomicAdd(patterns, rows * bytes - some);
+}
+
+// Counts the symbols of the vertices in `left` of the lane's row, which is staged at `row`.
+__device__ __forceinline__ void count_row(u32* counts, u32 activity, u32 left, u32 row) {
+    u32* const codes = counts + ROW_CODES_AT + (activity - 1) * CODE_SYMBOLS;
+    if ((threadIdx.x & 31) == 0 && left & 1) {
+        atomicAdd(&counts[FIRSTS_AT + shared_byte(row)], 1);
+        left ^= 1;
+    }
+    while (left) {
+        const u32 x = highest_bit(left);
+        left ^= 1u << x;
+        atomicAdd(&codes[shared_byte(row + x)], 1);
+    }
 }
 
 // Grid: any. Block: 32 * ROW_COUNT_WARPS threads, a warp per tile. Dynamic shared: RowCountShared. Reads:
@@ -101,7 +126,6 @@ __device__ __forceinline__ void count_lorenzo(const Job& job) {
             words.load(job, index);
             words.stage(row);
             u32 left = row_pattern(words.words);
-            u32* const codes = counts + ROW_CODES_AT + (activity - 1) * CODE_SYMBOLS;
             if (activity == FULL_ACTIVITY) {
                 // Zeros, apart from the first vertex, which has its own table.
                 zeros += __popc(active & ~left);
@@ -110,31 +134,9 @@ __device__ __forceinline__ void count_lorenzo(const Job& job) {
                     atomicAdd(&counts[FIRSTS_AT], 1);
                 }
             } else {
-                u32* const patterns = counts + PATTERNS_AT + (activity - 1) * ALPHABET;
-                u32 some = 0;
-#pragma unroll
-                for (u32 k = 0; k < TILE / 8; k++) {
-                    const u32 byte = left >> 8 * k & 255;
-                    some += __popc(__ballot_sync(FULL, byte != 0));
-                    count_if(byte, &patterns[byte]);
-                }
-                if (activity <= LAST_SPARSE_TILE) {
-                    const u32 any = __ballot_sync(FULL, left != 0);
-                    if ((u32)lane < (rows + 7) / 8)
-                        atomicAdd(&counts[ROW_BYTES_AT + (any >> 8 * lane & 255)], 1);
-                    rows = __popc(any);
-                }
-                if (lane == 2) atomicAdd(patterns, rows * bytes - some);
+                count_patterns(counts, activity, left, rows, bytes);
             }
-            if (lane == 0 && left & 1) {
-                atomicAdd(&counts[FIRSTS_AT + shared_byte(row)], 1);
-                left ^= 1;
-            }
-            while (left) {
-                const u32 x = highest_bit(left);
-                left ^= 1u << x;
-                atomicAdd(&codes[shared_byte(row + x)], 1);
-            }
+            count_row(counts, activity, left, row);
         }
         __syncwarp();
     }

@@ -68,9 +68,8 @@ struct RowDecoder {
         const i32 lane = threadIdx.x & 31;
         const u32 activity = activity_in(info, 0), nothing = decoder.place_of(TABLES);
         const TileShape shape = tile_shape(job, tile);
-        u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0, left;
-        if (mask_state_in(info) != 0)
-            active &= ~(work.masks()[tile * 64 + lane] | work.masks()[tile * 64 + TILE + lane]);
+        const u32 active = active_in_row(job, shape, tile, mask_state_in(info));
+        u32 left;
         if (activity == FULL_ACTIVITY) {
             left = active;
         } else {

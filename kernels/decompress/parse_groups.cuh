@@ -7,10 +7,38 @@ struct GroupSums {
     u64 bytes[32], tiles[32];
     u32 own_bytes[32], own_tiles[32];
 };
-// Finds where the groups lie whose words are in this block's part of the stream. Each block sums the words
-// before its part itself; all loads start before anything is known of the stream.
 constexpr u32 PART_WORDS = 2 * PARSE_THREADS,
               MOST_FIRST_WORDS = (HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
+
+// Pairs of words that a thread loads at once.
+constexpr u32 PAIRS_AHEAD = 8;
+
+// Sums over the group words before pair `start`: bytes, and tiles - 1. `before` has the thread's first ones;
+// group words begin at `first`; those from `pairs_before` on do not exist.
+__device__ __forceinline__ void sum_words_before(const uint2* stream, uint2 (&before)[PAIRS_AHEAD], u32 first,
+    u32 start, u32 pairs_before, u64& bytes, u64& tiles) {
+    const u32 k = threadIdx.x;
+    const uint2 none = make_uint2(0, 0);
+    for (u32 at = 0; at < start;) {
+        u32 some_bytes = 0, some_tiles = 0;
+#pragma unroll
+        for (u32 i = 0; i < PAIRS_AHEAD; i++) {
+            const u32 number = 2 * (at + PARSE_THREADS * i + k);
+            const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
+            some_bytes += padded_bytes(a) + padded_bytes(b);
+            some_tiles += (a >> GROUP_BYTES_BITS) + (b >> GROUP_BYTES_BITS);
+        }
+        bytes += some_bytes;
+        tiles += some_tiles;
+        at += PAIRS_AHEAD * PARSE_THREADS;
+#pragma unroll
+        for (u32 i = 0; i < PAIRS_AHEAD; i++)
+            before[i] = at + PARSE_THREADS * i + k < pairs_before ? stream[at + PARSE_THREADS * i] : none;
+    }
+}
+
+// Finds where the groups lie whose words are in this block's part of the stream. Each block sums the words
+// before its part itself; all loads start before anything is known of the stream.
 __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 blocks) {
     const ParseView work(job);
     __shared__ GroupSums shared;
@@ -25,10 +53,9 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
     const uint2* const stream = reinterpret_cast<const uint2*>(job.stream) + k;
     const uint2 none = make_uint2(0, 0);
     const Header header(job.stream, job.stream_bytes);
-    constexpr u32 AHEAD = 8;
-    uint2 own = start + k < pairs ? stream[start] : none, before[AHEAD];
+    uint2 own = start + k < pairs ? stream[start] : none, before[PAIRS_AHEAD];
 #pragma unroll
-    for (u32 i = 0; i < AHEAD; i++)
+    for (u32 i = 0; i < PAIRS_AHEAD; i++)
         before[i] = PARSE_THREADS * i + k < pairs_before ? stream[PARSE_THREADS * i] : none;
     const bool coded = field_of(header.word_at(AT_PRESERVE), AT_CONTENT) == CONTENT_CODED;
     const u64 all_groups = header.long_at(AT_GROUPS);
@@ -42,22 +69,7 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
     if (2 * start >= end) return;
     // Sums over the groups before: bytes, and tiles - 1.
     u64 bytes = 0, tiles = 0;
-    for (u32 at = 0; at < start;) {
-        u32 some_bytes = 0, some_tiles = 0;
-#pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) {
-            const u32 number = 2 * (at + PARSE_THREADS * i + k);
-            const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
-            some_bytes += padded_bytes(a) + padded_bytes(b);
-            some_tiles += (a >> GROUP_BYTES_BITS) + (b >> GROUP_BYTES_BITS);
-        }
-        bytes += some_bytes;
-        tiles += some_tiles;
-        at += AHEAD * PARSE_THREADS;
-#pragma unroll
-        for (u32 i = 0; i < AHEAD; i++)
-            before[i] = at + PARSE_THREADS * i + k < pairs_before ? stream[at + PARSE_THREADS * i] : none;
-    }
+    sum_words_before(stream, before, first, start, pairs_before, bytes, tiles);
     bool bad = false;
     for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < end; at += PARSE_THREADS) {
         if (at > start) {

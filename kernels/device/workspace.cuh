@@ -201,7 +201,7 @@ struct ParseView : WorkspaceView {
     REGION(u8, slot_starts, slot_starts)       // [TABLES][ALPHABET]: where the search for a slot begins
     REGION(u16, huffman_codes, huffman_codes)  // [TABLES][CODES]: symbol | length << 8, by the next bits
     REGION(u64, group_offsets, group_offsets)  // [groups]: bytes of the stream before each
-    REGION(u64, group_sizes, group_sizes)      // [groups]: first tile << 30 | tiles - 1 << 22 | bytes / 4
+    REGION(u64, group_sizes, group_sizes)      // [groups]: first tile << 31 | tiles - 1 << 23 | bytes / 2
 };
 
 // Decode and the sums of anchors.
