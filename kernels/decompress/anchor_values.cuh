@@ -11,7 +11,7 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     const u32 info = work.headers()[index], mask_state = info & 255;
     code = {0, 0, 0};
     symbol = SYMBOL_ZERO;
-    if (mask_state != 0 && ((work.masks()[index * 64] | work.masks()[index * 64 + TILE]) & 1)) return false;
+    if (mask_state != 0 && (TileView(job).hidden_row(index, 0) & 1)) return false;
     if (!has_codes(mask_state)) return false;
     if (activity_in(info, 0) == 0) return true;
     symbol = work.symbols()[index * TILE_VERTICES];

@@ -102,12 +102,6 @@ __device__ __forceinline__ void load_symbols(const u8* from, const Q* payload, u
     }
 }
 
-// Masked vertices of row y of a tile.
-__device__ __forceinline__ u32 hidden_in_row(const Job& job, u64 tile, i32 y) {
-    const TileView tiles(job);
-    return tiles.masks()[tile * 64 + y] | tiles.masks()[tile * 64 + TILE + y];
-}
-
 // Loads the symbols of the far sides of tile `index` from the tiles below and to the right, coarse levels
 // first, and prefetches their payload.
 template <typename Q>
@@ -128,8 +122,8 @@ __device__ __forceinline__ void load_far_sides(const Job& job, const u8* all_sym
         if (steps_right >> (on_column >> 5) & 1) last = all_symbols[(index + 1) * TILE_VERTICES + on_column];
         if (masked) {
             const i32 along = (2 * i + 1) << level;
-            if (info_below && hidden_in_row(job, index + job.tiles_x, 0) >> along & 1) bottom = HIDDEN;
-            if (info_right && hidden_in_row(job, index + 1, along) & 1) last = HIDDEN;
+            if (info_below && TileView(job).hidden_row(index + job.tiles_x, 0) >> along & 1) bottom = HIDDEN;
+            if (info_right && TileView(job).hidden_row(index + 1, along) & 1) last = HIDDEN;
         }
         expect_payload(payload + job.tiles_x * TILE_VERTICES + on_row, bottom);
         expect_payload(payload + TILE_VERTICES + on_column, last);
@@ -233,8 +227,8 @@ __device__ __forceinline__ void reconstruct_pair(
         if (!has_codes(info_below)) steps_below = 0;
         if (!has_codes(info_right)) steps_right = 0;
         if (__any_sync(FULL, info)) {
-            mark_hidden(symbols, info ? hidden_in_row(job, index, lane) : 0,
-                info ? hidden_in_row(job, index, lane + HALF) : 0);
+            mark_hidden(symbols, info ? TileView(job).hidden_row(index, lane) : 0,
+                info ? TileView(job).hidden_row(index, lane + HALF) : 0);
             steps = FULL;
         }
         __syncwarp();

@@ -76,8 +76,7 @@ struct BorderTileDecoder {
         symbol =
             steps >> (position >> 5) & 1 ? work.symbols()[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
         if (states == 0) return false;
-        const u32* const rows = work.masks() + owner * 64 + (vertical ? y : 0);
-        return (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;
+        return TileView(job).hidden_row(owner, vertical ? y : 0) >> (vertical ? 0 : x) & 1;
     }
     __device__ __forceinline__ P value_at(i32 level, const Q* payload, u32 symbol, P prediction) const {
         return value_of<T>(reconstruct_tables<T>(job), payload, symbol, prediction, level);

@@ -68,6 +68,11 @@ struct TileView : WorkspaceView {
     // [tiles]: mask states | all coded << 4 | bound shift << 5 | activities << 8, 16, 24
     REGION(u32, headers, tile_headers)
     REGION(u32, masks, masks)  // [tiles][2][32]: rows of zeros, rows of filled and nonfinite vertices
+    // Vertices of row y that a mask has.
+    __device__ __forceinline__ u32 hidden_row(u64 tile, i32 y) const {
+        const u32* const rows = masks() + tile * 64 + y;
+        return rows[0] | rows[TILE];
+    }
 };
 
 // ---------------------------------------------------------------- compression

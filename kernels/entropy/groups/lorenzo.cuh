@@ -68,9 +68,8 @@ constexpr u32 STAGED_ROW = TILE + 4;
 
 // Vertices of the lane's row that have, or may have, a symbol.
 __device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& shape, u64 tile, u32 states) {
-    const TileView work(job);
     const i32 lane = threadIdx.x & 31;
     u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-    if (states != 0) active &= ~(work.masks()[tile * 64 + lane] | work.masks()[tile * 64 + TILE + lane]);
+    if (states != 0) active &= ~TileView(job).hidden_row(tile, lane);
     return active;
 }

@@ -9,8 +9,7 @@ static __device__ __noinline__ bool has_symbol(const Job& job, u64 index, u32 st
     i32 x, y;
     place_of(position, x, y);
     if (x > shape.last_x || y > shape.last_y) return false;
-    const u32* const rows = TileView(job).masks() + index * 64 + y;
-    return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
+    return states == 0 || !(TileView(job).hidden_row(index, y) >> x & 1);
 }
 
 // Turns a mask by rows, a row per lane, into flags of positions, except the top ones: bits 8 i on are those
@@ -50,8 +49,9 @@ __device__ __forceinline__ void load_masked_tiles(
         const u64 index = batch + t;
         const TileShape shape = tile_shape(job, index);
         const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-        const u32* const rows = TileView(job).masks() + index * 64 + lane;
-        const u32 row = ~inside | (mask_state_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
+        const u32 row =
+            ~inside |
+            (mask_state_in(__shfl_sync(FULL, my_info, t)) ? TileView(job).hidden_row(index, lane) : 0);
         i32 x, y;
         place_of(lane & 15, x, y);
         const u32 top = __ballot_sync(FULL, __shfl_sync(FULL, row, y) >> x & 1),
