@@ -1,6 +1,7 @@
 //! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
 //! once per context.
 
+use super::pointers::{Memory, Place};
 use super::schedule::{Kernel, COUNT, LAUNCHES};
 use super::DevicePointer;
 use crate::error::{Error, Result, Status};
@@ -231,7 +232,7 @@ impl Module {
     }
 
     pub(super) fn memory(&self, address: DevicePointer) -> Result<Memory> {
-        Memory::of(address)
+        memory_at(address)
     }
 
     pub(super) fn device(&self) -> c_int {
@@ -387,42 +388,26 @@ fn no_code(device: c_int, answer: CUresult) -> Error {
     )
 }
 
-/// Where an address lies.
-pub(super) enum Place {
-    Unknown,
-    PinnedHost,
-    Device,
-    Managed,
-}
-
 /// What the driver knows about an address.
-pub(super) struct Memory {
-    pub(super) place: Place,
-    pub(super) device: c_int,
-}
-
-impl Memory {
-    fn of(address: DevicePointer) -> Result<Memory> {
-        use sys::CUpointer_attribute::*;
-        let (mut place, mut managed, mut device) = (0u32, 0u32, 0 as c_int);
-        let mut attributes = [
-            CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-            CU_POINTER_ATTRIBUTE_IS_MANAGED,
-            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        ];
-        let mut values =
-            [(&raw mut place).cast::<c_void>(), (&raw mut managed).cast(), (&raw mut device).cast()];
-        // SAFETY: as many attributes as values, each with space for its type. An address that the driver
-        // does not know is no error and leaves zeros.
-        let answer =
-            unsafe { sys::cuPointerGetAttributes(3, attributes.as_mut_ptr(), values.as_mut_ptr(), address) };
-        check(answer, "cuPointerGetAttributes")?;
-        let place = match place {
-            _ if managed & 0xff != 0 => Place::Managed,
-            k if k == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 => Place::PinnedHost,
-            k if k == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => Place::Device,
-            _ => Place::Unknown,
-        };
-        Ok(Memory { place, device })
-    }
+fn memory_at(address: DevicePointer) -> Result<Memory> {
+    use sys::CUpointer_attribute::*;
+    let (mut place, mut managed, mut device) = (0u32, 0u32, 0 as c_int);
+    let mut attributes = [
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+    ];
+    let mut values = [(&raw mut place).cast::<c_void>(), (&raw mut managed).cast(), (&raw mut device).cast()];
+    // SAFETY: as many attributes as values, each with space for its type. An address that the driver
+    // does not know is no error and leaves zeros.
+    let answer =
+        unsafe { sys::cuPointerGetAttributes(3, attributes.as_mut_ptr(), values.as_mut_ptr(), address) };
+    check(answer, "cuPointerGetAttributes")?;
+    let place = match place {
+        _ if managed & 0xff != 0 => Place::Managed,
+        k if k == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 => Place::PinnedHost,
+        k if k == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => Place::Device,
+        _ => Place::Unknown,
+    };
+    Ok(Memory { place, device })
 }

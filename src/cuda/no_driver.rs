@@ -1,6 +1,7 @@
 //! Stands for the driver in a library without the feature `cuda`: the device functions check their arguments
 //! and then answer that there are no kernels. No [`Module`] exists, so nothing behind this is reached.
 
+use super::pointers::Memory;
 use super::schedule::Kernel;
 use super::DevicePointer;
 use crate::error::{Error, Result, Status};
@@ -45,16 +46,4 @@ impl Module {
     pub(super) fn is_small(&self) -> bool {
         match *self {}
     }
-}
-
-pub(super) enum Place {
-    Unknown,
-    PinnedHost,
-    Device,
-    Managed,
-}
-
-pub(super) struct Memory {
-    pub(super) place: Place,
-    pub(super) device: c_int,
 }

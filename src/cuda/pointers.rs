@@ -1,11 +1,26 @@
 //! What the driver knows about the caller's pointers: memory that the device cannot reach is refused before
 //! anything is enqueued. A launch would not fail on it; the kernel would, and with it the context.
 
-use super::driver::{Module, Place};
+use super::driver::Module;
 use super::{DevicePointer, Stream};
 use crate::error::{Error, Result};
 use crate::grid::field::Layout;
 use crate::request::{Config, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use std::ffi::c_int;
+
+/// Where an address lies.
+pub(super) enum Place {
+    Unknown,
+    PinnedHost,
+    Device,
+    Managed,
+}
+
+/// What the driver knows about an address.
+pub(super) struct Memory {
+    pub(super) place: Place,
+    pub(super) device: c_int,
+}
 
 /// Bytes that a call reads or writes, under the name that the caller knows them by.
 pub(super) struct Range {

@@ -65,6 +65,11 @@ pub struct Header {
     pub table_bytes: u32,
 }
 
+/// The error of a field that holds a value that it cannot have.
+fn bad(what: &str, value: u64) -> Error {
+    Error::corrupt(format!("the header holds {what} = {value}"))
+}
+
 impl Header {
     pub fn grid(&self) -> Grid {
         Grid::new(self.nx, self.ny)
@@ -168,7 +173,6 @@ impl Header {
         }
         let u64_at = |at: usize| u64::from_le_bytes(h[at..at + 8].try_into().expect("eight bytes"));
         let f64_at = |at: usize| f64::from_bits(u64_at(at));
-        let bad = |what: &str, value: u64| Error::corrupt(format!("the header holds {what} = {value}"));
         let choice = |what: &str, at: usize, count: u8| match h[at] {
             value if value < count => Ok(value),
             value => Err(bad(what, value as u64)),
@@ -210,28 +214,34 @@ impl Header {
         if h[26] != 2 || u64_at(48) != 1 {
             return Err(Error::corrupt("the header names components or axes that the format does not have"));
         }
-        match header.nx.checked_mul(header.ny) {
+        header.check()?;
+        Ok(header)
+    }
+
+    /// Checks what the fields say together.
+    fn check(&self) -> Result<()> {
+        match self.nx.checked_mul(self.ny) {
             Some(n) if n > 0 && n <= MAX_VERTICES => {}
-            _ => return Err(bad("vertices along x", header.nx)),
+            _ => return Err(bad("vertices along x", self.nx)),
         }
-        let tiles = header.grid().tiles();
+        let tiles = self.grid().tiles();
         // Enough for all tiles: the field is no larger than the stream can hold, whatever its header says.
-        let allowed = match header.content {
+        let allowed = match self.content {
             Content::Coded => tiles.div_ceil(MAX_GROUP_TILES)..=tiles,
             Content::Stored => 0..=0,
         };
-        if !allowed.contains(&header.groups) {
-            return Err(bad("groups", header.groups));
+        if !allowed.contains(&self.groups) {
+            return Err(bad("groups", self.groups));
         }
-        for x in [header.bound, header.absolute_bound, header.half_bin_width, header.dx, header.dy] {
+        for x in [self.bound, self.absolute_bound, self.half_bin_width, self.dx, self.dy] {
             if !(x.is_finite() && x >= 0.0) {
                 return Err(Error::corrupt(format!("the header holds the bound or spacing {x}")));
             }
         }
-        if header.stream_bytes < header.minimum_bytes() || header.stream_bytes % 4 != 0 {
-            return Err(bad("stream bytes", header.stream_bytes));
+        if self.stream_bytes < self.minimum_bytes() || self.stream_bytes % 4 != 0 {
+            return Err(bad("stream bytes", self.stream_bytes));
         }
-        Ok(header)
+        Ok(())
     }
 
     /// Bytes that any stream with this header has at least.
