@@ -59,16 +59,16 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
     return stored;
 }
 
-// Codes a tile without its neighbours with one option. Call with a block. Missing vertices count as stored,
-// also if they equal the fill value.
+// Loads a tile and makes its quantizer. Missing vertices count as stored, also if they equal the fill value.
+// Call with a block.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape,
-    u32 level_bound_scaling, u32 choice, TuneShared<T>& shared) {
+__device__ __forceinline__ void load_sample(const Job& job, const Control& control, const TileShape& shape,
+    u32 level_bound_scaling, TuneShared<T>& shared) {
     typedef Real<T> R;
     constexpr i32 ROWS = (CLOSED + TUNE_WARPS - 1) / TUNE_WARPS;
     const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
     P* const values = shared.values;
-    const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1;
+    const i32 width = shape.last_x + 1, height = shape.last_y + 1;
     // Load all values at once: rows by warp, then the last column.
     P rows[ROWS], side = R::pair(T(1), T(1));
     auto load = [&](i32 x, i32 y) -> P { return load_vertex<T>(job, shape.x0 + x, shape.y0 + y); };
@@ -108,11 +108,13 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
         shared.stored[thread][1] = is_stored(side);
     }
     __syncthreads();
-    if (thread < 4) {
-        const i32 x = thread & 1 ? TILE : 0, y = thread & 2 ? TILE : 0;
-        if (x <= last_x && y <= last_y) tune_vertex<T>(shared, x, y, R::pair(T(0), T(0)), ANCHOR_LEVEL);
-    }
-    __syncthreads();
+}
+
+// Codes the lattice lines of a tile. Call with a block.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void tune_lines(TuneShared<T>& shared, i32 last_x, i32 last_y, u32 choice) {
+    const i32 thread = threadIdx.x;
+    P* const values = shared.values;
     // The four lattice lines meet only in the corners.
     const Interpolant<T> interpolant = interpolant_of<T>(choice);
 #pragma unroll 1
@@ -137,11 +139,25 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
         }
         __syncthreads();
     }
+}
+
+// Codes a tile without its neighbours with one option. Call with a block.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape,
+    u32 level_bound_scaling, u32 choice, TuneShared<T>& shared) {
+    const i32 thread = threadIdx.x, last_x = shape.last_x, last_y = shape.last_y;
+    load_sample<T>(job, control, shape, level_bound_scaling, shared);
+    if (thread < 4) {
+        const i32 x = thread & 1 ? TILE : 0, y = thread & 2 ? TILE : 0;
+        if (x <= last_x && y <= last_y) tune_vertex<T>(shared, x, y, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL);
+    }
+    __syncthreads();
+    tune_lines<T>(shared, last_x, last_y, choice);
     u32 interpolants[ANCHOR_LEVEL];
 #pragma unroll
     for (i32 l = 0; l < ANCHOR_LEVEL; l++) interpolants[l] = choice;
-    visit_interior<T, 32 * TUNE_WARPS>(
-        values, last_x, last_y, interpolants, [&](i32 level, i32, bool active, i32 x, i32 y, P prediction) {
+    visit_interior<T, 32 * TUNE_WARPS>(shared.values, last_x, last_y, interpolants,
+        [&](i32 level, i32, bool active, i32 x, i32 y, P prediction) {
             add_count(shared.counts[level], active ? tune_vertex<T>(shared, x, y, prediction, level) : 0);
         });
     __syncthreads();
