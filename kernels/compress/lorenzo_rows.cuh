@@ -182,11 +182,12 @@ struct LorenzoRowCoder {
             stored_vertices += vertex.visible && !vertex.coded;
             take_from_left(vertex);
         }
-        active += (u32)ox - __popc(hidden);
         before_u += vertex.down_u;
         before_v += vertex.down_v;
         const u32 below = (1u << lane) - 1;
-        return write(vertex, payload[payload_place((u32)__popc(~hidden & below), (u32)y)]);
+        const u32 symbol = write(vertex, payload[payload_place((u32)__popc(~hidden & below), (u32)y)]);
+        active += (u32)ox - __popc(hidden);
+        return symbol;
     }
 
     // Writes the masks. Returns the info word.
