@@ -2,32 +2,13 @@
 #pragma once
 #include "compress/coding_tables.cuh"
 
-// rANS frequencies and their stored form. Call with a block, a thread per symbol.
-__device__ __forceinline__ void make_rans_table(const Job& job, TableShared& shared, u32 raw) {
-    Control& control = control_of(job);
-    const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    uint2* const entries = code_entries(job, table);
-    const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
-    Counts counts;
-    if (!find_counts<SCALE>(job, shared, table, has_entry, counts)) return;
-    const u64 count = counts.count, total = counts.total;
-    const bool own = counts.own;
-    const u32 shift = counts.shift, scale = SCALE >> shift;
-    u32 f = own ? scaled_count(count, total, scale) : 0;
-    // The most frequent symbol, the smallest of several, absorbs the rounding.
-    u32 sum = warp_sum(f), largest = warp_max(f << 8 | (255 - symbol));
-    if (lane == 0) shared.sums[0][warp] = sum, shared.largest[0][warp] = largest;
-    __syncthreads();
-    const u64 listed = sum_of(shared.listed);
-    sum = sum_of(shared.sums[0]);
-    u32 escape = 0;
-    if (listed < total) {
-        escape = scaled_count(total - listed, total, scale);
-        sum += escape;
-        if (symbol == ESCAPE) f = escape;
-    }
+// Changes the frequencies until their sum is the scale: the most frequent symbol, the smallest of several,
+// absorbs the rounding. `f`: that of this thread's symbol; the most frequent ones of the warps are in
+// shared.largest[0]. Call with a block.
+__device__ __forceinline__ void round_to_scale(TableShared& shared, u32 scale, u32 sum, u32& f, u32& escape) {
+    const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (u32 turn = 0;; turn++) {
-        largest = escape << 8 | (255 - ESCAPE);
+        u32 largest = escape << 8 | (255 - ESCAPE);
 #pragma unroll
         for (u32 k = 0; k < TABLE_WARPS; k++) largest = max(largest, shared.largest[turn & 1][k]);
         i32 change = (i32)scale - (i32)sum;
@@ -40,6 +21,33 @@ __device__ __forceinline__ void make_rans_table(const Job& job, TableShared& sha
         if (lane == 0) shared.largest[(turn + 1) & 1][warp] = largest;
         __syncthreads();
     }
+}
+
+// rANS frequencies and their stored form. Call with a block, a thread per symbol.
+__device__ __forceinline__ void make_rans_table(const Job& job, TableShared& shared, u32 raw) {
+    Control& control = control_of(job);
+    const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint2* const entries = code_entries(job, table);
+    const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
+    Counts counts;
+    if (!find_counts<SCALE>(job, shared, table, has_entry, counts)) return;
+    const u64 count = counts.count, total = counts.total;
+    const bool own = counts.own;
+    const u32 shift = counts.shift, scale = SCALE >> shift;
+    u32 f = own ? scaled_count(count, total, scale) : 0;
+    u32 sum = warp_sum(f);
+    const u32 most = warp_max(f << 8 | (255 - symbol));
+    if (lane == 0) shared.sums[0][warp] = sum, shared.largest[0][warp] = most;
+    __syncthreads();
+    const u64 listed = sum_of(shared.listed);
+    sum = sum_of(shared.sums[0]);
+    u32 escape = 0;
+    if (listed < total) {
+        escape = scaled_count(total - listed, total, scale);
+        sum += escape;
+        if (symbol == ESCAPE) f = escape;
+    }
+    round_to_scale(shared, scale, sum, f, escape);
     // Start in the scale, and bit offset in the stored form. Both are without the shift.
     const Listed before = symbols_before(shared);
     const u32 number = before.all + (listed < total);
