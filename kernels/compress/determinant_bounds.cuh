@@ -109,6 +109,47 @@ struct WaitingTriangles {
     }
 };
 
+// Lowers the bounds of the owned vertices on the border of the grid, for pinned sides and the halo. `start`:
+// number of this warp in the grid.
+template <typename T>
+__device__ __forceinline__ void lower_border_bounds(
+    const Job& job, const Control& control, const Constraints<T>& c, u32 start) {
+    const i32 lane = threadIdx.x & 31;
+    for (u64 k = start; k < control.bounded_tiles; k += blocks_of_grid() * BOUND_WARPS) {
+        const u64 tile = ListsView(job).bounded()[k];
+        const TileShape shape = tile_shape(job, tile);
+        for (i32 i = lane; i < 4 * TILE; i += 32) {
+            const i32 side = i >> 5, along = i & 31;
+            const i32 x = side == 0   ? 0
+                          : side == 1 ? shape.last_x
+                                      : along,
+                      y = side == 2   ? 0
+                          : side == 3 ? shape.last_y
+                                      : along;
+            if (x >= shape.owned_x() || y >= shape.owned_y() || !on_border(job, shape.x0 + x, shape.y0 + y))
+                continue;
+            const T b = border_bound(job, c, shape.x0 + x, shape.y0 + y);
+            if (b < Real<T>::MAX) lower_to(vertex_bound_at<T>(job, tile, x, y), b);
+        }
+    }
+}
+
+// The bound of a triangle whose hull tells it. Sets `waits` if the ladder has to find it.
+template <typename T>
+__device__ __forceinline__ T direct_bound(
+    const Job& job, const Constraints<T>& c, bool all_there, const Corners<T>& p, bool& waits) {
+    const T axis = axis_distance(p);
+    T vertex_bound = Real<T>::MAX;
+    if (all_there || (finite(p) && !has_filled(p, job.fill))) {
+        const Determinants d = determinants(p);
+        const BoundSource by = bound_source(p, d, axis);
+        waits = by == BoundSource::BY_LADDER;
+        if (by == BoundSource::BY_HULL)
+            vertex_bound = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
+    }
+    return vertex_bound;
+}
+
 // Grid: any. Block: 32 * BOUND_WARPS threads; a warp takes 32 triangles of the list at a time. Static shared:
 // triangles that wait, positions. Reads: the field, list of triangles. Writes:
 // vertex bounds (minimum), number of critical points, lists of tiles by weight. Waits for: the previous
@@ -174,15 +215,7 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
         fetch(k + 2 * BOUND_WARPS * blocks_of_grid());
         bool waits = false;
         if (is_there) {
-            const T axis = axis_distance(p);
-            T vertex_bound = Real<T>::MAX;
-            if (all_there || (finite(p) && !has_filled(p, job.fill))) {
-                const Determinants d = determinants(p);
-                const BoundSource by = bound_source(p, d, axis);
-                waits = by == BoundSource::BY_LADDER;
-                if (by == BoundSource::BY_HULL)
-                    vertex_bound = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
-            }
+            const T vertex_bound = direct_bound(job, c, all_there, p, waits);
             if (!waits) lower_corners<T>(job, positions, triangle, vertex_bound);
         }
         const u32 new_ones = __ballot_sync(FULL, waits);
@@ -204,27 +237,7 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
     for (i32 w = 0; w < BOUND_WARPS - 1; w++)
         if (of == w && number >= counts[w]) number -= counts[w], of++;
     if (number < counts[of]) climb(waiting[of], number);
-    if (job.halo | job.pin) {
-        for (u64 k = start; k < control.bounded_tiles; k += blocks_of_grid() * BOUND_WARPS) {
-            // Owned vertices on the border of the grid: pinned sides and the halo.
-            const u64 tile = work.bounded()[k];
-            const TileShape shape = tile_shape(job, tile);
-            for (i32 i = lane; i < 4 * TILE; i += 32) {
-                const i32 side = i >> 5, along = i & 31;
-                const i32 x = side == 0   ? 0
-                              : side == 1 ? shape.last_x
-                                          : along,
-                          y = side == 2   ? 0
-                              : side == 3 ? shape.last_y
-                                          : along;
-                if (x >= shape.owned_x() || y >= shape.owned_y() ||
-                    !on_border(job, shape.x0 + x, shape.y0 + y))
-                    continue;
-                const T b = border_bound(job, c, shape.x0 + x, shape.y0 + y);
-                if (b < Real<T>::MAX) lower_to(vertex_bound_at<T>(job, tile, x, y), b);
-            }
-        }
-    }
+    if (job.halo | job.pin) lower_border_bounds(job, control, c, start);
     list_by_weight(job, control);
     // One atomic per block.
     critical = warp_sum(critical);
