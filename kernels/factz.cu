@@ -63,96 +63,94 @@
 
 // Generated from here on: do not edit.
 
-// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
-//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
+// statistics: reads field; writes control symbol_counts origin_distances slots anchor_scan; work: vertices
+//     once or twice; few strips: a strip a block, many: strips / 32768 a warp
 KERNEL(factz_few_statistics, Job, (128, 8), (128, 4), waits_inside, few_statistics<T>)
 KERNEL(factz_statistics, Job, (128, 6), (128, 4), waits_inside, statistics<T>)
 KERNEL(factz_few_filled_statistics, Job, (128, 6), (128, 4), waits_inside, few_filled_statistics<T>)
 KERNEL(factz_filled_statistics, Job, (128, 6), (128, 4), waits_inside, filled_statistics<T>)
 
-// bounds: reads control origin_distances tile_words; writes control group_sizes group_offsets symbols
-//     tile_headers origin_distances; work: tiles; results of 8192 blocks, 512 at a time, by each block
+// bounds: reads control origin_distances slots; writes control group_sizes group_offsets symbols tile_headers
+//     origin_distances; work: tiles; results of 8192 blocks, 512 at a time, by each block
 KERNEL(factz_sort, Job, (512, 2), (512, 2), after_previous, sort_tiles<T>)
 
 // predict + quantize: reads field control; writes control; 18000 shared bytes; work: 9 to 24 tiles, 12 times;
 //     a tile a block
 KERNEL(factz_tune, Job, (128), (128), after_previous, tune<T>)
 
-// bounds: reads field control group_offsets symbols origin_distances; writes control tile_words masks
-//     group_sizes tile_headers origin_distances; work: listed tiles once; their number / the blocks of the
-//     grid
+// bounds: reads field control group_offsets symbols origin_distances; writes control slots masks group_sizes
+//     tile_headers origin_distances; work: listed tiles once; their number / the blocks of the grid
 KERNEL(factz_cheap_bounds, Job, (64, 16), (64, 8), overlaps_previous, cheap_bounds<T>)
 
-// bounds: reads field control group_offsets symbols origin_distances; writes control tile_words tile_headers
+// bounds: reads field control group_offsets symbols origin_distances; writes control slots tile_headers
 //     origin_distances; work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_constrained_vertices, Job, (128, 8), (128, 4), overlaps_previous, constrained_vertices<T>)
 
-// bounds: reads field control masks group_offsets origin_distances tile_words; writes control tile_words
-//     group_sizes; work: listed triangles once; their number / the warps of the grid
+// bounds: reads field control masks group_offsets origin_distances slots; writes control slots group_sizes;
+//     work: listed triangles once; their number / the warps of the grid
 KERNEL(factz_determinant_bounds, Job, (128, 5), (128, 4), after_previous, determinant_bounds<T>)
 
 // bounds: reads control group_offsets origin_distances; writes control group_sizes; work: listed tiles once;
 //     their number / the threads of the grid
 KERNEL(factz_list_tiles, Job, (128), (128), after_previous, list_tiles<T>)
 
-// predict + quantize: reads field control tile_headers tile_words origin_distances anchor_scan; writes
-//     anchors anchor_codes anchor_scan; work: tiles once, a bit for each; an anchor a thread
+// predict + quantize: reads field control tile_headers slots origin_distances anchor_scan; writes anchors
+//     anchor_codes anchor_scan; work: tiles once, a bit for each; an anchor a thread
 KERNEL(factz_anchors, Job, (128, 5), (128, 4), waits_inside, anchors<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan; writes control
-//     symbols tile_words tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14
-//     words for the last coded anchor
+//     symbols slots tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14 words for
+//     the last coded anchor
 KERNEL(factz_unconstrained_tiles, Job, (128, 5), (32, 9), overlaps_previous, unconstrained_tiles<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
-//     work: listed tiles once; their number / the warps of the grid
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots origin_distances
+//     row_lines column_lines; writes control symbols slots tile_headers anchor_codes; work: listed tiles
+//     once; their number / the warps of the grid
 KERNEL(factz_constrained_tiles, Job, (64, 8), (32, 8), overlaps_previous, constrained_tiles<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances; writes control symbols tile_words masks tile_headers anchor_codes; work: listed tiles
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots
+//     origin_distances; writes control symbols slots masks tile_headers anchor_codes; work: listed tiles
 //     once; their number / the warps of the grid
 KERNEL(factz_masked_tiles, Job, (64, 8), (32, 8), overlaps_previous, masked_tiles<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances; writes control symbols tile_words masks tile_headers anchor_codes; work: listed tiles
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots
+//     origin_distances; writes control symbols slots masks tile_headers anchor_codes; work: listed tiles
 //     once; their number / the blocks of the grid
 KERNEL(factz_border_tiles, Job, (64, 10), (64, 1), overlaps_previous, border_tiles_with_bounds<T>)
 
-// predict + quantize: reads field control group_offsets anchors tile_words origin_distances; writes control
-//     row_lines symbols tile_words; work: listed tiles once; their number / the half warps of the grid
+// predict + quantize: reads field control group_offsets anchors slots origin_distances; writes control
+//     row_lines symbols slots; work: listed tiles once; their number / the half warps of the grid
 KERNEL(factz_row_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, true>)
 
-// predict + quantize: reads field control group_offsets anchors tile_words origin_distances row_lines; writes
-//     control column_lines symbols tile_words; work: listed tiles once; their number / the half warps of the
-//     grid
+// predict + quantize: reads field control group_offsets anchors slots origin_distances row_lines; writes
+//     control column_lines symbols slots; work: listed tiles once; their number / the half warps of the grid
 KERNEL(factz_column_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, false>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances row_lines column_lines; writes control symbols tile_words masks tile_headers
-//     anchor_codes; work: listed tiles once; their number / the warps of the grid
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots origin_distances
+//     row_lines column_lines; writes control symbols slots masks tile_headers anchor_codes; work: listed
+//     tiles once; their number / the warps of the grid
 KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), after_previous, speculative_border<T>)
 KERNEL(factz_speculative_masked, Job, (64, 10), (64, 1), overlaps_previous, speculative_masked<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
-//     origin_distances row_lines column_lines; writes control symbols tile_words tile_headers anchor_codes;
-//     work: listed tiles once; their number / the warps of the grid
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots origin_distances
+//     row_lines column_lines; writes control symbols slots tile_headers anchor_codes; work: listed tiles
+//     once; their number / the warps of the grid
 KERNEL(factz_speculative_interior, Job, (64, 10), (64, 1), overlaps_previous, speculative_interior<T>)
 
-// predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
-//     tile_words tile_headers; work: listed tiles once; four tiles a warp
+// predict + quantize: reads field control group_sizes slots origin_distances; writes control symbols slots
+//     tile_headers; work: listed tiles once; four tiles a warp
 KERNEL(factz_lorenzo_constrained, Job, (128, 6), (128, 3), overlaps_previous, lorenzo_constrained<T>)
 
-// predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
-//     tile_words masks tile_headers; work: listed tiles once; their number / the warps of the grid
+// predict + quantize: reads field control group_sizes slots origin_distances; writes control symbols slots
+//     masks tile_headers; work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_lorenzo_border, Job, (128, 5), (128, 3), overlaps_previous, lorenzo_border<T>)
 
-// predict + quantize: reads field control group_sizes; writes control symbols tile_words tile_headers; work:
-//     tiles once; four tiles a warp
+// predict + quantize: reads field control group_sizes; writes control symbols slots tile_headers; work: tiles
+//     once; four tiles a warp
 KERNEL(factz_lorenzo_unconstrained, Job, (128, 7), (128, 4), overlaps_previous, lorenzo_unconstrained<T>)
 
-// count: reads tile_headers symbols masks; writes tile_words origin_distances symbols symbol_counts; 32672
-//     shared bytes; work: tiles once; N / the warps of the grid
+// count: reads tile_headers symbols masks; writes slots origin_distances symbols symbol_counts; 32672 shared
+//     bytes; work: tiles once; N / the warps of the grid
 KERNEL(factz_count, Job, (512, BY_DEVICE(3, 2)), (512, BY_DEVICE(3, 2)), waits_inside, count_symbols<T>)
 
 // count: reads tile_headers symbols masks; writes symbol_counts; 35264 shared bytes; work: tiles once; N /
@@ -166,23 +164,23 @@ KERNEL(factz_count_lorenzo, Job, (512, BY_DEVICE(3, 2)),
 KERNEL(factz_rans_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, false>)
 KERNEL(factz_huffman_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, true>)
 
-// encode: reads field control tile_headers symbols tile_words origin_distances masks anchor_codes
-//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 86144 shared
-//     bytes; work: tiles once, 5 searches a group; groups / the warps of the grid
+// encode: reads field control tile_headers symbols slots origin_distances masks anchor_codes coding_tables
+//     group_offsets; writes control slots group_sizes origin_distances; 86144 shared bytes; work: tiles once,
+//     5 searches a group; groups / the warps of the grid
 KERNEL(factz_encode_rans, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, false>)
 KERNEL(factz_encode_huffman, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, true>)
 
-// encode: reads control tile_headers symbols tile_words masks coding_tables origin_distances group_offsets;
-//     writes control tile_words group_sizes origin_distances; 53768 shared bytes; work: tiles once, 5
-//     searches a group; groups / the warps of the grid
+// encode: reads control tile_headers symbols slots masks coding_tables origin_distances group_offsets; writes
+//     control slots group_sizes origin_distances; 53768 shared bytes; work: tiles once, 5 searches a group;
+//     groups / the warps of the grid
 KERNEL(factz_encode_lorenzo_rans, Job, (640, BY_DEVICE(2, 1)),
     (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, false>)
 KERNEL(factz_encode_lorenzo_huffman, Job, (640, BY_DEVICE(2, 1)),
     (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, true>)
 
-// assemble: reads field control group_sizes tile_words origin_distances stored_tables; writes control stream
+// assemble: reads field control group_sizes slots origin_distances stored_tables; writes control stream
 //     report; work: the stream once; a 384th of the groups, 512 at a time
 KERNEL(factz_assemble, Job, (512, 3), (512, 3), waits_inside, assemble<T>)
 

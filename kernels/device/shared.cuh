@@ -284,7 +284,7 @@ struct Job {
     uint8_t *slot_starts;
     uint16_t *huffman_codes;
     uint8_t *stored_tables;
-    uint8_t *tile_words;
+    uint8_t *slots;
     uint64_t *group_sizes;
     uint64_t *group_offsets;
     uint32_t *anchor_scan;

@@ -86,7 +86,7 @@ struct ClearedView : WorkspaceView {
 template <typename T>
 struct StatisticsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    REGION(SeenRange<T>, ranges, tile_words)  // [tiles], as are the next two, which lie behind
+    REGION(SeenRange<T>, ranges, slots)  // [tiles], as are the next two, which lie behind
     __device__ __forceinline__ SeenCounts* counts() const {
         return reinterpret_cast<SeenCounts*>(ranges() + job.tiles());
     }
@@ -117,7 +117,7 @@ struct ListsView : TileView {
     template <typename T>
     __device__ __forceinline__ u32* hard_triangles(u64 first) const {
         return reinterpret_cast<u32*>(
-                   job.tile_words + first / HARD_OF_SLOT * slot_bytes<T>(job) + SLOT_ENTRY_BYTES) +
+                   job.slots + first / HARD_OF_SLOT * slot_bytes<T>(job) + SLOT_ENTRY_BYTES) +
                (u32)first % HARD_OF_SLOT;
     }
     // of 32 listed triangles where tiles are many: upper bits of their tile, number
@@ -127,7 +127,7 @@ template <typename T>
 struct BoundsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     __device__ __forceinline__ T* vertex_bounds(u64 tile) const {
-        return reinterpret_cast<T*>(job.tile_words + (tile + 1) * slot_bytes<T>(job) - BOUND_BYTES<T>);
+        return reinterpret_cast<T*>(job.slots + (tile + 1) * slot_bytes<T>(job) - BOUND_BYTES<T>);
     }
     // In their place in the speculative mode, [TILE]: bit x of word y is constrained vertex (x, y) of the
     // tile.
@@ -160,8 +160,7 @@ struct QuantizeView : TileView {
     REGION(P, column_lines, column_lines)      // [tiles_x][ny]: values of the first column of each tile
     // [TILE_VERTICES] by position: raw bits behind a symbol
     __device__ __forceinline__ u64* payload(u64 tile) const {
-        return words_at<u64>(
-            job.tile_words + tile * SLOT_BYTES<T, PREDICTOR_HIERARCHICAL> + SLOT_ENTRY_BYTES);
+        return words_at<u64>(job.slots + tile * SLOT_BYTES<T, PREDICTOR_HIERARCHICAL> + SLOT_ENTRY_BYTES);
     }
 };
 // Tiles of the Lorenzo predictor.
@@ -172,7 +171,7 @@ struct LorenzoView : TileView {
     REGION(u8, symbols, symbols)  // [tiles][TILE_VERTICES]
     // [TILE_VERTICES]: raw bits behind a symbol, by payload_place (entropy/payload.cuh)
     __device__ __forceinline__ Q* payload(u64 tile) const {
-        return words_at<Q>(job.tile_words + tile * SLOT_BYTES<T, PREDICTOR_LORENZO> + SLOT_ENTRY_BYTES);
+        return words_at<Q>(job.slots + tile * SLOT_BYTES<T, PREDICTOR_LORENZO> + SLOT_ENTRY_BYTES);
     }
 };
 
@@ -193,7 +192,7 @@ struct CountView : TileView {
 struct EncodeView : CountView {
     using CountView::CountView;
     REGION(const i32, anchor_codes, anchor_codes)  // [tiles][4]
-    REGION(u8, slots, tile_words)  // [tiles] of SLOT_BYTES: words of a group in the slots of its tiles
+    REGION(u8, slots, slots)  // [tiles] of SLOT_BYTES: words of a group in the slots of its tiles
     REGION(u64, group_sizes, group_sizes)  // [groups]: bytes | tiles - 1 << 24 | an odd number of words << 63
 };
 

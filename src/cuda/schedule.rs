@@ -56,7 +56,7 @@ const fn statistics(name: &'static str, few: bool, filled: bool) -> Launch {
     let resident = if few && !filled { 8 } else { 6 };
     kernel(phase::STATISTICS, name, warps(block as i32), [resident, 4])
         .grid(grid)
-        .data("field", "control symbol_counts origin_distances tile_words anchor_scan")
+        .data("field", "control symbol_counts origin_distances slots anchor_scan")
         .work("vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp")
         .waits(Waits::Inside)
         .in_order()
@@ -71,14 +71,14 @@ const UNCONSTRAINED: Launch = kernel(
 .grid(|s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64))
 .data(
     "field control group_sizes anchors anchor_codes anchor_scan",
-    "control symbols tile_words tile_headers anchor_codes row_lines",
+    "control symbols slots tile_headers anchor_codes row_lines",
 )
 .work("tiles once; two tiles a warp, and 14 words for the last coded anchor")
 .waits(Waits::Overlaps);
 
 /// Read by interior tiles that may depend on the lattice lines around them.
 const TILES_BESIDE_LINES_READ: &str =
-    "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances \
+    "field control group_sizes anchors anchor_codes anchor_scan slots origin_distances \
      row_lines column_lines";
 
 /// Interior tiles with vertex bounds.
@@ -94,7 +94,7 @@ const fn bounded_tiles(name: &'static str) -> Launch {
 }
 
 const CONSTRAINED: Launch = bounded_tiles("constrained_tiles")
-    .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes");
+    .data(TILES_BESIDE_LINES_READ, "control symbols slots tile_headers anchor_codes");
 
 /// Tiles of the speculative mode, a warp each.
 const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
@@ -104,11 +104,11 @@ const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
         .only(SIGNATURES)
 }
 
-const TILES_WITH_MASKS_WRITE: &str = "control symbols tile_words masks tile_headers anchor_codes";
+const TILES_WITH_MASKS_WRITE: &str = "control symbols slots masks tile_headers anchor_codes";
 
 /// Read by tiles with vertex bounds where no lattice lines are.
 const BOUNDED_TILES_READ: &str =
-    "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances";
+    "field control group_sizes anchors anchor_codes anchor_scan slots origin_distances";
 
 const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
@@ -146,9 +146,9 @@ const fn encode(name: &'static str, function: &'static str) -> Launch {
     let large = kernel(phase::ENCODE, name, block, [2; 2]).grid(|s, _| s.tiles.min(264)).function(function);
     Launch { small: Some(small), shared_bytes: ENCODE_SHARED_BYTES, ..large }
         .data(
-            "field control tile_headers symbols tile_words origin_distances masks anchor_codes \
+            "field control tile_headers symbols slots origin_distances masks anchor_codes \
          coding_tables group_offsets",
-            "control tile_words group_sizes origin_distances",
+            "control slots group_sizes origin_distances",
         )
         .work("tiles once, 5 searches a group; groups / the warps of the grid")
         .waits(Waits::Inside)
@@ -161,8 +161,8 @@ const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
         .shared(ENCODE_LORENZO_SHARED_BYTES)
         .small(1)
         .data(
-            "control tile_headers symbols tile_words masks coding_tables origin_distances group_offsets",
-            "control tile_words group_sizes origin_distances",
+            "control tile_headers symbols slots masks coding_tables origin_distances group_offsets",
+            "control slots group_sizes origin_distances",
         )
         .work("tiles once, 5 searches a group; groups / the warps of the grid")
         .waits(Waits::Inside)
@@ -196,7 +196,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| 1 + s.tiles.div_ceil(32 * SORT_WARPS as u64))
         .function("sort_tiles<T>")
         .data(
-            "control origin_distances tile_words",
+            "control origin_distances slots",
             "control group_sizes group_offsets symbols tile_headers origin_distances",
         )
         .work("tiles; results of 8192 blocks, 512 at a time, by each block"),
@@ -211,7 +211,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.tiles.min(16 * MANY))
         .data(
             "field control group_offsets symbols origin_distances",
-            "control tile_words masks group_sizes tile_headers origin_distances",
+            "control slots masks group_sizes tile_headers origin_distances",
         )
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps)
@@ -220,17 +220,14 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.tiles.div_ceil(CONSTRAINED_VERTEX_WARPS as u64).min(8 * MANY))
         .data(
             "field control group_offsets symbols origin_distances",
-            "control tile_words tile_headers origin_distances",
+            "control slots tile_headers origin_distances",
         )
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(SIGNATURES),
     kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
         .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
-        .data(
-            "field control masks group_offsets origin_distances tile_words",
-            "control tile_words group_sizes",
-        )
+        .data("field control masks group_offsets origin_distances slots", "control slots group_sizes")
         .work("listed triangles once; their number / the warps of the grid")
         .only(|n| !SIGNATURES(n)),
     kernel(phase::BOUNDS, "list_tiles", [128; 2], [0; 2])
@@ -241,7 +238,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::QUANTIZE, "anchors", [128; 2], [5, 4])
         .grid(|s, _| s.tiles.div_ceil(128))
         .data(
-            "field control tile_headers tile_words origin_distances anchor_scan",
+            "field control tile_headers slots origin_distances anchor_scan",
             "anchors anchor_codes anchor_scan",
         )
         .work("tiles once, a bit for each; an anchor a thread")
@@ -260,10 +257,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::QUANTIZE, "row_lines", [128; 2], [4, 0])
         .grid(LATTICE_LINE_BLOCKS)
         .function("lattice_lines<T, true>")
-        .data(
-            "field control group_offsets anchors tile_words origin_distances",
-            "control row_lines symbols tile_words",
-        )
+        .data("field control group_offsets anchors slots origin_distances", "control row_lines symbols slots")
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES)
         .in_order(),
@@ -272,8 +266,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(LATTICE_LINE_BLOCKS)
         .function("lattice_lines<T, false>")
         .data(
-            "field control group_offsets anchors tile_words origin_distances row_lines",
-            "control column_lines symbols tile_words",
+            "field control group_offsets anchors slots origin_distances row_lines",
+            "control column_lines symbols slots",
         )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES),
@@ -284,31 +278,25 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .data(TILES_BESIDE_LINES_READ, TILES_WITH_MASKS_WRITE)
         .waits(Waits::Overlaps),
     speculative_tiles("speculative_interior", 10)
-        .data(TILES_BESIDE_LINES_READ, "control symbols tile_words tile_headers anchor_codes")
+        .data(TILES_BESIDE_LINES_READ, "control symbols slots tile_headers anchor_codes")
         .waits(Waits::Overlaps),
     CONSTRAINED.only(SIGNATURES),
     kernel(phase::QUANTIZE, "lorenzo_constrained", warps(LORENZO_INTERIOR_WARPS), [6, 3])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
-        .data(
-            "field control group_sizes tile_words origin_distances",
-            "control symbols tile_words tile_headers",
-        )
+        .data("field control group_sizes slots origin_distances", "control symbols slots tile_headers")
         .work("listed tiles once; four tiles a warp")
         .waits(Waits::Overlaps)
         .only(LORENZO)
         .in_order(),
     kernel(phase::QUANTIZE, "lorenzo_border", warps(LORENZO_BORDER_WARPS), [5, 3])
         .grid(|s, _| s.tiles.div_ceil(4).min(2 * MANY))
-        .data(
-            "field control group_sizes tile_words origin_distances",
-            "control symbols tile_words masks tile_headers",
-        )
+        .data("field control group_sizes slots origin_distances", "control symbols slots masks tile_headers")
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(LORENZO),
     kernel(phase::QUANTIZE, "lorenzo_unconstrained", warps(LORENZO_INTERIOR_WARPS), [7, 4])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
-        .data("field control group_sizes", "control symbols tile_words tile_headers")
+        .data("field control group_sizes", "control symbols slots tile_headers")
         .work("tiles once; four tiles a warp")
         .waits(Waits::Overlaps)
         .only(LORENZO),
@@ -317,7 +305,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .function("count_symbols<T>")
         .shared(COUNT_SHARED_BYTES)
         .small(2)
-        .data("tile_headers symbols masks", "tile_words origin_distances symbols symbol_counts")
+        .data("tile_headers symbols masks", "slots origin_distances symbols symbol_counts")
         .work("tiles once; N / the warps of the grid")
         .waits(Waits::Inside)
         .only(HIERARCHICAL),
@@ -338,7 +326,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(|n| HUFFMAN(n) && LORENZO(n)),
     kernel(phase::ASSEMBLE, "assemble", warps(ASSEMBLE_WARPS as i32), [3; 2])
         .grid(|s, _| s.tiles.min(PARTS as u64))
-        .data("field control group_sizes tile_words origin_distances stored_tables", "control stream report")
+        .data("field control group_sizes slots origin_distances stored_tables", "control stream report")
         .work("the stream once; a 384th of the groups, 512 at a time")
         .waits(Waits::Inside),
     kernel(phase::PARSE, "begin", [256; 2], [0; 2])

@@ -83,7 +83,7 @@ workspace! {
     Workspace:
     control, symbol_counts, symbols, raw_bits, tile_headers, written_steps, masks, origin_distances,
     anchors, anchor_codes, row_lines, column_lines, coding_tables, slot_starts, huffman_codes,
-    stored_tables, tile_words, group_sizes, group_offsets, anchor_scan
+    stored_tables, slots, group_sizes, group_offsets, anchor_scan
 }
 
 /// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up
@@ -118,7 +118,7 @@ impl Workspace {
             column_lines: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
             coding_tables: carver.take(&[CODING_TABLE_BYTES])?,
             stored_tables: carver.take(&[TABLE_SECTION_BYTES])?,
-            tile_words: carver.take(&[grid.tiles(), slot_bytes(*dtype, *predictor)])?,
+            slots: carver.take(&[grid.tiles(), slot_bytes(*dtype, *predictor)])?,
             // Bits: the anchors that have a code, of all tiles and of those of the first column.
             anchor_scan: carver.take(&[
                 tree_words(grid.tiles()) + tree_words(grid.tiles_y()),

@@ -282,8 +282,7 @@ void carve(Job& job, bool compress) {
         job.stored_tables = fenced_as<u8>(TABLE_SECTION_BYTES);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             job.anchor_scan = fenced_as<u32>(4 * (tree_words(tiles) + tree_words(job.tiles_y)));
-        job.tile_words =
-            fenced_as<u8>(tiles * (job.dtype ? slot_bytes<double>(job) : slot_bytes<float>(job)));
+        job.slots = fenced_as<u8>(tiles * (job.dtype ? slot_bytes<double>(job) : slot_bytes<float>(job)));
     } else {
         job.coding_tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
         job.raw_bits = fenced_as<u8>(tiles * TILE_VERTICES * pair);
