@@ -135,7 +135,7 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
 ) -> [T; ROW] {
     let n = ROW / STEP;
     let x_of = |i: usize| if PHASE == 1 { 2 * STEP * (i + 1) } else { STEP * (2 * i + 1) };
-    let rows = |y: usize| &values[y * PITCH..][..PITCH];
+    let rows = |y: usize| values[y * PITCH..].first_chunk::<PITCH>().expect("a row");
     let (has_a, has_c, has_d) = (y >= 3 * STEP, y + STEP <= last.1, y + 3 * STEP <= last.1);
     let mut across = [T::ZERO; ROW];
     if PHASE == 2 && interpolant.coons && has_c {
@@ -152,14 +152,16 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
     }
     if PHASE != 1 {
         let e = rows(y);
-        for (i, out) in across[..n].iter_mut().enumerate().skip(1).take(n.max(2) - 2) {
+        for i in 1..n.max(2) - 1 {
             let x = x_of(i);
-            *out = four(interpolant, e[x - 3 * STEP], e[x - STEP], e[x + STEP], e[x + 3 * STEP]);
+            across[i] = four(interpolant, e[x - 3 * STEP], e[x - STEP], e[x + STEP], e[x + 3 * STEP]);
         }
         // The ends, where neighbours are missing.
+        let end = |i: usize| along(interpolant, e, x_of(i), STEP, x_of(i), STEP, last.0);
+        across[0] = end(0);
         let within = (last.0 / STEP).saturating_sub(2) / 2;
-        for i in (0..1).chain(within.max(1)..count) {
-            across[i] = along(interpolant, values, y * PITCH + x_of(i), STEP, x_of(i), STEP, last.0);
+        for i in within.max(1)..count {
+            across[i] = end(i);
         }
     }
     if PHASE == 0 {
@@ -195,13 +197,25 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
 fn combine<T: Real>(
     n: usize,
     x_of: impl Fn(usize) -> usize,
-    [a, b, c, d]: [&[T]; 4],
+    [a, b, c, d]: [&[T; PITCH]; 4],
     of: impl Fn(T, T, T, T) -> T,
 ) -> [T; ROW] {
     let mut out = [T::ZERO; ROW];
     for (i, out) in out[..n].iter_mut().enumerate() {
         let x = x_of(i);
         *out = of(a[x], b[x], c[x], d[x]);
+    }
+    out
+}
+
+/// The values 2 STEP apart from the first one on, as many as a phase predicts in a row.
+#[inline(always)]
+pub fn strided<T: Real, const STEP: usize>(values: &[T]) -> [T; ROW] {
+    let n = ROW / STEP;
+    let values = &values[..2 * STEP * (n - 1) + 1];
+    let mut out = [T::ZERO; ROW];
+    for i in 0..n {
+        out[i] = values[2 * STEP * i];
     }
     out
 }

@@ -103,6 +103,7 @@ impl QuantizedTileBuilder {
     }
 
     /// The codes of a row of `count` vertices at successive positions.
+    #[inline(always)]
     pub fn put_row(&mut self, position: usize, count: usize, codes: &RowCodes) {
         if codes.are_zero(count) {
             self.symbols[position..position + count].fill(ZERO);
@@ -114,7 +115,14 @@ impl QuantizedTileBuilder {
         if all_small && codes.refinement == [0; ROW] {
             return;
         }
-        for i in (0..count).filter(|&i| !codes.is_small(i) && codes.refinement[i] != MASKED) {
+        let mut rest = 0u32;
+        for i in 0..ROW {
+            let has_symbol = (i < count) & (codes.refinement[i] != MASKED);
+            rest |= ((has_symbol & !codes.is_small(i)) as u32) << i;
+        }
+        while rest != 0 {
+            let i = rest.trailing_zeros() as usize % ROW;
+            rest &= rest - 1;
             self.put(position + i, codes.get(i));
         }
     }

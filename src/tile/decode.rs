@@ -10,6 +10,7 @@ use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TIL
 use crate::predict::anchors;
 use crate::predict::interpolation::{along, row, Interpolant, PITCH};
 use crate::predict::quantizer::Quantizer;
+use crate::runtime::vectors::in_wide_vectors;
 use crate::tile::lattice::LatticeLines;
 use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::traversal::{for_interior, for_line, RowVisitor};
@@ -99,7 +100,11 @@ impl<T: Real> Decoder<'_, T> {
         v.for_tile(shape, |x, y, value| window.v[y * PITCH + x] = value);
         symbols.fill(codes, shape, self.coding);
         let last = (shape.last_x, shape.last_y);
-        for_interior(last, &mut Interior { decoder: self, window, codes, symbols, last });
+        let mut interior = Interior { decoder: self, window, codes, symbols, last };
+        in_wide_vectors(
+            #[inline(always)]
+            || for_interior(last, &mut interior),
+        );
         let owned = shape.owned();
         if codes.mask_state != 0 || codes.symbols.contains(&STORED) {
             self.restore_hidden(window, symbols, codes, owned);

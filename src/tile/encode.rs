@@ -9,9 +9,10 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::masks::Masks;
 use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, POSITION_OF, TILE};
-use crate::predict::interpolation::{along, row, Interpolant, PITCH, ROW};
+use crate::predict::interpolation::{along, row, strided, Interpolant, PITCH, ROW};
 use crate::predict::quantizer::Quantizer;
 use crate::request::{Mode, Predictor, Preserve};
+use crate::runtime::vectors::in_wide_vectors;
 use crate::tile::builder::{QuantizedTileBuilder, RowCodes};
 use crate::tile::constraints::Constraints;
 use crate::tile::fan::Fan;
@@ -107,7 +108,11 @@ impl<T: Real> Encoder<'_, T> {
         });
         builder.put(0, anchor.0);
         builder.put_refinement_bits(0, anchor.1);
-        self.interior(window, |position, count, codes| builder.put_row(position, count, codes));
+        self.interior(
+            window,
+            #[inline(always)]
+            |position, count, codes| builder.put_row(position, count, codes),
+        );
         let mut masks = Masks::default();
         for y in 0..shape.owned().1 {
             masks.zero[y] = window.zero[y] as u32;
@@ -154,7 +159,13 @@ impl<T: Real> Encoder<'_, T> {
         let last = (window.width - 1, window.height - 1);
         // Vertices beside the end of the grid have fewer triangles: signatures decide them.
         let signs = (self.verifies() && window.any_constrained).then(|| Signs::new(window));
-        for_interior(last, &mut Interior { encoder: self, window, signs, last, out });
+        let mut interior = Interior { encoder: self, window, signs, last, largest: [T::ZERO; ROW], out };
+        in_wide_vectors(
+            #[inline(always)]
+            || for_interior(last, &mut interior),
+        );
+        let largest = interior.largest.iter().fold(T::ZERO, |largest, &error| largest.max(error));
+        window.stats.max_error = window.stats.max_error.max(largest.to_f64());
     }
 
     /// Codes vertex (x, y) around a prediction.
@@ -189,6 +200,19 @@ impl<T: Real> Encoder<'_, T> {
             return Code { refinement: 0, q: [qu, qv] };
         }
         self.refined_vertex(window, x, y, prediction, level)
+    }
+
+    /// [`Encoder::vertex`] for a vertex that is not coded as the others of its row.
+    #[inline(never)]
+    fn unsettled_vertex(
+        &self,
+        window: &mut TileWindow<T>,
+        x: usize,
+        y: usize,
+        prediction: [T; 2],
+        level: usize,
+    ) -> Code {
+        self.vertex(window, x, y, prediction, level)
     }
 
     /// Masked vertices have no code; other missing ones are stored, and signed zeros.
@@ -261,87 +285,74 @@ impl<T: Real> Encoder<'_, T> {
         self.constraints.mode == Mode::Speculative && self.constraints.preserve != Preserve::None
     }
 
-    /// Codes `count` vertices 2 STEP apart. No two of them share a triangle, so that their order
-    /// does not matter.
+    /// `count` vertices 2 STEP apart, the first of which has index `first` in the window, as if nothing but
+    /// the error bound constrained them. Written without branches, so that the compiler can use vector
+    /// instructions.
     #[inline(always)]
-    fn row<const STEP: usize>(
+    fn unconstrained_row<const STEP: usize>(
         &self,
-        window: &mut TileWindow<T>,
-        signs: Option<&Signs>,
-        first_x: usize,
-        y: usize,
+        window: &TileWindow<T>,
+        first: usize,
         count: usize,
         predictions: &[[T; ROW]; 2],
-    ) -> RowCodes {
-        let n = ROW / STEP;
+    ) -> UnconstrainedRow<T> {
         let level = STEP.trailing_zeros() as usize;
-        let q = self.quantizer;
-        let (width, inverse) = (q.width[level][0], q.inverse[level][0]);
-        let mut codes = RowCodes::default();
-        // All as if unconstrained, written without branches; what is beyond `count` is not used.
-        let mut values = [[T::ZERO; ROW]; 2];
-        let mut errors = [[T::ZERO; ROW]; 2];
-        let mut fits = [true; ROW];
-        for (c, plane) in [&window.u, &window.v].into_iter().enumerate() {
-            let originals = &plane[y * PITCH + first_x..][..2 * STEP * (n - 1) + 1];
-            for i in 0..n {
-                let (original, prediction) = (originals[2 * STEP * i], predictions[c][i]);
+        let (width, inverse) = (self.quantizer.width[level][0], self.quantizer.inverse[level][0]);
+        let originals = [strided::<T, STEP>(&window.u[first..]), strided::<T, STEP>(&window.v[first..])];
+        let mut row = UnconstrainedRow {
+            codes: RowCodes::default(),
+            values: [[T::ZERO; ROW]; 2],
+            errors: [T::ZERO; ROW],
+            settled: [0; ROW],
+        };
+        for i in 0..ROW / STEP {
+            let (mut errors, mut fits) = ([T::ZERO; 2], i < count);
+            for c in 0..2 {
+                let (original, prediction) = (originals[c][i], predictions[c][i]);
                 let scaled = (original - prediction) * inverse;
                 let code = scaled.round_to_i32();
                 let value = prediction + T::from_i32(code) * width;
-                fits[i] &= scaled.abs() <= T::from_i32(T::MAX_CODE);
-                codes.q[c][i] = code;
-                values[c][i] = value;
-                errors[c][i] = (value - original).abs();
+                fits &= scaled.abs() <= T::from_i32(T::MAX_CODE);
+                row.codes.q[c][i] = code;
+                row.values[c][i] = value;
+                errors[c] = (value - original).abs();
             }
+            let error = errors[0].max(errors[1]);
+            row.errors[i] = error;
+            row.settled[i] = (fits & (error <= self.quantizer.accept)) as u32;
         }
-        let mut largest = T::ZERO;
-        let mut all_fit = true;
-        let [mut errors, errors_v] = errors;
+        row
+    }
+}
+
+/// A row of vertices as if nothing but the error bound constrained them; what is beyond its length means
+/// nothing.
+struct UnconstrainedRow<T> {
+    codes: RowCodes,
+    values: [[T; ROW]; 2],
+    errors: [T; ROW],
+    /// 1 where no more is to be found out about a vertex, else 0.
+    settled: [u32; ROW],
+}
+
+/// Puts the values that are settled, not 0, in their places, 2 STEP apart.
+#[inline(always)]
+fn put_settled<T: Real, const STEP: usize>(places: &mut [T], values: &[T; ROW], settled: &[u32; ROW]) {
+    if STEP == 1 {
+        // What lies between them is put back, so that the compiler can use vector instructions.
+        let places = &mut places[..2 * ROW];
+        for i in 0..ROW {
+            let [place, between] = [places[2 * i], places[2 * i + 1]];
+            places[2 * i] = if settled[i] != 0 { values[i] } else { place };
+            places[2 * i + 1] = between;
+        }
+    } else {
+        let n = ROW / STEP;
+        let places = &mut places[..2 * STEP * (n - 1) + 1];
         for i in 0..n {
-            errors[i] = errors[i].max(errors_v[i]);
-            fits[i] &= errors[i] <= q.accept;
+            let place = &mut places[2 * STEP * i];
+            *place = if settled[i] != 0 { values[i] } else { *place };
         }
-        for &fits in &fits[..count] {
-            all_fit &= fits;
-        }
-        let mut constrained = window.constrained[y];
-        if let Some(signs) = signs.filter(|_| constrained != 0) {
-            let moved = spread_signs([&values[0][..count], &values[1][..count]], first_x, 2 * STEP);
-            constrained &= !signs.one_sided_around(y, &moved);
-        }
-        if self.constraints.bounds_on_demand && constrained != 0 {
-            let bounds = &window.bounds[y * PITCH + first_x..][..2 * STEP * (n - 1) + 1];
-            for i in 0..count {
-                let clear = errors[i] < bounds[2 * STEP * i];
-                constrained &= !((clear as u64) << (first_x + 2 * STEP * i));
-            }
-        }
-        let special = window.zero[y] | window.missing[y] | window.signed[y] | constrained;
-        let masked = window.zero[y] | window.fill[y];
-        let columns = columns::<STEP>(first_x, count);
-        if all_fit && special & columns == 0 {
-            for i in 0..count {
-                window.set(first_x + 2 * STEP * i, y, [values[0][i], values[1][i]]);
-                largest = largest.max(errors[i]);
-            }
-        } else {
-            for i in 0..count {
-                let x = first_x + 2 * STEP * i;
-                if masked >> x & 1 != 0 {
-                    (codes.refinement[i], codes.q[0][i], codes.q[1][i]) = (MASKED, 0, 0);
-                } else if fits[i] && special >> x & 1 == 0 {
-                    window.set(x, y, [values[0][i], values[1][i]]);
-                    largest = largest.max(errors[i]);
-                } else {
-                    let code = self.vertex(window, x, y, predictions.map(|p| p[i]), level);
-                    codes.refinement[i] = code.refinement;
-                    [codes.q[0][i], codes.q[1][i]] = code.q;
-                }
-            }
-        }
-        window.stats.max_error = window.stats.max_error.max(largest.to_f64());
-        codes
     }
 }
 
@@ -352,7 +363,63 @@ struct Interior<'e, 'w, T, F> {
     /// Where signatures are compared.
     signs: Option<Signs>,
     last: (usize, usize),
+    /// The largest errors of vertices that are coded with their row, by place in it.
+    largest: [T; ROW],
     out: F,
+}
+
+impl<T: Real, F> Interior<'_, '_, T, F> {
+    /// Codes `count` vertices 2 STEP apart. No two of them share a triangle, so that their order does not
+    /// matter.
+    #[inline(always)]
+    fn row<const STEP: usize>(
+        &mut self,
+        first_x: usize,
+        y: usize,
+        count: usize,
+        predictions: &[[T; ROW]; 2],
+    ) -> RowCodes {
+        let Interior { encoder, window, signs, largest, .. } = self;
+        let (n, first) = (ROW / STEP, y * PITCH + first_x);
+        let mut row = encoder.unconstrained_row::<STEP>(window, first, count, predictions);
+        let mut constrained = window.constrained[y];
+        if let Some(signs) = signs.as_ref().filter(|_| constrained != 0) {
+            let moved = spread_signs([&row.values[0][..count], &row.values[1][..count]], first_x, 2 * STEP);
+            constrained &= !signs.one_sided_around(y, &moved);
+        }
+        let special = window.zero[y] | window.missing[y] | window.signed[y];
+        if (special | constrained) & columns::<STEP>(first_x, count) != 0 {
+            let (special, constrained) = ((special >> first_x) as u32, (constrained >> first_x) as u32);
+            let bounds = strided::<T, STEP>(&window.bounds[first..]);
+            for i in 0..n {
+                let clear = encoder.constraints.bounds_on_demand & (row.errors[i] < bounds[i]);
+                let open = special | if clear { 0 } else { constrained };
+                row.settled[i] &= !(open >> (2 * STEP * i));
+            }
+        }
+        put_settled::<T, STEP>(&mut window.u[first..], &row.values[0], &row.settled);
+        put_settled::<T, STEP>(&mut window.v[first..], &row.values[1], &row.settled);
+        let mut rest = 0;
+        for i in 0..n {
+            largest[i] = largest[i].max(if row.settled[i] != 0 { row.errors[i] } else { T::ZERO });
+            rest |= (((i < count) & (row.settled[i] == 0)) as u32) << i;
+        }
+        let masked = window.zero[y] | window.fill[y];
+        while rest != 0 {
+            let i = rest.trailing_zeros() as usize % ROW;
+            rest &= rest - 1;
+            let x = first_x + 2 * STEP * i;
+            let code = if masked >> x & 1 != 0 {
+                Code { refinement: MASKED, q: [0; 2] }
+            } else {
+                let level = STEP.trailing_zeros() as usize;
+                encoder.unsettled_vertex(window, x, y, [predictions[0][i], predictions[1][i]], level)
+            };
+            row.codes.refinement[i] = code.refinement;
+            [row.codes.q[0][i], row.codes.q[1][i]] = code.q;
+        }
+        row.codes
+    }
 }
 
 impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_, T, F> {
@@ -375,8 +442,7 @@ impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_,
             row::<T, STEP, PHASE>(interpolant, &self.window.u, y, count, self.last),
             row::<T, STEP, PHASE>(interpolant, &self.window.v, y, count, self.last),
         ];
-        let signs = self.signs.as_ref();
-        let codes = self.encoder.row::<STEP>(self.window, signs, first_x, y, count, &predictions);
+        let codes = self.row::<STEP>(first_x, y, count, &predictions);
         if let Some(signs) = &mut self.signs {
             signs.renew(self.window, y);
         }

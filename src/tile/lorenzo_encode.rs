@@ -16,6 +16,7 @@ use crate::predict::lorenzo::{
     best_bound_shift, differences, predict_uncoded, CoarseRow, Lattices, HALVINGS,
 };
 use crate::request::Predictor;
+use crate::runtime::vectors::in_wide_vectors;
 use crate::tile::builder::QuantizedTileBuilder;
 use crate::tile::constraints::Constraints;
 use crate::tile::vertex::VertexLimits;
@@ -327,77 +328,4 @@ fn put_mixed<T: Real>(
         builder.put(position + x, code);
         refinements[x] >= EXACT || coding.allows(builder.symbols[position + x])
     })
-}
-
-/// Does something in the widest vectors of this processor, which compute the same.
-fn in_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        unsafe fn avx2<R>(work: impl FnOnce() -> R) -> R {
-            work()
-        }
-        if std::arch::is_x86_feature_detected!("avx2") && !tests_narrow() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { avx2(work) };
-        }
-    }
-    work()
-}
-
-/// Whether a test looks at what is done on a processor without wide vectors.
-#[cfg(target_arch = "x86_64")]
-fn tests_narrow() -> bool {
-    #[cfg(test)]
-    return tests::NARROW.load(std::sync::atomic::Ordering::Relaxed);
-    #[cfg(not(test))]
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::cpu::{compress, max_stream_bytes, Execution};
-    use crate::grid::element::Real;
-    use crate::grid::field::View;
-    use crate::request::{BoundKind, Config, Dtype, Predictor, Request};
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    /// Other tests that run meanwhile write the same streams.
-    pub(super) static NARROW: AtomicBool = AtomicBool::new(false);
-
-    fn both_are_the_same<T: Real>(dtype: Dtype) {
-        let (nx, ny) = (300u64, 170u64);
-        let noise = |k: u64| (k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / (1 << 24) as f64;
-        let wave = |a: f64, b: f64, c: f64| -> Vec<T> {
-            let at = |k: u64| (a * (k % nx) as f64).sin() + (b * (k / nx) as f64).cos() + c * noise(k);
-            (0..nx * ny).map(|k| T::from_f64(if k % 977 == 5 { f64::NAN } else { at(k) })).collect()
-        };
-        for roughness in [0.0, 1e-3, 0.3] {
-            let (u, v) = (wave(0.11, 0.07, roughness), wave(0.05, 0.13, roughness));
-            for bound in [1e-1, 1e-2, 1e-4, 1e-7] {
-                let config = Config {
-                    dtype,
-                    predictor: Predictor::Lorenzo,
-                    ..Config::new(nx, ny, BoundKind::Relative, bound)
-                };
-                let request = Request::new(config).expect("valid");
-                let streams = [true, false].map(|narrow| {
-                    NARROW.store(narrow, Ordering::Relaxed);
-                    let mut stream = vec![0; max_stream_bytes(&request) as usize];
-                    let [u, v] = [&u, &v].map(|c| View::dense(c, nx));
-                    let execution = Execution { threads: 1, progress: None };
-                    let report = compress(&request, u, v, &mut stream, execution).expect("valid");
-                    stream.truncate(report.stream_bytes as usize);
-                    stream
-                });
-                assert!(streams[0] == streams[1], "roughness {roughness}, bound {bound}");
-            }
-        }
-    }
-
-    #[test]
-    fn wide_vectors_write_the_same_streams() {
-        both_are_the_same::<f32>(Dtype::F32);
-        both_are_the_same::<f64>(Dtype::F64);
-    }
 }

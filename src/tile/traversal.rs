@@ -34,6 +34,7 @@ pub(super) trait RowVisitor {
 }
 
 /// Visits the vertices that lie on no lattice line of a closed tile with the given last column and row.
+#[inline(always)]
 pub(super) fn for_interior(last: (usize, usize), visitor: &mut impl RowVisitor) {
     for_level::<16>(last, visitor);
     for_level::<8>(last, visitor);
@@ -42,12 +43,14 @@ pub(super) fn for_interior(last: (usize, usize), visitor: &mut impl RowVisitor) 
     for_level::<1>(last, visitor);
 }
 
+#[inline(always)]
 fn for_level<const STEP: usize>(last: (usize, usize), visitor: &mut impl RowVisitor) {
     for_phase::<STEP, 0>(last, visitor);
     for_phase::<STEP, 1>(last, visitor);
     for_phase::<STEP, 2>(last, visitor);
 }
 
+#[inline(always)]
 fn for_phase<const STEP: usize, const PHASE: usize>(last: (usize, usize), visitor: &mut impl RowVisitor) {
     let inner = (last.0.min(TILE - 1), last.1.min(TILE - 1));
     let n = ROW / STEP;

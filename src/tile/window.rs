@@ -14,6 +14,7 @@ use crate::grid::tiles::{Grid, TileShape, FRAMED, TILE};
 use crate::predict::interpolation::PITCH;
 use crate::request::Preserve;
 use crate::runtime::memory;
+use crate::runtime::vectors::in_wide_vectors;
 use crate::tile::constraints::Constraints;
 use crate::tile::on_demand::BoundsOnDemand;
 use crate::tile::spans::Span;
@@ -129,6 +130,24 @@ impl<T: Real> TileWindow<T> {
     /// # Safety
     /// The views must cover the grid, and the ghost vertices of the halo sides.
     pub unsafe fn load(
+        &mut self,
+        grid: Grid,
+        views: [View<'_, T>; 2],
+        area: Rectangle,
+        constraints: &Constraints<T>,
+        count: Option<(usize, usize)>,
+    ) {
+        in_wide_vectors(
+            #[inline(always)]
+            // SAFETY: the promise of this function.
+            || unsafe { self.load_anywhere(grid, views, area, constraints, count) },
+        );
+    }
+
+    /// # Safety
+    /// As [`TileWindow::load`].
+    #[inline(always)]
+    unsafe fn load_anywhere(
         &mut self,
         grid: Grid,
         [u, v]: [View<'_, T>; 2],
