@@ -8,13 +8,15 @@ use crate::grid::triangles::{corners, Triangle, INCIDENT};
 use crate::predict::interpolation::PITCH;
 use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::tile::constraints::Constraints;
+use crate::tile::on_demand::PART;
 use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
-use crate::topology::bound::{axis_distance, triangle_bound};
+use crate::topology::bound::{axis_distance, edge_distance, round_down, triangle_bound};
 use crate::topology::signature::{is_critical, signature};
 
 impl<T: Real> TileWindow<T> {
     /// Finds the triangles that come within the error bound of the origin by their bounding boxes: their
     /// vertices are constrained, and bounded where the mode is block-wise.
+    #[inline(always)]
     pub(super) fn constrain(&mut self, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
         if self.width < 2 || self.height < 2 {
             return;
@@ -66,6 +68,7 @@ impl<T: Real> TileWindow<T> {
 
     /// As [`TileWindow::constrain`] for a row of cells, where bounds are found on demand: no bound is below the
     /// distance of a triangle along the axes.
+    #[inline(always)]
     fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
         let mut distances = self.axis_distances(y);
         let cells = self.width - 1;
@@ -77,12 +80,14 @@ impl<T: Real> TileWindow<T> {
                 without &= without - 1;
             }
         }
-        let [lower, upper] = &distances;
+        let [lower, upper] = &mut distances;
         let mut flags = [0u8; FLAGS];
         for x in 0..cells {
             let near = [lower[x] <= constraints.bound_up, upper[x] <= constraints.bound_up];
             let around = [lower[x] <= T::ZERO, upper[x] <= T::ZERO];
             flags[x] = near[0] as u8 | (near[1] as u8) << 1 | (around[0] as u8) << 2 | (around[1] as u8) << 3;
+            lower[x] = if near[0] { lower[x] } else { T::MAX };
+            upper[x] = if near[1] { upper[x] } else { T::MAX };
         }
         let near = [bits_of(&flags, 0), bits_of(&flags, 1)];
         if near == [0; 2] {
@@ -91,7 +96,8 @@ impl<T: Real> TileWindow<T> {
         self.begin_bounds();
         self.constrain_vertices(y, near);
         let open = [near[0] & !without[0], near[1] & !without[1]];
-        self.on_demand.set_row(y, cells, &distances, constraints.bound_up, open);
+        self.on_demand.set_row(y, cells, &distances, open);
+        let [lower, upper] = &distances;
         let (row, next) = self.bounds[y * PITCH..(y + 2) * PITCH].split_at_mut(PITCH);
         for x in 0..cells {
             row[x] = row[x].min(lower[x].min(upper[x]));
@@ -146,14 +152,34 @@ impl<T: Real> TileWindow<T> {
         constraints: &Constraints<T>,
     ) -> T {
         let Constraints { rule, bound, .. } = constraints;
-        self.on_demand.least_around((x, y), |(cx, cy), triangle| {
+        let (cells, (x0, y0)) = (self.width - 1, self.on_demand.origin);
+        let one = |(cx, cy): (usize, usize), triangle| {
             let p = corners(triangle).map(|(dx, dy)| {
-                let (gx, gy) = ((cx + dx as u64) as i64, (cy + dy as u64) as i64);
+                let (gx, gy) = ((x0 + (cx + dx) as u64) as i64, (y0 + (cy + dy) as u64) as i64);
                 // SAFETY: the vertex lies in the window.
                 unsafe { [u.get(gx, gy), v.get(gx, gy)] }
             });
             triangle_bound(&p, triangle, rule, *bound)
-        })
+        };
+        self.on_demand.least_around(
+            (x, y),
+            *bound,
+            one,
+            #[inline(always)]
+            |(cx, cy): (usize, usize)| {
+                let mut rows = [[[T::ZERO; PART + 1]; 2]; 2];
+                let vertices = (cells - cx).min(PART) + 1;
+                for (dy, row) in rows.iter_mut().enumerate() {
+                    let (gx, gy) = ((x0 + cx as u64) as i64, (y0 + (cy + dy) as u64) as i64);
+                    // SAFETY: the vertices lie in the window.
+                    unsafe {
+                        u.read_row(gx, gy, &mut row[0][..vertices]);
+                        v.read_row(gx, gy, &mut row[1][..vertices]);
+                    }
+                }
+                edge_distances(&rows)
+            },
+        )
     }
 
     /// The lower and the upper triangles of a row of cells whose bounding box comes within `bound` of the
@@ -256,6 +282,25 @@ impl<T: Real> TileWindow<T> {
             [self.u[i], self.v[i]]
         })
     }
+}
+
+/// Of each lower and each upper triangle of two rows of vertices, a lower bound of the distances of its edges
+/// from the origin. Written without branches, so that the compiler can use vector instructions.
+#[inline(always)]
+fn edge_distances<T: Real>([row, next]: &[[[T; PART + 1]; 2]; 2]) -> [[T; PART]; 2] {
+    let mut edges = [[0.0; PART]; 2];
+    for x in 0..PART {
+        let (a, b) = ([row[0][x], row[1][x]], [row[0][x + 1], row[1][x + 1]]);
+        let (d, c) = ([next[0][x], next[1][x]], [next[0][x + 1], next[1][x + 1]]);
+        edges[0][x] = edge_distance(&[a, b, c]);
+        edges[1][x] = edge_distance(&[a, c, d]);
+    }
+    let mut bounds = [[T::ZERO; PART]; 2];
+    for x in 0..PART {
+        bounds[0][x] = round_down(edges[0][x]);
+        bounds[1][x] = round_down(edges[1][x]);
+    }
+    bounds
 }
 
 /// The sides of a grid.

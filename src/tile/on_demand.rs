@@ -4,9 +4,13 @@ use crate::grid::element::Real;
 use crate::grid::tiles::FRAMED;
 use crate::grid::triangles::{Triangle, INCIDENT};
 use crate::predict::interpolation::PITCH;
+use crate::runtime::vectors::in_wide_vectors;
 
 /// A value for each triangle of a window, and for the cells before its first column and row.
 type ByTriangle<T> = [[T; PITCH * (FRAMED + 1)]; 2];
+
+/// Cells whose triangles are looked at side by side.
+pub(super) const PART: usize = 8;
 
 /// Bounds of triangles that are found where they are asked for.
 pub(super) struct BoundsOnDemand<T> {
@@ -52,50 +56,73 @@ impl<T: Real> BoundsOnDemand<T> {
         self.open = [[0; FRAMED + 1]; 2];
     }
 
-    /// The distances along the axes of the triangles of a row of cells, those up to `bound`. `open` has a bit
-    /// for each triangle that is as near and has a bound.
+    /// The bounds of the triangles of a row of cells, or their distances along the axes where bits of `open`
+    /// are set.
     #[inline(always)]
-    pub(super) fn set_row(
-        &mut self,
-        y: usize,
-        cells: usize,
-        distances: &[[T; FRAMED]; 2],
-        bound: T,
-        open: [u64; 2],
-    ) {
+    pub(super) fn set_row(&mut self, y: usize, cells: usize, bounds: &[[T; FRAMED]; 2], open: [u64; 2]) {
         for kind in 0..2 {
             self.open[kind][y + 1] = open[kind] << 1;
-            let row = &mut self.bounds[kind][cell_before(1, y + 1)..][..cells];
-            for (to, &distance) in row.iter_mut().zip(&distances[kind]) {
-                *to = if distance <= bound { distance } else { T::MAX };
-            }
+            self.bounds[kind][cell_before(1, y + 1)..][..cells].copy_from_slice(&bounds[kind][..cells]);
         }
     }
 
-    /// The least bound of the triangles around a vertex. `find(cell on the grid, triangle)` finds the bound of a
-    /// triangle. Nearest triangles come first: no bound is found of those that are not nearer than the least one.
+    /// The least bound of the triangles around a vertex. Nearest triangles come first: no bound is found of
+    /// those that are not nearer than the least one. `one(cell, triangle)` finds the bound of a triangle;
+    /// `part(first cell)` the distances of edges of the triangles of [`PART`] cells, which bound those that
+    /// are on one side of an axis, nearer than `bound`.
     #[inline(always)]
     pub(super) fn least_around(
         &mut self,
         (x, y): (usize, usize),
-        find: impl Fn((u64, u64), Triangle) -> T,
+        bound: f64,
+        one: impl Fn((usize, usize), Triangle) -> T,
+        part: impl Fn((usize, usize)) -> [[T; PART]; 2],
     ) -> T {
         let first = cell_before(x, y);
         loop {
             let bounds = AROUND.map(|(kind, dx, dy)| self.bounds[kind][first + dy * PITCH + dx]);
-            let (mut least, mut at) = (bounds[0], 0);
-            for k in 1..AROUND.len() {
-                let less = bounds[k] < least;
-                (least, at) = (if less { bounds[k] } else { least }, if less { k } else { at });
-            }
+            let least = bounds.into_iter().fold(T::MAX, |least, bound| least.min(bound));
+            // Not by comparisons on the way, whose outcomes cannot be predicted.
+            let are_least =
+                bounds.iter().rev().fold(0u32, |bits, &bound| bits << 1 | (bound == least) as u32);
+            let at = are_least.trailing_zeros() as usize % AROUND.len();
             let (kind, dx, dy) = AROUND[at];
             let (open, bit) = (&mut self.open[kind][y + dy], 1 << (x + dx));
             if *open & bit == 0 {
                 return least;
             }
-            *open ^= bit;
-            let cell = (self.origin.0 + (x + dx) as u64 - 1, self.origin.1 + (y + dy) as u64 - 1);
-            self.bounds[kind][first + dy * PITCH + dx] = find(cell, INCIDENT[at].2);
+            let cell = (x + dx - 1, y + dy - 1);
+            if least > T::ZERO {
+                let begin = (cell.0 / PART * PART, cell.1);
+                in_wide_vectors(
+                    #[inline(always)]
+                    || {
+                        let [lower, upper] = part(begin);
+                        self.bound_part(0, begin, &lower, bound);
+                        self.bound_part(1, begin, &upper, bound);
+                    },
+                );
+            } else {
+                *open ^= bit;
+                self.bounds[kind][first + dy * PITCH + dx] = one(cell, INCIDENT[at].2);
+            }
         }
+    }
+
+    /// Raises the distances of triangles on one side of an axis to those of their edges.
+    #[inline(always)]
+    fn bound_part(&mut self, kind: usize, (x, y): (usize, usize), edges: &[T; PART], bound: f64) {
+        let open = self.open[kind][y + 1] >> (x + 1);
+        let row = &mut self.bounds[kind][cell_before(x + 1, y + 1)..][..PART];
+        let mut raised = 0;
+        // Written without branches, so that the compiler can use vector instructions.
+        for i in 0..PART {
+            let distance = row[i];
+            let is_open = (open >> i & 1 != 0) & (distance > T::ZERO);
+            let raises = is_open & (distance.to_f64() < bound);
+            row[i] = if raises { distance.max(edges[i]) } else { distance };
+            raised |= (is_open as u64) << i;
+        }
+        self.open[kind][y + 1] ^= raised << (x + 1);
     }
 }

@@ -111,6 +111,13 @@ fn near_bound<T: Real>(p: &[[T; 2]; 3], axis: T, triangle: Triangle, rule: &Rule
     }
 }
 
+/// A lower bound of the distances of the edges of a triangle from the origin; 0 where none is clear of it.
+/// Without branches, so that the compiler can use vector instructions.
+#[inline(always)]
+pub fn edge_distance<T: Real>(p: &[[T; 2]; 3]) -> f64 {
+    Determinants::new(p).edge_distance(p)
+}
+
 /// The determinants m_0, m_1, m_2 in f64 and a bound on their errors.
 struct Determinants {
     m: [f64; 3],
@@ -119,6 +126,7 @@ struct Determinants {
 }
 
 impl Determinants {
+    #[inline(always)]
     fn new<T: Real>(p: &[[T; 2]; 3]) -> Self {
         let (u0, v0) = (p[0][0].to_f64(), p[0][1].to_f64());
         let (u1, v1) = (p[1][0].to_f64(), p[1][1].to_f64());
@@ -243,7 +251,7 @@ fn rung(eps: f64, j: u32, eighths: u32) -> f64 {
 
 /// The largest value of T that is not above x (x >= 0).
 #[inline(always)]
-fn round_down<T: Real>(x: f64) -> T {
+pub fn round_down<T: Real>(x: f64) -> T {
     let y = T::from_f64(x);
     // The bit pattern before that of a positive value is the value below it.
     T::from_bits64(y.to_bits64() - (y.to_f64() > x) as u64)
