@@ -21,7 +21,7 @@ use crate::tile::constraints::Constraints;
 use crate::tile::encode::{CodedVertex, Encoder};
 use crate::tile::lattice::{LatticeLines, Lines};
 use crate::tile::lorenzo_encode;
-use crate::tile::samples::count_tile;
+use crate::tile::samples::{count_tile, SampleWindows};
 use crate::tile::window::{EncodeStats, TileWindow};
 
 /// The field that is compressed, and how.
@@ -88,12 +88,11 @@ impl<T: Real> Source<'_, T> {
     /// Codes the sample of tiles with every option and decides.
     fn tune(&self) -> Result<Choice> {
         let samples = tuning::samples(self.grid.tiles());
-        let scratch = || Ok([TileWindow::new()?, TileWindow::new()?]);
         let (missing, widths) = (self.constraints.missing, (self.constraints.bound, self.half_bin_width));
-        let counts = self.threads.map(samples as usize, scratch, |scratch, k| {
+        let counts = self.threads.map(samples as usize, SampleWindows::new, |windows, k| {
             let shape = self.grid.tile(tuning::sample(self.grid, k as u64));
             // SAFETY: the tile lies inside the grid.
-            Ok(unsafe { count_tile(self.grid, self.views, &shape, missing, widths, scratch) })
+            Ok(unsafe { count_tile(self.grid, self.views, &shape, missing, widths, windows) })
         })?;
         Ok(tuning::decide(&tuning::sum(&counts), samples))
     }

@@ -4,18 +4,37 @@
 //! counted.
 
 use crate::entropy::symbols::{self, Code, EXACT, MASKED, RAW_BITS, STORED};
+use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
 use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE};
-use crate::predict::interpolation::{Interpolant, ROW};
+use crate::predict::interpolation::{Interpolant, INTERPOLANTS, ROW};
 use crate::predict::quantizer::Quantizer;
 use crate::predict::tuning::{Counts, LevelCount};
 use crate::request::{Mode, Preserve, Ties};
+use crate::tile::builder::RowCodes;
 use crate::tile::constraints::Constraints;
 use crate::tile::encode::Encoder;
 use crate::tile::window::{Rectangle, TileWindow};
 use crate::topology::signature::Rule;
+
+/// Choices that differ in their centres alone code lattice lines alike.
+const LINE_CHOICES: usize = INTERPOLANTS / 2;
+
+/// Windows of a sample tile: its values, those with coded lines, and those with a coded interior.
+pub struct SampleWindows<T> {
+    original: Box<TileWindow<T>>,
+    lines: Box<TileWindow<T>>,
+    interior: Box<TileWindow<T>>,
+}
+
+impl<T: Real> SampleWindows<T> {
+    pub fn new() -> Result<Self> {
+        let [original, lines, interior] = [TileWindow::new()?, TileWindow::new()?, TileWindow::new()?];
+        Ok(SampleWindows { original, lines, interior })
+    }
+}
 
 /// Counts the codes of a tile with every option.
 ///
@@ -27,7 +46,7 @@ pub unsafe fn count_tile<T: Real>(
     shape: &TileShape,
     missing: Missing,
     (bound, half_bin_width): (f64, f64),
-    [original, window]: &mut [Box<TileWindow<T>>; 2],
+    SampleWindows { original, lines, interior }: &mut SampleWindows<T>,
 ) -> Counts {
     let constraints = Constraints {
         mode: Mode::BlockWise,
@@ -41,37 +60,42 @@ pub unsafe fn count_tile<T: Real>(
         missing,
         fill: None,
     };
-    for window in [&mut *original, &mut *window] {
-        // SAFETY: the tile lies inside the grid.
-        unsafe { window.load(grid, views, Rectangle::closed(shape), &constraints, None) };
+    // SAFETY: the tile lies inside the grid.
+    unsafe { original.load(grid, views, Rectangle::closed(shape), &constraints, None) };
+    for window in [&mut *lines, &mut *interior] {
+        window.copy_masks(original);
     }
+    let interpolants: [_; INTERPOLANTS] = std::array::from_fn(|c| [Interpolant::new(c as u8); ANCHOR_LEVEL]);
     let mut counts = Counts::default();
     for (scaling, counts) in counts.iter_mut().enumerate() {
-        let quantizer = Quantizer::new(bound, half_bin_width, scaling as u8);
-        for (choice, levels) in counts.iter_mut().enumerate() {
-            let interpolants = [Interpolant::new(choice as u8); ANCHOR_LEVEL];
-            let encoder = Encoder {
-                grid,
-                views,
-                quantizer: &quantizer,
-                interpolants: &interpolants,
-                constraints: &constraints,
-            };
-            window.u = original.u;
-            window.v = original.v;
-            count_levels(&encoder, window, shape, levels);
+        let quantizer = &Quantizer::new(bound, half_bin_width, scaling as u8);
+        let encoder = |choice: usize| Encoder {
+            grid,
+            views,
+            quantizer,
+            interpolants: &interpolants[choice],
+            constraints: &constraints,
+        };
+        for choice in 0..LINE_CHOICES {
+            (lines.u, lines.v) = (original.u, original.v);
+            let on_lines = count_lines(&encoder(choice), lines, shape);
+            for choice in [choice, choice + LINE_CHOICES] {
+                (interior.u, interior.v) = (lines.u, lines.v);
+                counts[choice] = on_lines;
+                count_interior(&encoder(choice), interior, &mut counts[choice]);
+            }
         }
     }
     counts
 }
 
-/// Codes the tile in the window, with its anchors and lattice lines, and counts the codes of each level.
-fn count_levels<T: Real>(
+/// Codes the anchors and the lattice lines of the tile in the window, and counts the codes of each level.
+fn count_lines<T: Real>(
     encoder: &Encoder<'_, T>,
     window: &mut TileWindow<T>,
     shape: &TileShape,
-    levels: &mut [LevelCount; LEVELS],
-) {
+) -> [LevelCount; LEVELS] {
+    let mut levels = [LevelCount::default(); LEVELS];
     let (last_x, last_y) = (shape.last_x, shape.last_y);
     // The first line, and the one that closes the tile where there is one.
     let lines = |last: usize| [0, TILE].into_iter().take(if last == TILE { 2 } else { 1 });
@@ -89,28 +113,44 @@ fn count_levels<T: Real>(
             });
         }
     }
-    encoder.interior(window, |position, count, codes| {
-        let level = POSITIONS[position].2 as usize;
-        if codes.are_zero(count) {
-            levels[level].vertices += count as u32;
-            return;
+    levels
+}
+
+/// Codes the interior of the tile in the window, whose lines are coded, and counts the codes of each level.
+fn count_interior<T: Real>(
+    encoder: &Encoder<'_, T>,
+    window: &mut TileWindow<T>,
+    levels: &mut [LevelCount; LEVELS],
+) {
+    encoder.interior(
+        window,
+        #[inline(always)]
+        |position, count, codes| add_row(&mut levels[POSITIONS[position].2 as usize], count, codes),
+    );
+}
+
+/// Counts the first `count` codes of a row.
+#[inline(always)]
+fn add_row(level: &mut LevelCount, count: usize, codes: &RowCodes) {
+    if codes.are_zero(count) {
+        level.vertices += count as u32;
+        return;
+    }
+    let (mut small, mut nonzero) = (0, 0);
+    // Written without branches, so that the compiler can use vector instructions.
+    for i in 0..ROW {
+        let counts = (i < count) & codes.is_small(i);
+        small += counts as u32;
+        nonzero += (counts & (codes.q[0][i] | codes.q[1][i] != 0)) as u32;
+    }
+    level.vertices += small;
+    level.nonzero += nonzero;
+    level.bits += BITS_OF_SMALL * nonzero;
+    if small < count as u32 {
+        for i in (0..count).filter(|&i| !codes.is_small(i)) {
+            add(level, codes.get(i));
         }
-        let (mut small, mut nonzero) = (0, 0);
-        // Written without branches, so that the compiler can use vector instructions.
-        for i in 0..ROW {
-            let counts = (i < count) & codes.is_small(i);
-            small += counts as u32;
-            nonzero += (counts & (codes.q[0][i] | codes.q[1][i] != 0)) as u32;
-        }
-        levels[level].vertices += small;
-        levels[level].nonzero += nonzero;
-        levels[level].bits += BITS_OF_SMALL * nonzero;
-        if small < count as u32 {
-            for i in (0..count).filter(|&i| !codes.is_small(i)) {
-                add(&mut levels[level], codes.get(i));
-            }
-        }
-    });
+    }
 }
 
 /// Bits of a code without raw bits besides saying that it is not zero, about.

@@ -182,6 +182,13 @@ impl<T: Real> TileWindow<T> {
         }
     }
 
+    /// Takes the shape and the masks of another window, whose vertices nothing constrains.
+    pub fn copy_masks(&mut self, other: &Self) {
+        (self.width, self.height) = (other.width, other.height);
+        (self.zero, self.missing) = (other.zero, other.missing);
+        (self.signed, self.fill) = (other.signed, other.fill);
+    }
+
     /// Copies the values of a rectangle.
     ///
     /// # Safety
