@@ -130,7 +130,7 @@ KERNEL(factz_column_lines, Job, (128, 4), (128), after_previous, lattice_lines<T
 //     row_lines column_lines; writes control symbols slots masks tile_headers anchor_codes; work: listed
 //     tiles once; their number / the warps of the grid
 KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), after_previous, speculative_border<T>)
-KERNEL(factz_speculative_masked, Job, (64, 10), (64, 1), overlaps_previous, speculative_masked<T>)
+KERNEL(factz_speculative_masked, Job, (64, 8), (64, 1), overlaps_previous, speculative_masked<T>)
 
 // predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots origin_distances
 //     row_lines column_lines; writes control symbols slots tile_headers anchor_codes; work: listed tiles

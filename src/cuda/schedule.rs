@@ -274,7 +274,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     speculative_tiles("speculative_border", 8)
         .data(TILES_BESIDE_LINES_READ, TILES_WITH_MASKS_WRITE)
         .in_order(),
-    speculative_tiles("speculative_masked", 10)
+    speculative_tiles("speculative_masked", 8)
         .data(TILES_BESIDE_LINES_READ, TILES_WITH_MASKS_WRITE)
         .waits(Waits::Overlaps),
     speculative_tiles("speculative_interior", 10)
