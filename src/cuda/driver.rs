@@ -317,13 +317,26 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
     let architecture = architecture_of(module.functions[0][0])?;
     module.overlaps = can_overlap(architecture)?;
     module.small = architecture < 80;
+    set_attributes(module)
+}
+
+/// Tells the driver how much shared memory the kernels take.
+fn set_attributes(module: &Module) -> Result<()> {
+    use sys::CUfunction_attribute::*;
     for (launch, functions) in LAUNCHES.iter().zip(&module.functions) {
-        let shared_bytes = launch.shared_bytes_on(module.small);
-        for (dtype, &function) in functions.iter().enumerate().filter(|_| shared_bytes > 48 << 10) {
-            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: a function of the module.
-            let answer = unsafe { sys::cuFuncSetAttribute(function, attribute, shared_bytes as c_int) };
-            check(answer, &format!("cuFuncSetAttribute({}, {shared_bytes} bytes)", launch.symbol(dtype)))?;
+        for (dtype, &function) in functions.iter().enumerate() {
+            let set = |attribute, value| {
+                // SAFETY: a function of the module.
+                let answer = unsafe { sys::cuFuncSetAttribute(function, attribute, value) };
+                check(answer, &format!("cuFuncSetAttribute({}, {value})", launch.symbol(dtype)))
+            };
+            let shared_bytes = launch.shared_bytes_on(module.small);
+            if shared_bytes > 48 << 10 {
+                set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes as c_int)?;
+            }
+            if launch.prefers_shared_memory() {
+                set(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100)?;
+            }
         }
     }
     Ok(())

@@ -165,6 +165,13 @@ impl Launch {
         }
     }
 
+    /// Whether a multiprocessor should have as much shared memory, and as little L1 cache, as it can. Kernels
+    /// that divide its memory alike run on it side by side: the next one begins before the last blocks of the
+    /// one before have ended. Decompression is faster like this; kernels of compression need their cache.
+    pub(super) fn prefers_shared_memory(&self) -> bool {
+        self.call == Call::Decompress
+    }
+
     /// Dynamic shared memory of a block.
     pub(super) fn shared_bytes_on(&self, small: bool) -> u32 {
         self.small.filter(|_| small).map_or(self.shared_bytes, |s| s.shared_bytes)
