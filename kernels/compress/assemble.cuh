@@ -151,7 +151,7 @@ __device__ __forceinline__ u32 store_groups(const Job& job, AssembleShared& shar
                 about = EncodeView(job).group_sizes()[group];
                 first = sizes_of(job, group).first_tile;
             }
-            // Its barriers separate reads of the last round from writes of this one.
+            // Barriers of the sum separate reads of the last round from writes of this one.
             const u64 before_mine = block_exclusive_sum(padded_bytes((u32)about), all);
             if (group < part_end) {
                 const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2;

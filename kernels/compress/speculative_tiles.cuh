@@ -317,8 +317,8 @@ template <typename T>
 __device__ __forceinline__ void speculative_border(const Job& job) {
     speculative_tiles<T, BORDER_TILE>(job);
 }
-// These overlap the previous kernel, and wait for it at their end. Tiles with zeros have most work: they
-// come first.
+// Tiles with zeros have most work: their kernel comes first. Both kernels overlap the previous one, and wait
+// for it at their end.
 template <typename T>
 __device__ __forceinline__ void speculative_masked(const Job& job) {
     speculative_tiles<T, MASKED_TILE>(job);

@@ -1,5 +1,5 @@
-// What the two warps that decode a group share: plans of what each lane decodes, symbols found, and which
-// group is next.
+// Data that the two warps of a group share: plans of the entries that each lane decodes, symbols found, and
+// the number of the next group.
 //
 // Two warps share a group of the hierarchical predictor, because the way of a chunk from states to placed
 // symbols is long. The reader (decode_reader.cuh) turns states into symbols, runs and raw bits. The placer

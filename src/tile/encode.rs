@@ -339,7 +339,7 @@ struct UnconstrainedRow<T> {
 #[inline(always)]
 fn put_settled<T: Real, const STEP: usize>(places: &mut [T], values: &[T; ROW], settled: &[u32; ROW]) {
     if STEP == 1 {
-        // What lies between them is put back, so that the compiler can use vector instructions.
+        // Values between them are put back, so that the compiler can use vector instructions.
         let places = &mut places[..2 * ROW];
         for i in 0..ROW {
             let [place, between] = [places[2 * i], places[2 * i + 1]];
