@@ -41,7 +41,8 @@ __device__ __forceinline__ u32 count_interior_halvings(
     }
     return TILE;
 }
-// The same for a border tile, of which vertices in no mask count.
+// Counts the vertices of a border tile that are in no mask by the halvings that their bounds need; returns
+// the number of these vertices of the lane.
 template <typename T>
 __device__ __forceinline__ u32 count_border_halvings(const Job& job, const Control& control,
     const Lattices<T>& lattices, const TileShape& shape, RowReader<T> reader, u32* halvings) {

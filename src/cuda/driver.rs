@@ -401,7 +401,7 @@ fn no_code(device: c_int, answer: CUresult) -> Error {
     )
 }
 
-/// What the driver knows about an address.
+/// Asks the driver where an address lies.
 fn memory_at(address: DevicePointer) -> Result<Memory> {
     use sys::CUpointer_attribute::*;
     let (mut place, mut managed, mut device) = (0u32, 0u32, 0 as c_int);

@@ -16,7 +16,7 @@ pub(super) enum Place {
     Managed,
 }
 
-/// What the driver knows about an address.
+/// Kind of memory and device of an address.
 pub(super) struct Memory {
     pub(super) place: Place,
     pub(super) device: c_int,

@@ -182,8 +182,8 @@ int find_static_shared(dl_phdr_info* program, size_t, void* found) {
     return 1;
 }
 
-// What a block before left in shared memory is nothing to rely on: infinities of both signs, as doubles or
-// floats, which are at any distance from each other.
+// Fills shared memory before a block begins, since a device leaves in it whatever earlier blocks wrote: with
+// infinities of both signs, as doubles or floats, so that a value nobody wrote shows in the results.
 void forget_shared(uint64_t block) {
     static const std::vector<uint64_t*> shared = [] {
         std::vector<uint64_t*> words;
