@@ -1,6 +1,6 @@
 //! Count, tables and encode over groups of tiles, and decode.
 
-use super::progress::{Meter, CHUNK};
+use super::progress::Meter;
 use crate::entropy::groups;
 use crate::entropy::groups::Fault;
 use crate::entropy::huffman::Lengths;
@@ -17,6 +17,7 @@ use crate::runtime::pool::{stateless, Threads};
 use crate::stream::header::Header;
 use crate::stream::sections::{self, GROUP_ALIGNMENT};
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// A group of tiles is made large enough that its coder states are a small part of it.
 const GROUP_BYTES: u64 = 1024;
@@ -48,40 +49,42 @@ impl Counted {
     }
 }
 
-/// Counts and lists of a piece of the tiles.
-#[derive(Default)]
-struct CountedPiece {
-    counts: Option<Box<Counts>>,
-    raw_bits: u64,
-    lists: Lists,
+/// Counts of a thread, which are added to those of all threads when it finds no more tiles.
+struct ThreadCounts<'a> {
+    own: Box<Counts>,
+    all: &'a Mutex<Box<Counts>>,
+}
+
+impl Drop for ThreadCounts<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(|e| e.into_inner());
+        for (all, own) in all.as_flattened_mut().iter_mut().zip(self.own.as_flattened()) {
+            *all += own;
+        }
+    }
 }
 
 fn count(grid: Grid, coding: TileCoding, tiles: &[QuantizedTile], threads: Threads) -> Result<Counted> {
-    let piece = tiles.len().div_ceil(4 * threads.count()).max(CHUNK);
+    let piece = tiles.len().div_ceil(8 * threads.count()).max(1);
     let sample = groups::Sample::new(coding, tiles.len() as u64);
     let mut weights = memory::filled(tiles.len(), 0)?;
-    let pieces = threads.map_chunks(&mut weights, piece, stateless, |_, k, weights| {
-        let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, Lists::default());
+    let all = Mutex::new(zero_counts()?);
+    let of_thread = || Ok(ThreadCounts { own: zero_counts()?, all: &all });
+    let pieces = threads.map_chunks(&mut weights, piece, of_thread, |counts, k, weights| {
+        let (mut raw_bits, mut lists) = (0, Lists::default());
         let first = k * piece;
         for (i, weight) in weights.iter_mut().enumerate() {
             let tile = (first + i) as u64;
-            let counts = sample.takes(tile).then_some(&mut *counts);
+            let counts = sample.takes(tile).then_some(&mut *counts.own);
             let work = groups::count(coding, &grid.tile(tile), &tiles[first + i], counts, &mut lists)?;
             raw_bits += work.raw_bits;
             *weight = work.weight;
         }
-        Ok(CountedPiece { counts: Some(counts), raw_bits, lists })
+        Ok((raw_bits, lists))
     })?;
-    let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, memory::with_capacity(pieces.len())?);
-    for piece in pieces {
-        if let Some(more) = piece.counts {
-            for (counts, more) in counts.iter_mut().zip(more.iter()) {
-                counts.iter_mut().zip(more).for_each(|(a, b)| *a += b);
-            }
-        }
-        raw_bits += piece.raw_bits;
-        lists.push(piece.lists);
-    }
+    let raw_bits = pieces.iter().map(|piece| piece.0).sum();
+    let lists = memory::collected(pieces.into_iter().map(|piece| piece.1))?;
+    let mut counts = all.into_inner().unwrap_or_else(|e| e.into_inner());
     let times = sample.complete(&mut counts);
     Ok(Counted { counts, raw_bits, times, weights, lists, piece })
 }

@@ -1,6 +1,5 @@
-//! Pieces of work of lattice lines: a line is divided where tiles begin.
+//! Lattice lines as pieces of work: the part of each line that belongs to a tile.
 
-use super::progress::CHUNK;
 use crate::grid::tiles::{Grid, TILE};
 use std::ops::Range;
 
@@ -30,33 +29,28 @@ impl Axis {
             Axis::Y => (grid.tiles_x(), grid.ny),
         };
         let (lines, length) = (lines as usize, length as usize);
-        let each = length.div_ceil(Pieces::LENGTH);
+        let each = length.div_ceil(TILE);
         Pieces { axis: self, lines, length, each, columns: grid.tiles_x() as usize }
     }
 }
 
 impl Pieces {
-    const LENGTH: usize = TILE * CHUNK;
-
     pub(super) fn count(&self) -> usize {
         self.lines * self.each
     }
 
     /// The vertices of a piece among those of all lines.
     pub(super) fn range(&self, piece: usize) -> Range<usize> {
-        let (line, first) = (piece / self.each * self.length, piece % self.each * Self::LENGTH);
-        line + first..line + (first + Self::LENGTH).min(self.length)
+        let (line, first) = (piece / self.each * self.length, piece % self.each * TILE);
+        line + first..line + (first + TILE).min(self.length)
     }
 
-    /// Visits the tiles of a piece, as `visit(tile, its vertices)`.
-    pub(super) fn for_tiles<V>(&self, piece: usize, items: &mut [V], mut visit: impl FnMut(usize, &mut [V])) {
-        let (line, first) = (piece / self.each, piece % self.each * CHUNK);
-        for (k, items) in items.chunks_mut(TILE).enumerate() {
-            let tile = match self.axis {
-                Axis::X => line * self.columns + first + k,
-                Axis::Y => (first + k) * self.columns + line,
-            };
-            visit(tile, items);
+    /// The tile of a piece.
+    pub(super) fn tile(&self, piece: usize) -> usize {
+        let (line, along) = (piece / self.each, piece % self.each);
+        match self.axis {
+            Axis::X => line * self.columns + along,
+            Axis::Y => along * self.columns + line,
         }
     }
 }

@@ -3,9 +3,6 @@
 use crate::runtime::panics;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tiles in one piece of work: few, so that threads end together also in small fields.
-pub(super) const CHUNK: usize = 4;
-
 /// Called now and then from any thread with the fraction of the work that is done (0 to 1).
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 

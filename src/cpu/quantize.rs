@@ -1,7 +1,7 @@
 //! Predict and quantize on threads: fields to quantized tiles.
 
 use super::lattice::Axis;
-use super::progress::{Meter, CHUNK};
+use super::progress::Meter;
 use crate::entropy::quantized_tile::QuantizedTile;
 use crate::entropy::symbols::Code;
 use crate::error::Result;
@@ -12,7 +12,7 @@ use crate::predict::anchors;
 use crate::predict::interpolation::interpolants;
 use crate::predict::lorenzo::Lattices;
 use crate::predict::quantizer::Quantizer;
-use crate::predict::tuning::{self, Choice};
+use crate::predict::tuning::{self, Choice, SCALINGS};
 use crate::runtime::log::event;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
@@ -88,21 +88,23 @@ impl<T: Real> Source<'_, T> {
     /// Codes the sample of tiles with every option and decides.
     fn tune(&self) -> Result<Choice> {
         let samples = tuning::samples(self.grid.tiles());
-        let (missing, widths) = (self.constraints.missing, (self.constraints.bound, self.half_bin_width));
-        let counts = self.threads.map(samples as usize, SampleWindows::new, |windows, k| {
-            let shape = self.grid.tile(tuning::sample(self.grid, k as u64));
-            // SAFETY: the tile lies inside the grid.
-            Ok(unsafe { count_tile(self.grid, self.views, &shape, missing, widths, windows) })
+        let quantizers: [_; SCALINGS] = std::array::from_fn(|scaling| {
+            Quantizer::new(self.constraints.bound, self.half_bin_width, scaling as u8)
+        });
+        let counts = self.threads.map(samples as usize * SCALINGS, SampleWindows::new, |windows, k| {
+            let tile = tuning::sample(self.grid, (k / SCALINGS) as u64);
+            let (missing, how) =
+                (self.constraints.missing, (self.constraints.bound, &quantizers[k % SCALINGS]));
+            // SAFETY: the views cover the grid.
+            Ok(unsafe { count_tile(self.grid, self.views, tile, missing, how, windows) })
         })?;
         Ok(tuning::decide(&tuning::sum(&counts), samples))
     }
 
     fn anchors(&self, encoder: &Encoder<'_, T>) -> Result<(Vec<CodedVertex<T>>, EncodeStats)> {
         let mut anchors = memory::filled(self.grid.tiles() as usize, Default::default())?;
-        let stats = self.threads.map_chunks(&mut anchors, CHUNK, TileWindow::new, |window, chunk, out| {
-            for (k, anchor) in out.iter_mut().enumerate() {
-                *anchor = encoder.anchor(window, &self.grid.tile((chunk * CHUNK + k) as u64));
-            }
+        let stats = self.threads.map_each(&mut anchors, TileWindow::new, |window, tile, anchor| {
+            *anchor = encoder.anchor(window, &self.grid.tile(tile as u64));
             Ok(std::mem::take(&mut window.stats))
         })?;
         Ok((anchors, EncodeStats::sum(&stats)))
@@ -134,8 +136,8 @@ impl<T: Real> Source<'_, T> {
     ) -> Result<EncodeStats> {
         let pieces = axis.pieces(self.grid);
         let range = |piece| pieces.range(piece);
-        let work = |window: &mut Box<TileWindow<T>>, piece: usize, out: &mut [CodedVertex<T>]| {
-            pieces.for_tiles(piece, out, |tile, line| code(window, tile, line));
+        let work = |window: &mut Box<TileWindow<T>>, piece: usize, line: &mut [CodedVertex<T>]| {
+            code(window, pieces.tile(piece), line);
             Ok(std::mem::take(&mut window.stats))
         };
         let stats = self.threads.map_parts(&mut lines.items, pieces.count(), range, TileWindow::new, work)?;
@@ -150,14 +152,11 @@ impl<T: Real> Source<'_, T> {
     ) -> Result<(Vec<QuantizedTile>, EncodeStats)> {
         let mut tiles = memory::defaults::<QuantizedTile>(self.grid.tiles() as usize)?;
         let scratch = || Ok((TileWindow::new()?, QuantizedTileBuilder::new()?));
-        let stats =
-            self.threads.map_chunks(&mut tiles, CHUNK, scratch, |(window, builder), chunk, out| {
-                for (k, out) in out.iter_mut().enumerate() {
-                    *out = code(window, builder, chunk * CHUNK + k)?;
-                }
-                meter.add(out.len() as u64);
-                Ok(std::mem::take(&mut window.stats))
-            })?;
+        let stats = self.threads.map_each(&mut tiles, scratch, |(window, builder), tile, out| {
+            *out = code(window, builder, tile)?;
+            meter.add(1);
+            Ok(std::mem::take(&mut window.stats))
+        })?;
         Ok((tiles, EncodeStats::sum(&stats)))
     }
 }

@@ -1,6 +1,6 @@
 //! Reconstruct on threads: quantized tiles to fields.
 
-use super::progress::{Meter, CHUNK};
+use super::progress::Meter;
 use crate::entropy::quantized_tile::QuantizedTile;
 use crate::error::Result;
 use crate::grid::element::Real;
@@ -39,15 +39,8 @@ impl<T: Real> Output<'_, T> {
 
 /// How many vertices are stored bit for bit.
 pub(super) fn stored_vertices(tiles: &[QuantizedTile], threads: Threads) -> Result<u64> {
-    let counts = threads.map(tiles.len().div_ceil(CHUNK), stateless, |_, chunk| {
-        Ok(chunk_of(tiles.len(), chunk).map(|tile| tiles[tile].stored()).sum::<u64>())
-    })?;
+    let counts = threads.map(tiles.len(), stateless, |_, tile| Ok(tiles[tile].stored()))?;
     Ok(counts.iter().sum())
-}
-
-/// The tiles of a piece of work.
-fn chunk_of(tiles: usize, chunk: usize) -> std::ops::Range<usize> {
-    chunk * CHUNK..tiles.min((chunk + 1) * CHUNK)
 }
 
 /// The tiles of the hierarchical predictor.
@@ -116,9 +109,8 @@ impl<T: Real> Hierarchical<'_, T> {
         state: impl Fn() -> Result<S> + Sync,
         work: impl Fn(&mut S, usize) + Sync,
     ) -> Result<()> {
-        let tiles = self.tiles.len();
-        self.threads.for_each(tiles.div_ceil(CHUNK), state, |state, chunk| {
-            chunk_of(tiles, chunk).for_each(|tile| work(state, tile));
+        self.threads.for_each(self.tiles.len(), state, |state, tile| {
+            work(state, tile);
             Ok(())
         })
     }

@@ -22,8 +22,11 @@ pub struct LevelCount {
     pub bits: u32,
 }
 
-/// By scaling of the bound by level, choice and level.
-pub type Counts = [[[LevelCount; LEVELS]; INTERPOLANTS]; LEVEL_BOUND_SCALINGS.len()];
+/// Of one scaling of the bound by level: by interpolant and level.
+pub type CountsByInterpolant = [[LevelCount; LEVELS]; INTERPOLANTS];
+/// By scaling of the bound by level.
+pub type Counts = [CountsByInterpolant; SCALINGS];
+pub const SCALINGS: usize = LEVEL_BOUND_SCALINGS.len();
 
 /// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +47,12 @@ pub fn sample(grid: Grid, k: u64) -> u64 {
     ((2 * k as u128 + 1) * tiles as u128 / (2 * samples as u128)) as u64
 }
 
-/// The counts of all samples together.
-pub fn sum(counts: &[Counts]) -> Counts {
+/// The counts of all samples together, of which each has one for every scaling.
+pub fn sum(counts: &[CountsByInterpolant]) -> Counts {
     let mut sum = Counts::default();
-    for counts in counts {
-        for (a, b) in sum.iter_mut().flatten().flatten().zip(counts.iter().flatten().flatten()) {
+    for (k, counts) in counts.iter().enumerate() {
+        let of_scaling = &mut sum[k % SCALINGS];
+        for (a, b) in of_scaling.iter_mut().flatten().zip(counts.iter().flatten()) {
             a.vertices += b.vertices;
             a.nonzero += b.nonzero;
             a.bits += b.bits;

@@ -45,7 +45,7 @@ impl Threads {
         let threads = self.0.min(pieces);
         let job = Pieces {
             pieces,
-            taken: std::array::from_fn(|_| AtomicUsize::new(0)),
+            taken: std::array::from_fn(|_| Counter(AtomicUsize::new(0))),
             shares: threads.clamp(1, SHARES),
             failed: AtomicBool::new(false),
             outcome: Mutex::default(),
@@ -92,6 +92,16 @@ impl Threads {
         self.map_parts(items, len.div_ceil(size), range, state, work)
     }
 
+    /// [`Threads::map_parts`] with an item each.
+    pub fn map_each<T: Send, S, R: Default + Send>(
+        self,
+        items: &mut [T],
+        state: impl Fn() -> Result<S> + Sync,
+        work: impl Fn(&mut S, usize, &mut T) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        self.map_chunks(items, 1, state, |state, number, item| work(state, number, &mut item[0]))
+    }
+
     /// The results of `work(state, piece)`, in the order of the pieces.
     pub fn map<S, R: Default + Send>(
         self,
@@ -128,6 +138,10 @@ fn processors() -> usize {
 /// Most shares of the pieces; more threads have some of them in common.
 const SHARES: usize = 64;
 
+/// On a cache line of its own: threads count often, each in its own share.
+#[repr(align(64))]
+struct Counter(AtomicUsize);
+
 /// The end of work that failed.
 enum Failure {
     Error(Error),
@@ -141,7 +155,7 @@ struct Pieces {
     pieces: usize,
     shares: usize,
     /// Pieces that are taken, by share.
-    taken: [AtomicUsize; SHARES],
+    taken: [Counter; SHARES],
     failed: AtomicBool,
     outcome: Mutex<Option<Failure>>,
 }
@@ -186,7 +200,7 @@ impl Pieces {
     /// The next piece of a share.
     fn take(&self, share: usize) -> Option<usize> {
         let first = |share: usize| (share as u128 * self.pieces as u128 / self.shares as u128) as usize;
-        let piece = first(share) + self.taken[share].fetch_add(1, Ordering::Relaxed);
+        let piece = first(share) + self.taken[share].0.fetch_add(1, Ordering::Relaxed);
         (piece < first(share + 1) && !self.failed.load(Ordering::Relaxed)).then_some(piece)
     }
 

@@ -11,7 +11,7 @@ use crate::grid::missing::Missing;
 use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE};
 use crate::predict::interpolation::{Interpolant, INTERPOLANTS, ROW};
 use crate::predict::quantizer::Quantizer;
-use crate::predict::tuning::{Counts, LevelCount};
+use crate::predict::tuning::{CountsByInterpolant, LevelCount};
 use crate::request::{Mode, Preserve, Ties};
 use crate::tile::builder::RowCodes;
 use crate::tile::constraints::Constraints;
@@ -24,6 +24,7 @@ const LINE_CHOICES: usize = INTERPOLANTS / 2;
 
 /// Windows of a sample tile: its values, those with coded lines, and those with a coded interior.
 pub struct SampleWindows<T> {
+    tile: Option<u64>,
     original: Box<TileWindow<T>>,
     lines: Box<TileWindow<T>>,
     interior: Box<TileWindow<T>>,
@@ -32,22 +33,22 @@ pub struct SampleWindows<T> {
 impl<T: Real> SampleWindows<T> {
     pub fn new() -> Result<Self> {
         let [original, lines, interior] = [TileWindow::new()?, TileWindow::new()?, TileWindow::new()?];
-        Ok(SampleWindows { original, lines, interior })
+        Ok(SampleWindows { tile: None, original, lines, interior })
     }
 }
 
-/// Counts the codes of a tile with every option.
+/// Counts the codes of a tile with every interpolant.
 ///
 /// # Safety
 /// The views must cover the grid.
 pub unsafe fn count_tile<T: Real>(
     grid: Grid,
     views: [View<'_, T>; 2],
-    shape: &TileShape,
+    tile: u64,
     missing: Missing,
-    (bound, half_bin_width): (f64, f64),
-    SampleWindows { original, lines, interior }: &mut SampleWindows<T>,
-) -> Counts {
+    (bound, quantizer): (f64, &Quantizer<T>),
+    windows: &mut SampleWindows<T>,
+) -> CountsByInterpolant {
     let constraints = Constraints {
         mode: Mode::BlockWise,
         preserve: Preserve::None,
@@ -60,30 +61,31 @@ pub unsafe fn count_tile<T: Real>(
         missing,
         fill: None,
     };
-    // SAFETY: the tile lies inside the grid.
-    unsafe { original.load(grid, views, Rectangle::closed(shape), &constraints, None) };
-    for window in [&mut *lines, &mut *interior] {
-        window.copy_masks(original);
+    let shape = &grid.tile(tile);
+    let SampleWindows { tile: loaded, original, lines, interior } = windows;
+    if loaded.replace(tile) != Some(tile) {
+        // SAFETY: the tile lies inside the grid.
+        unsafe { original.load(grid, views, Rectangle::closed(shape), &constraints, None) };
+        for window in [&mut *lines, &mut *interior] {
+            window.copy_masks(original);
+        }
     }
     let interpolants: [_; INTERPOLANTS] = std::array::from_fn(|c| [Interpolant::new(c as u8); ANCHOR_LEVEL]);
-    let mut counts = Counts::default();
-    for (scaling, counts) in counts.iter_mut().enumerate() {
-        let quantizer = &Quantizer::new(bound, half_bin_width, scaling as u8);
-        let encoder = |choice: usize| Encoder {
-            grid,
-            views,
-            quantizer,
-            interpolants: &interpolants[choice],
-            constraints: &constraints,
-        };
-        for choice in 0..LINE_CHOICES {
-            (lines.u, lines.v) = (original.u, original.v);
-            let on_lines = count_lines(&encoder(choice), lines, shape);
-            for choice in [choice, choice + LINE_CHOICES] {
-                (interior.u, interior.v) = (lines.u, lines.v);
-                counts[choice] = on_lines;
-                count_interior(&encoder(choice), interior, &mut counts[choice]);
-            }
+    let encoder = |choice: usize| Encoder {
+        grid,
+        views,
+        quantizer,
+        interpolants: &interpolants[choice],
+        constraints: &constraints,
+    };
+    let mut counts = CountsByInterpolant::default();
+    for choice in 0..LINE_CHOICES {
+        (lines.u, lines.v) = (original.u, original.v);
+        let on_lines = count_lines(&encoder(choice), lines, shape);
+        for choice in [choice, choice + LINE_CHOICES] {
+            (interior.u, interior.v) = (lines.u, lines.v);
+            counts[choice] = on_lines;
+            count_interior(&encoder(choice), interior, &mut counts[choice]);
         }
     }
     counts
