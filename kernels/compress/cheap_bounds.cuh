@@ -101,6 +101,54 @@ __device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& sh
     }
 }
 
+// Distance of a vertex from the origin, per axis; negative infinity if it is missing or keeps its sign, so
+// that its triangles are never easy.
+template <typename T>
+struct VertexSize {
+    const Job& job;
+    u32 has_rare;
+    bool lossless;
+
+    template <typename P>
+    __device__ __forceinline__ bool is_rare(P p) const {
+        return is_missing(p.x, p.y, job.fill) || (lossless && has_negative_zero(p.x, p.y));
+    }
+    template <typename P>
+    __device__ __forceinline__ T operator()(P p) const {
+        typedef Real<T> R;
+        return has_rare && is_rare(p) ? -no_bound<T>() : R::high(R::abs(p.x), R::abs(p.y));
+    }
+};
+
+// Lowers the bounds of the first column of half a tile by the easy triangles of the cells before it, a lane
+// per row. rows_of_cells: rows of the half tile that have cells.
+template <typename T>
+__device__ __forceinline__ void lower_by_column_before(const BoundsShared<T>& shared, const TileShape& shape,
+    i32 half, i32 rows_of_cells, T bound_up, const VertexSize<T>& size_of, T* vertex_bounds) {
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half, top = shape.ty > 0 || half ? -1 : 0,
+              y = lane - 1;
+    T lower = no_bound<T>(), upper = no_bound<T>();
+    if (y >= top && y < rows_of_cells) {
+        const P a = shared.before(start + y), b = shared.at(0, start + y), d = shared.before(start + y + 1),
+                e = shared.at(0, start + y + 1);
+        const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
+        auto corner_bound = [&](T axis, T size) -> T {
+            return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size)
+                       ? axis
+                       : no_bound<T>();
+        };
+        lower = corner_bound(Hull<T>(a, b).axis(e), size_b);
+        upper = corner_bound(Hull<T>(d, e).axis(a), size_d);
+    }
+    const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
+    const T vertex_bound = R::low(lower, R::low(lower_above, upper_above));
+    __syncwarp();
+    if (lane > 0 && lane <= BOUND_ROWS && is_constrained(vertex_bound))
+        lower_to(vertex_bounds + position_of(0, start + y), vertex_bound);
+}
+
 // Bounds of half a tile from the triangles that need no determinants, and the triangles that do. If the hull
 // of a triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther
 // away. Other triangles near the origin need determinants. SIMPLE: no vertex is missing or keeps its sign.
@@ -118,14 +166,7 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
               columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
               cells = c.preserve ? columns : 0;
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
-    // Distance of a vertex from the origin; negative infinity if it is missing or keeps its sign, so that its
-    // triangles are never easy.
-    auto is_rare = [&](P p) {
-        return is_missing(p.x, p.y, job.fill) || (lossless && has_negative_zero(p.x, p.y));
-    };
-    auto size_of = [&](P p) -> T {
-        return has_rare && is_rare(p) ? -none : R::high(R::abs(p.x), R::abs(p.y));
-    };
+    const VertexSize<T> size_of = {job, has_rare, lossless};
     u32 special = 0, nonzero = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
     // Lanes without a cell.
     const T near = lane < cells ? bound_up : -none;
@@ -224,28 +265,8 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
         }
         if (near_above && y < start + last - 1) write(y, above);
     }
-    // The column of cells before the tile, a lane per row.
-    if (before_is_near && c.preserve) {
-        const i32 top = shape.ty > 0 || half ? -1 : 0, y = lane - 1;
-        T lower = none, upper = none;
-        if (y >= top && y < rows_of_cells) {
-            const P a = shared.before(start + y), b = shared.at(0, start + y),
-                    d = shared.before(start + y + 1), e = shared.at(0, start + y + 1);
-            const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
-            auto corner_bound = [&](T axis, T size) -> T {
-                return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size)
-                           ? axis
-                           : none;
-            };
-            lower = corner_bound(Hull<T>(a, b).axis(e), size_b);
-            upper = corner_bound(Hull<T>(d, e).axis(a), size_d);
-        }
-        const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
-        const T vertex_bound = R::low(lower, R::low(lower_above, upper_above));
-        __syncwarp();
-        if (lane > 0 && lane <= BOUND_ROWS && is_constrained(vertex_bound))
-            lower_to(vertex_bounds + position_of(0, start + y), vertex_bound);
-    }
+    if (before_is_near && c.preserve)
+        lower_by_column_before(shared, shape, half, rows_of_cells, bound_up, size_of, vertex_bounds);
     return {special, nonzero, written, hard_of_lower, hard_of_upper};
 }
 
