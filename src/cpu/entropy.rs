@@ -180,6 +180,13 @@ pub(super) fn decode<R: Default + Send>(
     }
 }
 
+/// The tables of a stream, as it stores them, ready for decoding.
+fn decode_tables<E: EntropyTable>(stored: &[&[u8]], threads: Threads) -> Result<Vec<E::Decode>> {
+    let table = |_: &mut (), k: usize| Ok(Some(E::read(stored[k])?.decode_table()?));
+    let tables = threads.map(stored.len(), stateless, table)?;
+    memory::collected(tables.into_iter().map(|table| table.expect("each piece is done")))
+}
+
 fn decode_with<E: EntropyTable, R: Default + Send>(
     header: &Header,
     coding: TileCoding,
@@ -190,7 +197,7 @@ fn decode_with<E: EntropyTable, R: Default + Send>(
 ) -> Result<Vec<R>> {
     let grid = header.grid();
     let parts = sections::split(header, stream)?;
-    let tables = groups::decode_tables(&groups::read_tables::<E>(&parts.tables)?)?;
+    let tables = decode_tables::<E>(&parts.tables, threads)?;
     threads.map(parts.groups.len(), stateless, |_, k| {
         let group = &parts.groups[k];
         let first = group.tiles.start;

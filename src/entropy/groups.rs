@@ -23,27 +23,9 @@ use super::tables::{EntropyTable, COARSE_ACTIVITY, FINE_ACTIVITY, MIDDLE_ACTIVIT
 use crate::error::{Error, Result};
 use crate::runtime::memory;
 
-/// The tables of a stream as it stores them.
-pub fn read_tables<E: EntropyTable>(stored: &[&[u8]]) -> Result<Vec<E>> {
-    let mut models = memory::with_capacity(stored.len())?;
-    for bytes in stored {
-        models.push(E::read(bytes)?);
-    }
-    Ok(models)
-}
-
 /// The tables of a stream, ready for encoding.
 pub fn encode_tables<E: EntropyTable>(models: &[E]) -> Result<Vec<E::Encode>> {
     memory::collected(models.iter().map(E::encode_table))
-}
-
-/// The tables of a stream, ready for decoding.
-pub fn decode_tables<E: EntropyTable>(models: &[E]) -> Result<Vec<E::Decode>> {
-    let mut tables = memory::with_capacity(models.len())?;
-    for model in models {
-        tables.push(model.decode_table()?);
-    }
-    Ok(tables)
 }
 
 /// Why a group could not be decoded.
@@ -105,7 +87,7 @@ mod tests {
         fn check<E: EntropyTable>() {
             let coding = TileCoding::new(Predictor::Lorenzo, 4);
             let decoded = |grid: Grid, (models, bytes): &(Vec<E>, Vec<u8>)| {
-                let tables = decode_tables(models).unwrap();
+                let tables: Vec<_> = models.iter().map(|model| model.decode_table().unwrap()).collect();
                 let codes = decode::<E>(coding, bytes, &[grid.tile(0)], &tables).ok()?;
                 Some(codes[0].symbols.clone())
             };

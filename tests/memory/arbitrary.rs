@@ -122,7 +122,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
     let numbered: Vec<_> = numbered.collect();
     let all = groups::encode::<E>(coding, &numbered, &coder).unwrap();
     let shapes: Vec<_> = tiles.iter().map(|tile| tile.0).collect();
-    let decoder = groups::decode_tables(&models).unwrap();
+    let decoder: Vec<_> = models.iter().map(|model| model.decode_table().unwrap()).collect();
     let decoded = |bytes: &[u8]| groups::decode::<E>(coding, bytes, &shapes, &decoder);
     let same = decoded(&all).expect("intact").iter().eq(tiles.iter().map(|tile| &tile.1));
     assert!(same, "seed {seed}: other codes");
