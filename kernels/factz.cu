@@ -207,8 +207,8 @@ KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, true>)
 
 // reconstruct: reads control tile_headers written_steps symbols raw_bits masks; writes field; work: tiles
-//     once; four tiles a warp
-KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), after_previous, reconstruct_lorenzo<T>)
+//     once; four tiles a warp, or N / the warps of a smaller grid
+KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), waits_inside, reconstruct_lorenzo<T>)
 
 // reconstruct: reads control tile_headers symbols raw_bits masks anchors anchor_scan; writes control anchors
 //     anchor_scan; work: tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back

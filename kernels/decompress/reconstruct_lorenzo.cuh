@@ -39,35 +39,19 @@ __device__ __forceinline__ void copy_symbols(StagedTiles& staged, const u8* symb
     end_of_copies();
 }
 
-// Grid: tiles / (4 * LORENZO_RECONSTRUCT_WARPS). Block: 32 * LORENZO_RECONSTRUCT_WARPS threads, four tiles
-// per warp. Static shared: tables, symbols. Sums along rows and down columns. Reads: info, steps, symbols,
-// payload, masks. Writes: the field. Waits for: the previous kernel.
+// Reconstructs the four tiles of a round.
 template <typename T>
-__device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
+__device__ __forceinline__ void reconstruct_round(const Job& job, const Control& control,
+    const LorenzoTables& tables, const T (&widths)[BOUND_SHIFTS][REFINEMENTS], StagedTiles& staged, u64 round,
+    bool aligned) {
     const ReconstructView<T> work(job);
-    __shared__ LorenzoTables tables;
-    __shared__ T widths[BOUND_SHIFTS][REFINEMENTS];
-    __shared__ StagedTiles all_staged[LORENZO_RECONSTRUCT_WARPS];
-    StagedTiles& staged = all_staged[threadIdx.x >> 5];
-    const Control& control = control_of(job);
-    const double half_bin_width = control.half_bin_width;
-    if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
     const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
-    const bool aligned = is_aligned<T>(job);
-    // warp_or: uniform, so that votes need no code for divergent lanes.
-    const u64 tiles = job.tiles(), rounds = (tiles + TILES_OF_WARP - 1) / TILES_OF_WARP;
-    const u64 round = (u64)blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp_or(threadIdx.x >> 5);
-    // Last tiles first: their symbols are still in the cache.
-    const u64 first = round < rounds ? TILES_OF_WARP * (rounds - 1 - round) : 0;
-    const bool exists = round < rounds && first + lane / ROW_LANES < tiles;
+    const u64 first = TILES_OF_WARP * round;
+    const bool exists = first + lane / ROW_LANES < job.tiles();
     const u64 index = exists ? first + lane / ROW_LANES : first;
     const TileShape shape = tile_shape(job, index);
     const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
     const u32 info = work.headers()[index], steps = work.steps()[index];
-    // Fill the tables while those loads are on their way.
-    fill_lorenzo_tables<T>(tables, widths, half_bin_width);
-    __syncthreads();
-    if (round >= rounds) return;
     const bool wide = aligned && count >= COLUMNS, masked = mask_state_in(info) != 0,
                any_masks = __any_sync(FULL, masked),
                complete = __all_sync(FULL, wide && rows == TILE) && !any_masks;
@@ -81,4 +65,30 @@ __device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
         vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0)};
     copy_symbols(staged, work.symbols() + index * TILE_VERTICES, steps);
     restored.write();
+}
+
+// Grid: any. Block: 32 * LORENZO_RECONSTRUCT_WARPS threads, four tiles per warp at a time. Static shared:
+// tables, symbols. Sums along rows and down columns. Reads: info, steps, symbols, payload, masks. Writes: the
+// field. Waits for: the previous kernel.
+template <typename T>
+__device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
+    __shared__ LorenzoTables tables;
+    __shared__ T widths[BOUND_SHIFTS][REFINEMENTS];
+    __shared__ StagedTiles staged[LORENZO_RECONSTRUCT_WARPS];
+    const Control& control = control_of(job);
+    if (is_hierarchical_as_expected(job, control)) return pass_over();
+    after_previous();
+    if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
+    fill_lorenzo_tables<T>(tables, widths, control.half_bin_width);
+    __syncthreads();
+    const bool aligned = is_aligned<T>(job);
+    // warp_or: uniform, so that votes need no code for divergent lanes.
+    const u32 warp = warp_or(threadIdx.x >> 5);
+    // Last tiles first: their symbols are still in the cache.
+    const long long rounds = (long long)((job.tiles() + TILES_OF_WARP - 1) / TILES_OF_WARP);
+    for (long long round = rounds - 1 - (blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp); round >= 0;
+         round -= gridDim.x * LORENZO_RECONSTRUCT_WARPS) {
+        reconstruct_round<T>(job, control, tables, widths, staged[warp], (u64)round, aligned);
+        __syncwarp();
+    }
 }

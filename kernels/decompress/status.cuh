@@ -29,6 +29,12 @@ __device__ __forceinline__ bool is_lorenzo_as_expected(const Job& job, const Con
            (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) == 0;
 }
 
+// True if the call expected a hierarchical stream, and no Lorenzo stream came.
+__device__ __forceinline__ bool is_hierarchical_as_expected(const Job& job, const Control& control) {
+    return job.predictor == PREDICTOR_HIERARCHICAL &&
+           (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) != 0;
+}
+
 // Writes the report. Call with one thread.
 template <typename T>
 __device__ __forceinline__ void write_report(const Job& job, const Control& control) {

@@ -114,7 +114,8 @@ const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64))
         .data("control tile_headers written_steps symbols raw_bits masks", "field")
-        .work("tiles once; four tiles a warp");
+        .work("tiles once; four tiles a warp, or N / the warps of a smaller grid")
+        .waits(Waits::Inside);
 
 const RECONSTRUCT_BORDER: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_border", warps(RECONSTRUCT_BORDER_WARPS), [0; 2])
@@ -367,7 +368,12 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("tiles once; two tiles a warp")
         .waits(Waits::Overlaps)
         .only(HIERARCHICAL),
-    RECONSTRUCT_LORENZO.only(HIERARCHICAL),
+    // Mostly without work.
+    Launch {
+        grid: |s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64).min(MANY / 2),
+        ..RECONSTRUCT_LORENZO
+    }
+    .only(HIERARCHICAL),
     FIND_RANGE,
     analysis(Call::Range, "range_end", "analysis::range_end<T>", |_, _| 1, 32, 1)
         .data("counts", "range")

@@ -30,45 +30,33 @@ __device__ __forceinline__ void resolve_escapes(
 }
 
 // Turns the blocks of the masks of a batch into rows. `owned`: columns << 8 | rows that the lane's tile owns;
-// `sizes`: those of its masks as they are coded.
+// `by_columns`: planes of the lane's tile whose blocks are ordered by columns. The loops are not unrolled:
+// the code runs once for a batch and must not drive the loop over symbols out of the instruction cache.
 __device__ __forceinline__ void rows_of_blocks(
-    const Job& job, u64 batch, u32 my_info, u32 masked, u32 owned, const u32 (&sizes)[2]) {
-    const TileView work(job);
+    const Job& job, u64 batch, u32 my_info, u32 masked, u32 owned, u32 by_columns) {
     const i32 lane = threadIdx.x & 31;
-    // Several tiles at a time, to overlap their loads. Masks were written by atomics, so the L1 cache is
-    // bypassed.
-    constexpr i32 AHEAD = 4;
-    const u32 my_columns = is_by_columns(sizes[0]) | is_by_columns(sizes[1]) << 1;
-    for (u32 left = masked; left;) {
-        i32 tiles[AHEAD];
-        u32 rows[AHEAD][2];
-#pragma unroll
-        for (i32 i = 0; i < AHEAD; i++) {
-            tiles[i] = left ? __ffs(left) - 1 : tiles[0];
-            left &= left - 1;
-            const u32* const from = work.masks() + (batch + tiles[i]) * 64 + lane;
-            rows[i][0] = __ldcg(from);
-            rows[i][1] = __ldcg(from + TILE);
+    u32* const masks = TileView(job).masks() + batch * 64 + lane;
+    // Masks were written by atomics, so the L1 cache is bypassed. The next mask is loaded while this one is
+    // turned.
+    const u32 last = 2 * highest_bit(masked) + 1;
+    u32 now = 2 * (__ffs(masked) - 1), coming = __ldcg(masks + TILE * now);
+#pragma unroll 1
+    while (now <= last) {
+        const u32 t = now / 2, plane = now & 1, blocks = coming;
+        u32* const to = masks + TILE * now;
+        now = plane ? 2 * (__ffs(masked & ~0u << t << 1) - 1) : now + 1;
+        if (now <= last) coming = __ldcg(masks + TILE * now);
+        const u32 states = warp_or(mask_state_in(__shfl_sync(FULL, my_info, t))),
+                  mine = __shfl_sync(FULL, owned, t), columns = warp_or(__shfl_sync(FULL, by_columns, t)),
+                  state = plane ? states % 3 : states / 3;
+        const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
+        u32 row = state == MASK_ALL ? all : 0;
+        if (state == MASK_SOME) {
+            row = row_of_blocks(blocks);
+            if (columns >> plane & 1) row = transposed(row);
+            row &= all;
         }
-#pragma unroll
-        for (i32 i = 0; i < AHEAD; i++) {
-            if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
-            const u32 states = warp_or(mask_state_in(__shfl_sync(FULL, my_info, tiles[i]))),
-                      mine = __shfl_sync(FULL, owned, tiles[i]),
-                      by_columns = warp_or(__shfl_sync(FULL, my_columns, tiles[i]));
-            const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
-#pragma unroll
-            for (i32 plane = 0; plane < 2; plane++) {
-                const u32 state = plane == 0 ? states / 3 : states % 3;
-                u32 row = state == MASK_ALL ? all : 0;
-                if (state == MASK_SOME) {
-                    row = row_of_blocks(rows[i][plane]);
-                    if (by_columns >> plane & 1) row = transposed(row);
-                    row &= all;
-                }
-                work.masks()[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
-            }
-        }
+        *to = row;
     }
 }
 
@@ -84,12 +72,13 @@ __device__ __forceinline__ bool decode_masks(
         const TileShape shape = tile_shape(job, batch + lane);
         owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
     }
-    u32 sizes[2];
-#pragma unroll
+    u32 sizes[2] = {0, 0};
+#pragma unroll 1
     for (i32 plane = 0; plane < 2; plane++) {
         const bool here = exists && has_mask_list(mask_state_in(my_info), plane);
         const u32 coded = decoder.raw(here ? MASK_COUNT_BITS : 0);
-        sizes[plane] = here ? size_of_coded(coded) : 0;
+        sizes[0] = sizes[1];
+        sizes[1] = here ? size_of_coded(coded) : 0;
     }
     const u32 masked = warp_or(__ballot_sync(FULL, exists && mask_state_in(my_info) != 0));
     if (masked == 0) return false;
@@ -127,7 +116,8 @@ __device__ __forceinline__ bool decode_masks(
                 symbol + 1 << 8 * (number >> 5));
     }
     __syncwarp();
-    rows_of_blocks(job, batch, my_info, masked, owned, sizes);
+    const u32 by_columns = is_by_columns(sizes[0]) | is_by_columns(sizes[1]) << 1;
+    rows_of_blocks(job, batch, my_info, masked, owned, by_columns);
     __syncwarp();
     return false;
 }
@@ -156,20 +146,22 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     bool exists, u32& my_info, u32& counts) {
     const i32 lane = threadIdx.x & 31;
     my_info = counts = 0;
-    const u32 mode = decoder.head_step(exists, MASK_STATE);
-    if (warp_or(mode >= 9)) return true;
-    my_info = info_of_mode(mode);
-    const bool coded = exists && has_codes(mask_state_in(my_info));
-    bool bad = false;
-#pragma unroll
-    for (i32 k = 0; k < 3; k++) {
-        const u32 activity = decoder.head_step(coded, activity_table(my_info, k));
-        bad |= __any_sync(FULL, activity >= ACTIVITIES);
-        // An activity out of range would index beyond the tables.
-        my_info |= (activity & (ACTIVITIES - 1)) << (8 + 8 * k);
+    // Mask states, then activities. Not unrolled, as in rows_of_blocks.
+    bool bad = false, coded = exists;
+#pragma unroll 1
+    for (i32 k = -1; k < 3; k++) {
+        const u32 table = k < 0 ? (u32)MASK_STATE : activity_table(my_info, k),
+                  symbol = decoder.head_step(coded, table);
+        bad |= __any_sync(FULL, symbol >= (k < 0 ? 9 : ACTIVITIES)) != 0;
+        if (warp_or(bad)) return true;
+        if (k >= 0) {
+            my_info |= symbol << (8 + 8 * k);
+        } else {
+            my_info = info_of_mode(symbol);
+            coded = exists && has_codes(mask_state_in(my_info));
+        }
     }
-    if (warp_or(bad)) return true;
-#pragma unroll
+#pragma unroll 1
     for (i32 k = 0; k < 3; k++) {
         const u32 activity = activity_in(my_info, k);
         counts |= decoder.raw(coded && is_sparse(activity) ? count_bits(k, activity) : 0) << 8 * k;
