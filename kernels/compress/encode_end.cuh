@@ -3,17 +3,25 @@
 #include "compress/encode_lists.cuh"
 #include "entropy/groups/masks.cuh"
 
-// Codes the sizes of the masks and sparse lists.
+// Codes the sizes of the masks and sparse lists. The loops here are not unrolled: they run once for a batch
+// and must not drive the loop over symbols out of the instruction cache.
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const CodeTile& tile) {
+    u32 words[5];
 #pragma unroll
-    for (i32 plane = 1; plane >= 0; plane--)
-        encoder.raw(
-            tile.masks[plane] ? coded_size(tile.masks[plane]) : 0, tile.masks[plane] ? MASK_COUNT_BITS : 0);
+    for (i32 plane = 0; plane < 2; plane++)
+        words[1 - plane] = tile.masks[plane] ? raw_word(coded_size(tile.masks[plane]), MASK_COUNT_BITS) : 0;
 #pragma unroll
-    for (i32 k = 2; k >= 0; k--) {
+    for (i32 k = 0; k < 3; k++) {
         const u32 activity = activity_in(tile.info, k);
-        encoder.raw(tile.counts[k], tile.coded && is_sparse(activity) ? count_bits(k, activity) : 0);
+        words[4 - k] =
+            tile.coded && is_sparse(activity) ? raw_word(tile.counts[k], count_bits(k, activity)) : 0;
+    }
+#pragma unroll 1
+    for (i32 i = 0; i < 5; i++) {
+        encoder.raw(words[0]);
+#pragma unroll
+        for (i32 k = 0; k < 4; k++) words[k] = words[k + 1];
     }
 }
 
@@ -38,17 +46,11 @@ __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile
 }
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encoder) {
-    if (!__any_sync(
-            FULL, (heads.entries[0].x | heads.entries[1].x | heads.entries[2].x | heads.entries[3].x) &
-                      ENTRY_ESCAPES)) {
-#pragma unroll
-        for (i32 i = 0; i < 4; i++) encoder.code(0, heads.entries[i].x, heads.entries[i].y);
-        return;
-    }
 #pragma unroll 1
     for (i32 i = 0; i < 4; i++) {
-        encoder.escape(heads.entries[0].x, heads.symbols & 255);
-        encoder.code(0, heads.entries[0].x, heads.entries[0].y);
+        if (__any_sync(FULL, heads.entries[0].x & ENTRY_ESCAPES))
+            encoder.escape(heads.entries[0].x, heads.symbols & 255);
+        encoder.code(heads.entries[0].x, heads.entries[0].y);
 #pragma unroll
         for (i32 k = 0; k < 3; k++) heads.entries[k] = heads.entries[k + 1];
         heads.symbols >>= 8;
