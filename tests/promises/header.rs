@@ -21,7 +21,7 @@ fn the_header_is_up_to_date() {
         std::fs::write(&path, &text).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == text, "include/factz.h is stale: run FACTZ_BLESS=1 cargo test --test header");
+    assert!(found == text, "include/factz.h is stale: run FACTZ_BLESS=1 cargo test --test promises header::");
 }
 
 #[test]
