@@ -1,8 +1,9 @@
 ! factz: error-bounded compression of 2D vector fields that keeps every critical point.
 !
-! The Fortran interface, as source in Fortran 2018: compile it with your own compiler, before what uses it, and link libfactz
-! (CMake: factz::fortran; pkg-config: the variable fortran_source). factz.h is the reference manual of the
-! types, constants and functions that have its names; this module adds procedures for arrays:
+! The Fortran interface, as source in Fortran 2018: compile this file with your own compiler before the files
+! that use it, and link libfactz (CMake: factz::fortran; pkg-config: the variable fortran_source). factz.h is
+! the reference manual of the types, constants and functions of the same names; this module adds procedures
+! for arrays:
 !
 !     use factz
 !     type(factz_config) :: config
@@ -195,22 +196,22 @@ module factz
   ! ---------------------------------------------------------------- arrays in host memory
 
   ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
-  ! stream becomes exactly as long as the stream is.
+  ! The array stream is allocated with exactly the length of the compressed stream.
   interface factz_compress
     module procedure compress_real32, compress_real64
   end interface factz_compress
 
   ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat] [, errmsg])
-  ! stream may be longer than the stream is. Ghost layers stay as they are. verify_checksum=.false. does not compare
-  ! the checksum.
+  ! The array stream may be longer than the compressed stream. Ghost layers stay as they are.
+  ! verify_checksum=.false. does not compare the checksum.
   interface factz_decompress
     module procedure decompress_real32, decompress_real64
   end interface factz_decompress
 
-  ! The cells that reach the ghosts beside FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX of config%halo count: both fields
-  ! need ghosts then.
-  ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads] [, stat]
-  !                    [, errmsg])
+  ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads]
+  !                    [, stat] [, errmsg])
+  ! If config%halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the block and
+  ! these ghosts count, and both fields need ghosts.
   interface factz_compare
     module procedure compare_real32, compare_real64
   end interface factz_compare
@@ -220,14 +221,14 @@ module factz
     module procedure critical_points_real32, critical_points_real64
   end interface factz_critical_points
 
-  ! config = factz_relative_bound(fraction), or bound = factz_relative_bound(fraction, low, high), that of factz.h
+  ! config = factz_relative_bound(fraction), or bound = factz_relative_bound(fraction, low, high) as in factz.h
   interface factz_relative_bound
     procedure configured_relative_bound, c_relative_bound
   end interface factz_relative_bound
 
   ! call factz_find_range(u, v, config, range [, ghosts] [, threads] [, stat] [, errmsg])
-  ! Ranks share a relative bound: the MPI_MIN of range%low and the MPI_MAX of range%high make the bound
-  ! factz_relative_bound(fraction, low, high) of factz_absolute_bound.
+  ! Ranks share a relative bound: with low the MPI_MIN of range%low and high the MPI_MAX of range%high,
+  ! config = factz_absolute_bound(factz_relative_bound(fraction, low, high)).
   interface factz_find_range
     module procedure find_range_real32, find_range_real64
   end interface factz_find_range

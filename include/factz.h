@@ -146,8 +146,8 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_PRESERVE_TYPES 2
 
 /**
- * `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of all
- * its components, so that every rule that breaks ties gives the same answer.
+ * `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of
+ * all its components, so that every rule that breaks ties gives the same answer.
  */
 #define FACTZ_TIES_ALL 0
 
@@ -160,7 +160,8 @@ typedef struct CUstream_st *factz_stream;
 
 /**
  * `ties`: a triangle whose zero lies on an edge or at a vertex keeps its zero vertices and the answer of one
- * rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with FACTZ_TIES_ZEROS.
+ * rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with
+ * FACTZ_TIES_ZEROS.
  */
 #define FACTZ_TIES_SOS 2
 
@@ -295,7 +296,7 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_VERSION_PATCH 0
 
 /**
- * What a function answers: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
+ * The outcome of a function: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
  * reused or changed; later versions may add some.
  */
 typedef int32_t factz_status;
@@ -414,7 +415,7 @@ typedef struct factz_config {
      */
     uint32_t pin;
     /**
-     * 1: decompression compares the checksum (default). 0: it does not. It is always written.
+     * 1: decompression compares the checksum (default). 0: it does not. Compression always writes the checksum.
      */
     int32_t verify_checksum;
     /**
@@ -424,8 +425,8 @@ typedef struct factz_config {
     /**
      * A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the
      * nearest `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not
-     * count in the range, and no critical point is in a triangle that touches one. Other values may come
-     * back as this one where it is within the bound of them. Not looked at while has_fill_value is 0.
+     * count in the range, and no critical point is in a triangle that touches one. Other values that are
+     * within the bound of the fill value may come back as the fill value. Ignored while has_fill_value is 0.
      */
     double fill_value;
     /**
@@ -564,7 +565,8 @@ typedef struct factz_sizes {
 /**
  * The outcome of a compression or decompression. It holds plain numbers and no pointers, so it may lie
  * anywhere the function can write: in host memory for the `_host` functions, in device or mapped pinned
- * memory for the `_device` functions. Aligned to 8 bytes. Initialise nothing: it is written whole.
+ * memory for the `_device` functions. Aligned to 8 bytes. Needs no initial values: every field is
+ * written.
  */
 typedef struct factz_report {
     /**
@@ -705,8 +707,8 @@ typedef struct factz_critical_point {
 /**
  * How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN or infinite,
  * or, in the first field, has the bits of config->fill_value. Triangles are compared where no vertex is
- * missing in either field; every sign is decided exactly. Vertices and values are those of the nx * ny owned
- * ones, without ghosts.
+ * missing in either field; every sign is decided exactly. Counts of vertices and of values are over the
+ * nx * ny owned vertices, without ghosts.
  */
 typedef struct factz_comparison {
     /**
@@ -719,7 +721,7 @@ typedef struct factz_comparison {
      */
     int32_t reserved_status;
     /**
-     * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
+     * Differences that are 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
      * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
      */
     uint64_t violations;
@@ -763,8 +765,8 @@ typedef struct factz_comparison {
      */
     uint64_t nonfinite_vertices;
     /**
-     * Missing vertices of the first field that are not the same bit for bit, and others that are not finite
-     * in the other field.
+     * Missing vertices of the first field whose bits differ in the other field, and other vertices that are
+     * not finite in the other field.
      */
     uint64_t changed_missing;
     /**
@@ -889,8 +891,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * A short English name of a status, such as "corrupt stream"; "unknown status" for a number that is
- * none. Static storage, never NULL. Thread-safe; does not change the last error.
+ * A short English name of a status, such as "corrupt stream"; "unknown status" for any other number. Static
+ * storage, never NULL. Thread-safe; does not change the last error.
  */
 const char *factz_status_string(factz_status status);
 
@@ -909,7 +911,8 @@ const char *factz_last_error(void);
  * use the configuration, so fields may be changed in any order. Host only, does not block.
  * Thread-safe.
  *
- * @param config      written, any content before; all zero where the call fails, which no function takes
+ * @param config      written, whatever its content was; all zero if the call fails: every function refuses
+ *                    such a configuration
  * @param nx          vertices along x, the axis that varies fastest
  * @param ny          vertices along y
  * @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
@@ -924,12 +927,12 @@ factz_status factz_config_init(struct factz_config *config,
                                double bound);
 
 /**
- * Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
- * `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a
- * stream says nothing, are 0. Host only, does not block. Thread-safe.
+ * Makes the configuration that a stream was written with, for dense arrays of its shape and type. It serves
+ * to decompress the stream, and to compress another field in the same way. halo and pin are 0: a stream does
+ * not record them. Host only, does not block. Thread-safe.
  *
  * @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
- * @param config  written; all zero where the call fails, which no function takes
+ * @param config  written; all zero if the call fails: every function refuses such a configuration
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, config overlaps info, or
  *         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream
  *         has)
@@ -953,12 +956,12 @@ factz_status factz_config_from_info(const struct factz_info *info, struct factz_
  *    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
  *    verify=yes | no                   whether decompression compares the checksum
  *
- * Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of
- * the text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it.
- * Host only, does not block. Thread-safe.
+ * Numbers are those of C with a decimal point, whatever the locale. Shape, type, layout and halo are not
+ * part of the text: nx and ny of the result are 0, dtype, pitches, strides and halo have their defaults. Set
+ * them before you use the configuration. Host only, does not block. Thread-safe.
  *
  * @param text    the text, terminated by a zero
- * @param config  written; all zero where the call fails, which no function takes
+ * @param config  written; all zero if the call fails: every function refuses such a configuration
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or config overlaps text);
  *         FACTZ_ERROR_INVALID_CONFIG (the message names the item and the choices)
  */
@@ -999,12 +1002,12 @@ factz_status factz_config_to_string(const struct factz_config *config, char *tex
 factz_status factz_config_to_words(const struct factz_config *config, uint32_t *words, size_t count);
 
 /**
- * Makes a configuration from words of `factz_config_to_words`, bit for bit. What belongs to the field is set
- * as by `factz_config_from_string`. Host only, does not block. Thread-safe.
+ * Makes a configuration from words of `factz_config_to_words`, bit for bit. Shape, type, layout and halo are
+ * set as by `factz_config_from_string`. Host only, does not block. Thread-safe.
  *
  * @param words   the words; words behind the first FACTZ_CONFIG_WORDS are the caller's own
  * @param count   readable words at words, at least FACTZ_CONFIG_WORDS
- * @param config  written; all zero where the call fails, which no function takes
+ * @param config  written; all zero if the call fails: every function refuses such a configuration
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED (a
  *         later version of the encoding)
  */
@@ -1024,12 +1027,12 @@ factz_status factz_config_from_words(const uint32_t *words, size_t count, struct
 factz_status factz_compress_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
- * The sizes for decompressing streams of a shape and an element type: of config, nx, ny, nz and dtype count,
- * and nothing else is looked at.
+ * The sizes for decompressing streams of a shape and an element type: nx, ny, nz and dtype of config. Its
+ * other fields have no effect.
  *
- * `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its
- * header (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no
- * device. Does not block, thread-safe. The numbers may change with the version of the library.
+ * `max_stream_bytes` holds the stream of any such field; the header of an existing stream has its length
+ * (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no device.
+ * Does not block, thread-safe. The numbers may change with the version of the library.
  *
  * @param config  the shape and the element type
  * @param sizes   written; all zero where the call fails
@@ -1041,13 +1044,13 @@ factz_status factz_decompress_sizes(const struct factz_config *config, struct fa
 /**
  * Reads the header of a stream in host memory.
  *
- * Only the first bytes are looked at (FACTZ_INSPECT_BYTES suffice): nothing is said about the rest, and the
- * checksum is not compared. Does not block, thread-safe.
+ * Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the stream is not checked, and the checksum is
+ * not compared. Does not block, thread-safe.
  *
  * @param src        the start of a stream, any alignment; not changed
  * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
- * @param info       written whatever happens, unless it is itself the bad argument; where the call fails,
- *                   `status` says why and all others are 0
+ * @param info       always written, unless info itself is the bad argument; if the call fails, `status` has
+ *                   the error and all other fields are 0
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps src);
  *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
  *         `factz_readable_formats`)
@@ -1396,9 +1399,9 @@ factz_status factz_compare_device(const void *u,
                                   factz_stream stream);
 
 /**
- * Sets the function that receives the library's events, for the whole process; NULL turns it off, as it is
- * from the start. While off, events cost next to nothing and their text is never made. A Rust program's
- * `tracing` subscriber, set before or after, hears the events as well.
+ * Sets the function that receives the library's events, for the whole process; NULL, the initial state,
+ * turns events off. While off, they cost next to nothing and their text is never made. A Rust program's
+ * `tracing` subscriber, set before or after, receives the events as well.
  *
  * Does not block. Thread-safe, but a call that runs meanwhile in another thread may still use the former
  * callback: keep `user` alive until such calls have returned.

@@ -12,8 +12,8 @@
  * Errors. What a caller got wrong, and what the system refuses, is a factz::error with the status and the
  * library's text. Exceptions, not an expected-like result: a wrong configuration is a mistake in the program
  * and not a value to handle at each call, constructors can fail as well, and C++17 has no std::expected. Code
- * without exceptions uses factz.h, whose functions return a status and never throw. What happened on a
- * device is no exception either: an enqueued call has long returned, its factz_report says it (see
+ * without exceptions uses factz.h, whose functions return a status and never throw. Errors of work on a
+ * device are not thrown: the enqueued call has already returned, and its factz_report has the status (see
  * factz::check).
  *
  * Host functions block; functions whose name begins with enqueue_ only enqueue work on a CUDA stream. No CUDA
@@ -59,7 +59,7 @@ inline void check(factz_status status) {
     if (status != FACTZ_OK) throw error(status, factz_last_error());
 }
 
-/* Throws where enqueued work failed. Call it when the stream has got there. */
+/* Throws where enqueued work failed. Call it once the stream has reached that point. */
 inline void check(const factz_report& report) {
     if (report.status == FACTZ_OK) return;
     std::string text = "reported by the device";
@@ -299,8 +299,8 @@ inline factz_info inspect(const_bytes stream) {
     return info;
 }
 
-/* Decompresses a stream of these dimensions and this element type; `stream` may be longer than it. Of the
- * configuration, verify_checksum counts. */
+/* Decompresses a stream of these dimensions and this element type; `stream` may have bytes after its end. Of
+ * the configuration, only verify_checksum counts. */
 template <class T>
 factz_report decompress(
     const_bytes stream, const field<T>& field, const factz_config& config, int threads = 0) {
@@ -479,7 +479,7 @@ public:
         enqueue_compress(
             field, config, bytes(stream_, capacity_), bytes(workspace_, workspace_bytes_), report_, stream);
     }
-    /* The outcome, in host memory; valid once the CUDA stream has got there. */
+    /* The outcome, in host memory; valid once the CUDA stream has reached that point. */
     const factz_report& report() const noexcept { return *report_; }
     /* The stream in device memory: report().stream_bytes bytes of `capacity()`. */
     void* data() const noexcept { return stream_; }

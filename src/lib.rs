@@ -39,9 +39,9 @@
 //! decompress:  stream -> parse -> decode -> reconstruct -> field
 //! ```
 //!
-//! A folder is a room, and imports go down this list, never up (`tests/promises/layout.rs`):
+//! A folder is a module. Imports go down this list, never up (`tests/promises/layout.rs`):
 //!
-//! | room | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `capi` | the C interface, the only `extern "C"` |
 //! | `cpu`, `cuda` | the phases on threads and on a device; no numerics |

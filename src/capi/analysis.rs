@@ -63,8 +63,8 @@ assert_layout! {
 
 /// How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN or infinite,
 /// or, in the first field, has the bits of config->fill_value. Triangles are compared where no vertex is
-/// missing in either field; every sign is decided exactly. Vertices and values are those of the nx * ny owned
-/// ones, without ghosts.
+/// missing in either field; every sign is decided exactly. Counts of vertices and of values are over the
+/// nx * ny owned vertices, without ghosts.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct factz_comparison {
@@ -73,7 +73,7 @@ pub struct factz_comparison {
     pub status: factz_status,
     /// 0.
     pub reserved_status: i32,
-    /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
+    /// Differences that are 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
     /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
     pub violations: u64,
     /// Critical points of the first field.
@@ -97,8 +97,8 @@ pub struct factz_comparison {
     pub new_ties: u64,
     /// Vertices of the first field with a NaN or an infinity.
     pub nonfinite_vertices: u64,
-    /// Missing vertices of the first field that are not the same bit for bit, and others that are not finite
-    /// in the other field.
+    /// Missing vertices of the first field whose bits differ in the other field, and other vertices that are
+    /// not finite in the other field.
     pub changed_missing: u64,
     /// Vertices of the first field with u = v = 0 that are not filled.
     pub zero_vertices: u64,

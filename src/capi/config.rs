@@ -41,15 +41,16 @@ pub const FACTZ_PRESERVE_POINTS: i32 = 1;
 /// `preserve`: as FACTZ_PRESERVE_POINTS, and every critical point keeps its type.
 pub const FACTZ_PRESERVE_TYPES: i32 = 2;
 
-/// `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of all
-/// its components, so that every rule that breaks ties gives the same answer.
+/// `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of
+/// all its components, so that every rule that breaks ties gives the same answer.
 pub const FACTZ_TIES_ALL: i32 = 0;
 /// `ties`: the zeros of the piecewise linear field stay the same set of points. Zero vertices stay zero, no
 /// other value becomes zero, and nothing else is kept of the triangles around them. Smaller streams of fields
 /// with such triangles, for instance along coasts.
 pub const FACTZ_TIES_ZEROS: i32 = 1;
 /// `ties`: a triangle whose zero lies on an edge or at a vertex keeps its zero vertices and the answer of one
-/// rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with FACTZ_TIES_ZEROS.
+/// rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with
+/// FACTZ_TIES_ZEROS.
 pub const FACTZ_TIES_SOS: i32 = 2;
 
 /// Bit of `halo` and `pin`: the side of column 0.
@@ -166,14 +167,14 @@ pub struct factz_config {
     /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
     /// halo. Default 0.
     pub pin: u32,
-    /// 1: decompression compares the checksum (default). 0: it does not. It is always written.
+    /// 1: decompression compares the checksum (default). 0: it does not. Compression always writes the checksum.
     pub verify_checksum: i32,
     /// 1: the field has a fill value. 0: it has none (default).
     pub has_fill_value: i32,
     /// A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the
     /// nearest `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not
-    /// count in the range, and no critical point is in a triangle that touches one. Other values may come
-    /// back as this one where it is within the bound of them. Not looked at while has_fill_value is 0.
+    /// count in the range, and no critical point is in a triangle that touches one. Other values that are
+    /// within the bound of the fill value may come back as the fill value. Ignored while has_fill_value is 0.
     pub fill_value: f64,
     /// FACTZ_TIES_ALL (default), FACTZ_TIES_ZEROS or FACTZ_TIES_SOS; no effect with FACTZ_PRESERVE_NONE.
     pub ties: i32,
@@ -202,7 +203,8 @@ const _: () = assert!(size_of::<factz_config>() as u64 == SIZE);
 /// use the configuration, so fields may be changed in any order. Host only, does not block.
 /// Thread-safe.
 ///
-/// @param config      written, any content before; all zero where the call fails, which no function takes
+/// @param config      written, whatever its content was; all zero if the call fails: every function refuses
+///                    such a configuration
 /// @param nx          vertices along x, the axis that varies fastest
 /// @param ny          vertices along y
 /// @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
@@ -226,12 +228,12 @@ pub unsafe extern "C" fn factz_config_init(
     })
 }
 
-/// Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
-/// `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a
-/// stream says nothing, are 0. Host only, does not block. Thread-safe.
+/// Makes the configuration that a stream was written with, for dense arrays of its shape and type. It serves
+/// to decompress the stream, and to compress another field in the same way. halo and pin are 0: a stream does
+/// not record them. Host only, does not block. Thread-safe.
 ///
 /// @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
-/// @param config  written; all zero where the call fails, which no function takes
+/// @param config  written; all zero if the call fails: every function refuses such a configuration
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, config overlaps info, or
 ///         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream
 ///         has)

@@ -31,12 +31,12 @@ const _: () = assert!(FACTZ_CONFIG_WORDS == config_text::WORDS);
 ///    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
 ///    verify=yes | no                   whether decompression compares the checksum
 ///
-/// Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of
-/// the text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it.
-/// Host only, does not block. Thread-safe.
+/// Numbers are those of C with a decimal point, whatever the locale. Shape, type, layout and halo are not
+/// part of the text: nx and ny of the result are 0, dtype, pitches, strides and halo have their defaults. Set
+/// them before you use the configuration. Host only, does not block. Thread-safe.
 ///
 /// @param text    the text, terminated by a zero
-/// @param config  written; all zero where the call fails, which no function takes
+/// @param config  written; all zero if the call fails: every function refuses such a configuration
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or config overlaps text);
 ///         FACTZ_ERROR_INVALID_CONFIG (the message names the item and the choices)
 #[unsafe(no_mangle)]
@@ -144,12 +144,12 @@ pub unsafe extern "C" fn factz_config_to_words(
     })
 }
 
-/// Makes a configuration from words of `factz_config_to_words`, bit for bit. What belongs to the field is set
-/// as by `factz_config_from_string`. Host only, does not block. Thread-safe.
+/// Makes a configuration from words of `factz_config_to_words`, bit for bit. Shape, type, layout and halo are
+/// set as by `factz_config_from_string`. Host only, does not block. Thread-safe.
 ///
 /// @param words   the words; words behind the first FACTZ_CONFIG_WORDS are the caller's own
 /// @param count   readable words at words, at least FACTZ_CONFIG_WORDS
-/// @param config  written; all zero where the call fails, which no function takes
+/// @param config  written; all zero if the call fails: every function refuses such a configuration
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED (a
 ///         later version of the encoding)
 #[unsafe(no_mangle)]

@@ -122,13 +122,13 @@ impl factz_info {
 
 /// Reads the header of a stream in host memory.
 ///
-/// Only the first bytes are looked at (FACTZ_INSPECT_BYTES suffice): nothing is said about the rest, and the
-/// checksum is not compared. Does not block, thread-safe.
+/// Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the stream is not checked, and the checksum is
+/// not compared. Does not block, thread-safe.
 ///
 /// @param src        the start of a stream, any alignment; not changed
 /// @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
-/// @param info       written whatever happens, unless it is itself the bad argument; where the call fails,
-///                   `status` says why and all others are 0
+/// @param info       always written, unless info itself is the bad argument; if the call fails, `status` has
+///                   the error and all other fields are 0
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps src);
 ///         FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
 ///         `factz_readable_formats`)

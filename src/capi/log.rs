@@ -38,9 +38,9 @@ pub type factz_log_callback = Option<
     unsafe extern "C" fn(level: c_int, target: *const c_char, message: *const c_char, user: *mut c_void),
 >;
 
-/// Sets the function that receives the library's events, for the whole process; NULL turns it off, as it is
-/// from the start. While off, events cost next to nothing and their text is never made. A Rust program's
-/// `tracing` subscriber, set before or after, hears the events as well.
+/// Sets the function that receives the library's events, for the whole process; NULL, the initial state,
+/// turns events off. While off, they cost next to nothing and their text is never made. A Rust program's
+/// `tracing` subscriber, set before or after, receives the events as well.
 ///
 /// Does not block. Thread-safe, but a call that runs meanwhile in another thread may still use the former
 /// callback: keep `user` alive until such calls have returned.

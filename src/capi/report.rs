@@ -15,7 +15,8 @@ const _: () = assert!(FACTZ_WARNING_WIDE_RANGE == report::WARNING_WIDE_RANGE);
 
 /// The outcome of a compression or decompression. It holds plain numbers and no pointers, so it may lie
 /// anywhere the function can write: in host memory for the `_host` functions, in device or mapped pinned
-/// memory for the `_device` functions. Aligned to 8 bytes. Initialise nothing: it is written whole.
+/// memory for the `_device` functions. Aligned to 8 bytes. Needs no initial values: every field is
+/// written.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct factz_report {

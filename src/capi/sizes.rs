@@ -66,12 +66,12 @@ pub unsafe extern "C" fn factz_compress_sizes(
     })
 }
 
-/// The sizes for decompressing streams of a shape and an element type: of config, nx, ny, nz and dtype count,
-/// and nothing else is looked at.
+/// The sizes for decompressing streams of a shape and an element type: nx, ny, nz and dtype of config. Its
+/// other fields have no effect.
 ///
-/// `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its
-/// header (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no
-/// device. Does not block, thread-safe. The numbers may change with the version of the library.
+/// `max_stream_bytes` holds the stream of any such field; the header of an existing stream has its length
+/// (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no device.
+/// Does not block, thread-safe. The numbers may change with the version of the library.
 ///
 /// @param config  the shape and the element type
 /// @param sizes   written; all zero where the call fails

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::ffi::{c_char, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// What a function answers: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
+/// The outcome of a function: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
 /// reused or changed; later versions may add some.
 pub type factz_status = i32;
 
@@ -64,8 +64,8 @@ const _: () = {
     }
 };
 
-/// A short English name of a status, such as "corrupt stream"; "unknown status" for a number that is
-/// none. Static storage, never NULL. Thread-safe; does not change the last error.
+/// A short English name of a status, such as "corrupt stream"; "unknown status" for any other number. Static
+/// storage, never NULL. Thread-safe; does not change the last error.
 #[unsafe(no_mangle)]
 pub extern "C" fn factz_status_string(status: factz_status) -> *const c_char {
     known(status).map_or(c"unknown status", |s| s.2).as_ptr()
