@@ -1,16 +1,18 @@
 # make demo    builds the command line and shows it on a real wind field
 # make test    formatting, lints, and the tests that take minutes: for every commit
 # make test-all  all of that, and the tests that take longer: what CI runs
-# make bench   ratio, speed and what is kept, for both modes and three bounds
-# make peers   the same beside zfp and SZ3, into docs/benchmarks.md (SPEED=1: speeds too; FIELDS="NAME=FOLDER ...")
+# make bench   ratio, speed and what is kept, for every configuration and three bounds
+# make peers   the same beside zfp and SZ3, into docs/benchmarks.md (SPEED=1: also speeds;
+#              FIELDS="NAME=FOLDER ...": other fields)
 # make hdf5-bench  ratio by size of HDF5 chunk and the time that the filter adds, into docs/benchmarks.md
-# make wheel  the Python package with its libraries, into target/wheel (FACTZ_LIBRARY_DIR=folder of a finished build)
+# make wheel   the Python package with its libraries, into target/wheel (FACTZ_LIBRARY_DIR=FOLDER: those of
+#              a finished build)
 # make figures the figures of README.md and docs/
 #
-# Each sets up what it needs first: numpy in .venv, and for the tests the CUDA compiler, also in .venv, where there is
-# none. Debian packages that are missing are installed for root; others are told the one command to run, and tests that
-# lack a tool are named in the last line. A Rust toolchain must be there. CUDA=off leaves the kernels out of the tests,
-# CUDA=on makes a missing compiler an error.
+# Each sets up what it needs first: numpy in .venv, and for the tests the CUDA compiler, also in .venv, where
+# there is none. Debian packages that are missing are installed for root; others are told the one command to
+# run, and tests that lack a tool are named in the last line. A Rust toolchain must be there. CUDA=off leaves
+# the kernels out of the tests, CUDA=on makes a missing compiler an error.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -42,8 +44,8 @@ CLANG_FORMAT_VERSION := 14
 # What was not tested, a line each.
 SKIPPED := $(CURDIR)/target/skipped
 
-# Installs what is missing of a list of program:package, or says how to. The second argument is `required` where nothing
-# goes on without it.
+# Installs what is missing of a list of program:package, or says how to. The second argument is `required`
+# where nothing goes on without it.
 define install_missing
 missing=()
 for pair in $(1); do

@@ -1,11 +1,11 @@
-//! With the feature `cuda`: compiles the kernels into one fat binary that the library embeds. Always: names the shared
-//! library for the dynamic linker (the number is that of the ABI).
+//! With the feature `cuda`: compiles the kernels into one fat binary that the library embeds. Always: names
+//! the shared library for the dynamic linker (the number is that of the ABI).
 //!
 //! nvcc is looked for in NVCC, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDAToolkit_ROOT, then in PATH,
 //! /usr/local/cuda and virtual environments (the `nvidia-cuda-nvcc` wheel).
-//! `FACTZ_CUDA_ARCHS=80,90` names the architectures, `all` stands for all that have code of their own. Without it they
-//! are those of the GPUs of this machine, or 80 and 90 where there are none. Other GPUs run the PTX of the lowest or, if
-//! they are newer than all, of the highest.
+//! `FACTZ_CUDA_ARCHS=80,90` names the architectures, `all` stands for all that have code of their own.
+//! Without it they are those of the GPUs of this machine, or 80 and 90 where there are none. Other GPUs run
+//! the PTX of the lowest or, if they are newer than all, of the highest.
 //! `FACTZ_CUDA_LINEINFO=1` adds line numbers for profilers, which make the library three times as large.
 
 use std::env;
@@ -103,8 +103,8 @@ fn compile(nvcc: &Path, image: &Path) {
     let (Some(&lowest), Some(&highest)) = (archs.first(), archs.last()) else {
         stop("this nvcc knows none of the architectures: is it CUDA 13?")
     };
-    // PTX of the lowest runs nearly everywhere. That of the highest has what newer GPUs can do besides: kernels that
-    // begin before the previous one has ended.
+    // PTX of the lowest runs nearly everywhere. That of the highest has what newer GPUs can do besides:
+    // kernels that begin before the previous one has ended.
     let mut virtual_archs = vec![lowest, highest];
     virtual_archs.dedup();
     let mut command = Command::new(nvcc);

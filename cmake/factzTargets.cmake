@@ -6,8 +6,8 @@
 #   factz::fortran   the module `factz`, compiled by the caller's own compiler (a .mod file fits one compiler
 #                    only), together with factz::factz; made by factz_add_fortran_target()
 #
-# Reads FACTZ_INCLUDE_DIR, FACTZ_SHARED_LIBRARY, FACTZ_STATIC_LIBRARY, FACTZ_FORTRAN_SOURCE, and, within a build
-# of factz, FACTZ_BUILD_TARGET, the target that makes the libraries.
+# Reads FACTZ_INCLUDE_DIR, FACTZ_SHARED_LIBRARY, FACTZ_STATIC_LIBRARY, FACTZ_FORTRAN_SOURCE, and, within a
+# build of factz, FACTZ_BUILD_TARGET, the target that makes the libraries.
 
 if(NOT TARGET factz::shared)
   add_library(factz::shared SHARED IMPORTED GLOBAL)
@@ -17,8 +17,8 @@ if(NOT TARGET factz::shared)
     INTERFACE_INCLUDE_DIRECTORIES "${FACTZ_INCLUDE_DIR}")
 
   add_library(factz::static STATIC IMPORTED GLOBAL)
-  # What the Rust standard library takes from the system (`rustc --print native-static-libs`), but for libgcc_s: the
-  # compiler itself links the unwinder, the shared one or, with -static, the one in libgcc_eh.
+  # What the Rust standard library takes from the system (`rustc --print native-static-libs`), but for
+  # libgcc_s: the compiler itself links the unwinder, the shared one or, with -static, the one in libgcc_eh.
   set_target_properties(factz::static PROPERTIES
     IMPORTED_LOCATION "${FACTZ_STATIC_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${FACTZ_INCLUDE_DIR}"

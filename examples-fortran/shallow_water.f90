@@ -2,15 +2,15 @@
 !
 !     gfortran factz.f90 shallow_water.f90 -lfactz -o shallow_water && ./shallow_water
 !
-! Rotating shallow water on a doubly periodic plane, in depth h and momentum (hu, hv), by central differences and
-! the third-order Runge-Kutta method of Shu and Osher, with a little viscosity. Eddies of random strength turn,
-! radiate gravity waves and merge. Every `snapshot_steps` steps the velocity is compressed within 0.1 % of its
-! range and appended to shallow_water.fzs:
+! Rotating shallow water on a doubly periodic plane, in depth h and momentum (hu, hv), by central differences
+! and the third-order Runge-Kutta method of Shu and Osher, with a little viscosity. Eddies of random strength
+! turn, radiate gravity waves and merge. Every `snapshot_steps` steps the velocity is compressed within 0.1 %
+! of its range and appended to shallow_water.fzs:
 !
 !     per snapshot: time (real64), bytes (int64), the stream (bytes)
 !
-! The domain is its own neighbour, so its ghost layers are handed over as halos: critical points in the cells of
-! the periodic seam are kept as well. Exit status 0 when mass is conserved and every snapshot read back has
+! The domain is its own neighbour, so its ghost layers are handed over as halos: critical points in the cells
+! of the periodic seam are kept as well. Exit status 0 when mass is conserved and every snapshot read back has
 ! every critical point and keeps the bound.
 program shallow_water
   use factz

@@ -26,8 +26,8 @@
 ! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
 ! the reason, and what to do, in errmsg; without stat an error stops the program with that text.
 !
-! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces and
-! reports in device memory are type(c_ptr), and so is the CUDA stream.
+! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces
+! and reports in device memory are type(c_ptr), and so is the CUDA stream.
 module factz
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_funptr, c_int, c_int32_t, &
       c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
@@ -201,7 +201,8 @@ module factz
     module procedure compress_real32, compress_real64
   end interface factz_compress
 
-  ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat] [, errmsg])
+  ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat]
+  !                       [, errmsg])
   ! The array stream may be longer than the compressed stream. Ghost layers stay as they are.
   ! verify_checksum=.false. does not compare the checksum.
   interface factz_decompress
@@ -221,7 +222,8 @@ module factz
     module procedure critical_points_real32, critical_points_real64
   end interface factz_critical_points
 
-  ! config = factz_relative_bound(fraction), or bound = factz_relative_bound(fraction, low, high) as in factz.h
+  ! config = factz_relative_bound(fraction)
+  ! bound = factz_relative_bound(fraction, low, high), as in factz.h
   interface factz_relative_bound
     procedure configured_relative_bound, c_relative_bound
   end interface factz_relative_bound
@@ -430,8 +432,8 @@ module factz
       type(c_ptr), value :: comparison, stream
     end function factz_compare_device
 
-    ! callback is c_funloc of a bind(c) procedure (integer(c_int), value :: level; type(c_ptr), value :: target,
-    ! message, user), or c_null_funptr.
+    ! callback is c_funloc of a bind(c) procedure (integer(c_int), value :: level; type(c_ptr), value ::
+    ! target, message, user), or c_null_funptr.
     integer(c_int32_t) function factz_set_log_callback(callback, user) bind(c)
       import :: c_funptr, c_int32_t, c_ptr
       type(c_funptr), value :: callback
@@ -505,7 +507,8 @@ contains
         error stop 'factz_relative_bound: the library refuses its own constant'
   end function configured_relative_bound
 
-  ! Makes a configuration from text such as "rel=1e-3,mode=speculative". Shape and layout follow from the arrays.
+  ! Makes a configuration from text such as "rel=1e-3,mode=speculative". Shape and layout follow from the
+  ! arrays.
   subroutine factz_config_from_string(text, config, stat, errmsg)
     character(*), intent(in) :: text
     type(factz_config), intent(out) :: config

@@ -415,7 +415,8 @@ typedef struct factz_config {
      */
     uint32_t pin;
     /**
-     * 1: decompression compares the checksum (default). 0: it does not. Compression always writes the checksum.
+     * 1: decompression compares the checksum (default). 0: it does not. Compression always writes the
+     * checksum.
      */
     int32_t verify_checksum;
     /**

@@ -35,7 +35,8 @@
 //! Data flows one way:
 //!
 //! ```text
-//! compress:    field -> statistics -> vertex bounds -> predict + quantize -> count -> tables -> encode -> assemble
+//! compress:    field -> statistics -> vertex bounds -> predict + quantize
+//!                    -> count -> tables -> encode -> assemble -> stream
 //! decompress:  stream -> parse -> decode -> reconstruct -> field
 //! ```
 //!

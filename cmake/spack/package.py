@@ -1,6 +1,6 @@
-# Draft of a Spack recipe: put it into a repository of your own as packages/factz/package.py, with the address of the
-# release and its checksum (`spack checksum factz`), then `spack install factz` or `spack install factz +cuda
-# cuda_arch=90`.
+# Draft of a Spack recipe: put it into a repository of your own as packages/factz/package.py, with the address
+# of the release and its checksum (`spack checksum factz`), then `spack install factz` or `spack install factz
+# +cuda cuda_arch=90`.
 from spack.package import *
 
 

@@ -3,11 +3,11 @@
 #
 #   examples-c/gpu/compile.sh INCLUDE OUT [LIB]
 #
-# INCLUDE has factz.h and factz.hpp, programs go to the folder OUT. Without LIB, the folder of libfactz.so, nothing
-# is linked: enough to see that everything compiles. nvcc is looked for in NVCC, below CUDA_HOME, in PATH, in
-# /usr/local/cuda and in a virtual environment (.venv); without one there is one line about it and exit status 0, or
-# 1 where LIB is given. NVCC_ARCH=sm_80 chooses the architecture (sm_90). The MPI program needs mpicc and the one with
-# HDF5 needs h5cc; each is left out with a line where there is none.
+# INCLUDE has factz.h and factz.hpp, programs go to the folder OUT. Without LIB, the folder of libfactz.so,
+# nothing is linked: enough to see that everything compiles. nvcc is looked for in NVCC, below CUDA_HOME, in
+# PATH, in /usr/local/cuda and in a virtual environment (.venv); without one there is one line about it and
+# exit status 0, or 1 where LIB is given. NVCC_ARCH=sm_80 chooses the architecture (sm_90). The MPI program
+# needs mpicc and the one with HDF5 needs h5cc; each is left out with a line where there is none.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 include=${1:?usage: compile.sh INCLUDE OUT [LIB]}
@@ -45,7 +45,8 @@ build() {
     echo "compiled $source"
 }
 
-# Warnings are errors where it is about checking; a program to be run should not fail on those of a newer compiler.
+# Warnings are errors where it is about checking; a program to be run should not fail on those of a newer
+# compiler.
 strict="-Xcompiler -Wall,-Wextra"
 [ -n "$lib" ] || strict="$strict,-Werror -Werror all-warnings"
 for name in cuda_graph insitu_solver; do

@@ -3,12 +3,12 @@
 #
 #   examples-c/gpu/run.sh PREFIX [RANKS]
 #
-# PREFIX has include/factz.h, include/factz.hpp and lib/libfactz.so (`cmake --install`, or copies of those files),
-# and may have lib/hdf5/plugin/libh5zfactz.so, and lib/adios2/plugin/libfactz_adios2.so, which is tested if
-# ADIOS2_INCLUDE names the folder of ADIOS2's headers.
-# Needs nvcc and a GPU; RANKS (default: one per GPU, at least 2) MPI ranks share the GPUs there are. Python with
-# CuPy runs the example of the Python package; where mpicc or CuPy is missing a line says so. Sizes: SIZE (4096) vertices along
-# each side of the flow, LIMIT (1.2) on its overhead over the compression time.
+# PREFIX has include/factz.h, include/factz.hpp and lib/libfactz.so (`cmake --install`, or copies of those
+# files), and may have lib/hdf5/plugin/libh5zfactz.so, and lib/adios2/plugin/libfactz_adios2.so, which is
+# tested if ADIOS2_INCLUDE names the folder of ADIOS2's headers.
+# Needs nvcc and a GPU; RANKS (default: one per GPU, at least 2) MPI ranks share the GPUs there are. Python
+# with CuPy runs the example of the Python package; where mpicc or CuPy is missing a line says so. Sizes: SIZE
+# (4096) vertices along each side of the flow, LIMIT (1.2) on its overhead over the compression time.
 # Exit status 0 when everything that ran holds.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -94,7 +94,8 @@ else
     echo "HDF5: not run, h5cc is missing"
 fi
 
-# The operator of ADIOS2 on blocks in device memory, where ADIOS2_INCLUDE names the folder of ADIOS2's headers.
+# The operator of ADIOS2 on blocks in device memory, where ADIOS2_INCLUDE names the folder of ADIOS2's
+# headers.
 adios2_blocks() {
     PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin nvcc -std=c++14 -I"$ADIOS2_INCLUDE" -x cu \
         "$here/../../tests/plugins/adios2/device.cpp" -ldl -o adios2_device &&

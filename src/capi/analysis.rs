@@ -242,8 +242,8 @@ pub unsafe extern "C" fn factz_compare_host(
         let threads = thread_count(threads)?;
         let found = typed!(pair[0].config().dtype, T => {
             let view = |k: usize, components| {
-                // SAFETY: the components cover the grids of the requests and the ghosts of their cells, as the
-                // caller promised.
+                // SAFETY: the components cover the grids of the requests and the ghosts of their cells, as
+                // the caller promised.
                 unsafe { views::<T>(&pair[k], components, Ghosts::OfCells) }
             };
             analysis::compare(&pair[0], view(0, [u, v]), view(1, [other_u, other_v]), true, threads)

@@ -167,7 +167,8 @@ pub struct factz_config {
     /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
     /// halo. Default 0.
     pub pin: u32,
-    /// 1: decompression compares the checksum (default). 0: it does not. Compression always writes the checksum.
+    /// 1: decompression compares the checksum (default). 0: it does not. Compression always writes the
+    /// checksum.
     pub verify_checksum: i32,
     /// 1: the field has a fill value. 0: it has none (default).
     pub has_fill_value: i32,

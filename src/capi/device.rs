@@ -1,5 +1,5 @@
-//! The device functions: they check what they are given against each other and enqueue the work. The backend checks
-//! each address.
+//! The device functions: they check what they are given against each other and enqueue the work. The backend
+//! checks each address.
 
 use super::analysis::{
     check_fields, check_points, components, factz_comparison, factz_critical_point, read_pair,

@@ -164,7 +164,8 @@ pub unsafe extern "C" fn factz_config_from_words(
         check_struct("words", words)?;
         let bytes = count.min(FACTZ_CONFIG_WORDS) * size_of::<u32>();
         output.check_apart(&[&check_buffer("words", words.cast(), bytes)?])?;
-        // SAFETY: not null and aligned, and the caller promised `count` readable words; no more are looked at.
+        // SAFETY: not null and aligned, and the caller promised `count` readable words; no more are looked
+        // at.
         let words = unsafe { std::slice::from_raw_parts(words, count.min(FACTZ_CONFIG_WORDS)) };
         output.set(factz_config::from(&config_text::from_words(words)?));
         Ok(())

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether kernels may begin before the previous one has ended.
 static OVERLAP: AtomicBool = AtomicBool::new(true);
 
-/// Lets kernels of later calls begin before the previous one has ended, where the device can (the default), or only
-/// afterwards, and answers what applied until now. Streams and fields are the same bytes in both cases; without
-/// overlap calls take longer. It tells whether the overlap causes a fault. Applies to the process.
+/// Lets kernels of later calls begin before the previous one has ended, where the device can (the default),
+/// or only afterwards, and answers what applied until now. Streams and fields are the same bytes in both
+/// cases; without overlap calls take longer. It tells whether the overlap causes a fault. Applies to the
+/// process.
 pub fn set_overlap(allowed: bool) -> bool {
     OVERLAP.swap(allowed, Ordering::Relaxed)
 }

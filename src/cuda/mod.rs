@@ -99,8 +99,8 @@ pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: St
     unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
 }
 
-/// Hands the launches of a call in their order to `each`, each with the names of its kernel and phase: enqueues
-/// nothing by itself. For measurements of the kernels one by one.
+/// Hands the launches of a call in their order to `each`, each with the names of its kernel and phase:
+/// enqueues nothing by itself. For measurements of the kernels one by one.
 ///
 /// # Safety
 /// As for [`compress_device`].

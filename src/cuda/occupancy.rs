@@ -1,5 +1,5 @@
-//! Test of what the compiler reports of each kernel: a multiprocessor of every architecture has the shared memory and
-//! the registers for it, and holds as many of its blocks as the table of launches says.
+//! Test of what the compiler reports of each kernel: a multiprocessor of every architecture has the shared
+//! memory and the registers for it, and holds as many of its blocks as the table of launches says.
 
 use super::launch::Launch;
 use super::schedule::LAUNCHES;
@@ -7,7 +7,8 @@ use super::schedule::LAUNCHES;
 /// The report of ptxas on the kernels of this build; empty where nothing was compiled.
 const REPORT: &str = include_str!(concat!(env!("OUT_DIR"), "/ptxas.txt"));
 
-/// Quantities of a multiprocessor: CUDA C++ Programming Guide, technical specifications per compute capability.
+/// Quantities of a multiprocessor: CUDA C++ Programming Guide, technical specifications per compute
+/// capability.
 struct Multiprocessor {
     architecture: u32,
     threads: u32,
@@ -101,7 +102,8 @@ impl Multiprocessor {
     }
 }
 
-/// Prints a line for each kernel and architecture of this build: cargo test --lib cuda::occupancy -- --nocapture.
+/// Prints a line for each kernel and architecture of this build:
+/// cargo test --lib cuda::occupancy -- --nocapture.
 #[test]
 fn every_kernel_fits_its_multiprocessors() {
     let kernels = compiled(REPORT);

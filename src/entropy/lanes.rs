@@ -8,8 +8,8 @@
 //!
 //! The steps that the encoder does first, the *tail*, put out no words: the lanes start at 0 or 1, and 2^16
 //! is added before the first word. The decoder takes that off when it has read the last word, and finds all
-//! lanes where they started. So no lane keeps bits that say nothing. With each operation of the tail the states
-//! move on to other lanes, so that all have about equally many bits when one has no room for more.
+//! lanes where they started. So no lane keeps bits that say nothing. With each operation of the tail the
+//! states move on to other lanes, so that all have about equally many bits when one has no room for more.
 
 use super::symbols::ESCAPE;
 use crate::error::Result;
@@ -18,8 +18,8 @@ use crate::runtime::memory;
 pub const LANES: usize = 32;
 /// Lower end of the states.
 pub const LOW: u32 = 1 << 16;
-/// The states that the lanes end in: 0, and 1 in a few, since 0 would also be the end if words were missing, or
-/// operations too many.
+/// The states that the lanes end in: 0, and 1 in a few, since 0 would also be the end if words were missing,
+/// or operations too many.
 const END: [u32; LANES] = {
     let mut end = [0; LANES];
     (end[0], end[1], end[2], end[3]) = (1, 1, 1, 1);

@@ -2,8 +2,8 @@
 //! a bit even where every symbol takes whole ones, and neither coder any work.
 //!
 //! A block of an activity up to [`LAST_LIST_ACTIVITY`] is a list of the positions that are not zero, the
-//! first 16 positions of the coarse block excepted; a mask is a list of its blocks of vertices (`groups`). The
-//! lists of a batch of tiles follow one another and are coded 32 entries at a time (`groups`).
+//! first 16 positions of the coarse block excepted; a mask is a list of its blocks of vertices (`groups`).
+//! The lists of a batch of tiles follow one another and are coded 32 entries at a time (`groups`).
 
 use std::ops::Range;
 

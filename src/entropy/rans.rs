@@ -177,8 +177,8 @@ impl EncodeTable {
 
 /// The effect of a symbol on states below [`SCALE`]. Each stands for a slot, that of its 12 bits reversed: a
 /// state of b bits for an odd multiple of 2^(12 - b). So the states of a run of slots are spread over all
-/// magnitudes. A symbol of frequency f puts a state x below f into about x * SCALE / f: number x of the states
-/// of its slots, by their number of bits, then from the last slot to the first.
+/// magnitudes. A symbol of frequency f puts a state x below f into about x * SCALE / f: number x of the
+/// states of its slots, by their number of bits, then from the last slot to the first.
 #[derive(Clone, Copy)]
 struct Spread {
     /// Slots from the symbol's first one on, and behind its last one.

@@ -66,8 +66,8 @@ impl<T: Real> TileWindow<T> {
         ]
     }
 
-    /// As [`TileWindow::constrain`] for a row of cells, where bounds are found on demand: no bound is below the
-    /// distance of a triangle along the axes.
+    /// As [`TileWindow::constrain`] for a row of cells, where bounds are found on demand: no bound is below
+    /// the distance of a triangle along the axes.
     #[inline(always)]
     fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
         let mut distances = self.axis_distances(y);
@@ -140,8 +140,8 @@ impl<T: Real> TileWindow<T> {
         distances
     }
 
-    /// The bound of a constrained vertex where bounds are found on demand: the least one of its triangles in the
-    /// window, by their original values.
+    /// The bound of a constrained vertex where bounds are found on demand: the least one of its triangles in
+    /// the window, by their original values.
     ///
     /// # Safety
     /// The views must be those that the window was loaded from.

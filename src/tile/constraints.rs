@@ -19,8 +19,8 @@ pub struct Constraints<T> {
     /// Sides whose vertices are stored exactly.
     pub pin: u32,
     /// Whether the bounds of vertices are found only where an error is not below the distances of their
-    /// triangles from the origin along the axes. The sides of the grid must then be neither pinned nor beside a
-    /// halo.
+    /// triangles from the origin along the axes. The sides of the grid must then be neither pinned nor beside
+    /// a halo.
     pub bounds_on_demand: bool,
     pub missing: Missing,
     /// Bits of u and v of the vertices under the fill mask: the fill value, or those of the first non-finite

@@ -1,7 +1,7 @@
 //! The triangles around a vertex: whether their signatures stay if it moves and its neighbours do not.
 //!
-//! Most triangles have a component of one sign before and after. Bits tell them, all six at once; determinants
-//! decide the others, and signatures those that are not outside.
+//! Most triangles have a component of one sign before and after. Bits tell them, all six at once;
+//! determinants decide the others, and signatures those that are not outside.
 
 use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
@@ -11,8 +11,8 @@ use crate::topology::signature::{sign_det, signature, stays, Rule, Signature, OU
 /// Triangles around a vertex.
 const AROUND: usize = 6;
 
-/// Which triangle number k is, in counter-clockwise order, and its corners in the order of signatures: 0 is the
-/// vertex itself, 1 neighbour k, 2 the neighbour after it.
+/// Which triangle number k is, in counter-clockwise order, and its corners in the order of signatures: 0 is
+/// the vertex itself, 1 neighbour k, 2 the neighbour after it.
 const TRIANGLES: [(Triangle, [usize; 3]); AROUND] = [
     (Triangle::Lower, [0, 1, 2]),
     (Triangle::Upper, [0, 1, 2]),

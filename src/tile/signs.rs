@@ -1,5 +1,5 @@
-//! The signs of the values of a window by row: most vertices near the origin move inside triangles that have a
-//! component of one sign before and after, and bits tell that of a whole row at once.
+//! The signs of the values of a window by row: most vertices near the origin move inside triangles that have
+//! a component of one sign before and after, and bits tell that of a whole row at once.
 
 use crate::grid::element::Real;
 use crate::grid::tiles::FRAMED;
@@ -49,8 +49,8 @@ impl Signs {
         self.0[y] = [0, 1, 2, 3].map(|kind| bits_of(&flags, kind));
     }
 
-    /// The vertices of row `y`, neither the first nor the last one, that have a component of one sign in all six
-    /// triangles around them, both with their values of now and with those of the given signs.
+    /// The vertices of row `y`, neither the first nor the last one, that have a component of one sign in all
+    /// six triangles around them, both with their values of now and with those of the given signs.
     #[inline(always)]
     pub(super) fn one_sided_around(&self, y: usize, moved: &RowSigns) -> u64 {
         let [above, row, below] = [&self.0[y - 1], &self.0[y], &self.0[y + 1]];

@@ -67,8 +67,8 @@ pub fn triangle_bound<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule,
     near_bound(p, axis, triangle, rule, eps)
 }
 
-/// The bound of a triangle with one zero vertex that keeps the answer of the rule, given the triangle without it,
-/// an edge: the rule finds a point where the edge crosses the ray from the origin along +v.
+/// The bound of a triangle with one zero vertex that keeps the answer of the rule, given the triangle without
+/// it, an edge: the rule finds a point where the edge crosses the ray from the origin along +v.
 fn answer_bound<T: Real>(rest: &[[T; 2]; 3], eps: f64) -> T {
     let low_u = rest[0][0].min(rest[1][0]).min(rest[2][0]);
     let high_u = rest[0][0].max(rest[1][0]).max(rest[2][0]);
@@ -167,9 +167,9 @@ impl Determinants {
         best
     }
 
-    /// Whether the line of an edge passes above the origin (in the direction of +v), given a triangle of which two
-    /// vertices are equal. No more certain than the sign of a determinant; where that is not, the distance of
-    /// the edge is 0.
+    /// Whether the line of an edge passes above the origin (in the direction of +v), given a triangle of
+    /// which two vertices are equal. No more certain than the sign of a determinant; where that is not, the
+    /// distance of the edge is 0.
     fn passes_above<T: Real>(&self, p: &[[T; 2]; 3]) -> bool {
         (0..3).any(|k| {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);

@@ -87,9 +87,9 @@ fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, 
     (code, clear)
 }
 
-/// Whether the simulation of simplicity finds the origin in a triangle, as FTK defines it: the triangle and the
-/// three triangles with the origin in place of a vertex have one orientation. Points are perturbed in the order
-/// of their numbers, the origin first, then the vertices by rows of the grid.
+/// Whether the simulation of simplicity finds the origin in a triangle, as FTK defines it: the triangle and
+/// the three triangles with the origin in place of a vertex have one orientation. Points are perturbed in the
+/// order of their numbers, the origin first, then the vertices by rows of the grid.
 fn simulated(q: &[[BigRational; 2]], triangle: Triangle) -> bool {
     let numbers = match triangle {
         Triangle::Lower => [1, 2, 3],
@@ -494,8 +494,8 @@ fn bounds_beside_zeros_are_close_to_the_distance_of_the_rest() {
     }
 }
 
-/// Without a point up to the distance from the ray above the origin, with one up to that of the ends from the line
-/// of the ray and of the line of the edge from the origin.
+/// Without a point up to the distance from the ray above the origin, with one up to that of the ends from the
+/// line of the ray and of the line of the edge from the origin.
 #[test]
 fn bounds_by_the_answer_are_close_to_the_distance_of_the_ray() {
     let mut random = Random(10);

@@ -43,8 +43,8 @@ pub const ZEROS: u32 = 5;
 /// from the vertex to a point of the edge. No signature says which point, so that the vertices must stay as
 /// they are.
 pub const SEGMENT: u32 = 6;
-/// Under [`Ties::Sos`], the kind of TIE triangles. Above it: a bit for each vertex that is (0, 0), then whether
-/// the rule finds a point.
+/// Under [`Ties::Sos`], the kind of TIE triangles. Above it: a bit for each vertex that is (0, 0), then
+/// whether the rule finds a point.
 pub const ANSWER: u32 = 7;
 /// Kinds that never stay, [`UNCERTAIN`] and [`SEGMENT`], have the bits of the former under this mask.
 const NEVER_STAYS_MASK: u32 = 3;
@@ -79,8 +79,9 @@ pub fn signature<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> S
     }
 }
 
-/// Whether a triangle keeps what must be kept: its signature is the same and certain. A tie without zero vertices
-/// and without a point ([`ANSWER`], nothing above it) may also become OUT; no triangle becomes a tie.
+/// Whether a triangle keeps what must be kept: its signature is the same and certain. A tie without zero
+/// vertices and without a point ([`ANSWER`], nothing above it) may also become OUT; no triangle becomes a
+/// tie.
 #[inline(always)]
 pub fn stays(before: Signature, after: Signature) -> bool {
     (before == after || (before == ANSWER && after == OUT)) && before & NEVER_STAYS_MASK != UNCERTAIN
@@ -209,10 +210,10 @@ fn by_zeros(tie: Signature) -> Signature {
 
 /// The signature of a TIE triangle by the answer of the rule, given that by its signs.
 ///
-/// The rule moves the origin to (e^2, e), with e > 0 smaller than any number. It is to the left of the edge from
-/// vertex i to vertex j if the first of (m, u_j - u_i, v_i - v_j) that is not 0 is positive. Where m is 0 and
-/// another determinant is not, one of the two vectors is (0, 0), or they have opposite directions: their signs
-/// give the signs of the differences. If all determinants are 0, the triangle has no inside.
+/// The rule moves the origin to (e^2, e), with e > 0 smaller than any number. It is to the left of the edge
+/// from vertex i to vertex j if the first of (m, u_j - u_i, v_i - v_j) that is not 0 is positive. Where m is
+/// 0 and another determinant is not, one of the two vectors is (0, 0), or they have opposite directions:
+/// their signs give the signs of the differences. If all determinants are 0, the triangle has no inside.
 fn by_answer(tie: Signature) -> Signature {
     let (determinants, components) = (determinant_signs(tie), component_signs(tie));
     // Plus 1, as in the signature: signs that are compared, not added.

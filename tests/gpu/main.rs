@@ -8,8 +8,8 @@
 //! number of damaged streams of each case (400). Fields over 4 GiB are tried where the device has the memory;
 //! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names
 //! the folder of the golden streams, and into `FACTZ_GOLDEN_OUT` the device's are written, with a MANIFEST
-//! for each version. `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure. With `FACTZ_GPU_OVERLAP=0`
-//! no kernel begins before the previous one has ended.
+//! for each version. `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure. With
+//! `FACTZ_GPU_OVERLAP=0` no kernel begins before the previous one has ended.
 
 mod analysis;
 #[path = "../../src/bin/factz/device/mod.rs"]

@@ -34,8 +34,8 @@ fn with_mode<R>((clear, set): (u64, u64), body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Rounding down, up and toward zero, subnormal results and operands that are zeros, and all of these: bits to
-/// clear and to set.
+/// Rounding down, up and toward zero, subnormal results and operands that are zeros, and all of these: bits
+/// to clear and to set.
 #[cfg(target_arch = "x86_64")]
 const MODES: [(&str, (u64, u64)); 6] = [
     ("down", (3 << 13, 1 << 13)),

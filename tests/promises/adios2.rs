@@ -1,6 +1,7 @@
-//! The operator plugin of ADIOS2: fields through BP files, with both engines, from C++ and Python, in steps and
-//! blocks, keep every critical point, says an independent program in exact arithmetic; wrong parameters and blocks
-//! are refused with what to do; damaged files are exceptions; files of earlier versions stay readable.
+//! The operator plugin of ADIOS2: fields through BP files, with both engines, from C++ and Python, in steps
+//! and blocks, keep every critical point, says an independent program in exact arithmetic; wrong parameters
+//! and blocks are refused with what to do; damaged files are exceptions; files of earlier versions stay
+//! readable.
 
 use crate::support::{
     bless_if_missing, both, build_and_install, configure_plugins, fresh_folder, holds, linkings,
@@ -163,7 +164,8 @@ fn without_the_plugin_reading_is_an_error() {
     refuses(reader.arg("-B").arg(script).arg("read").args([file, expected]), "ADIOS2_PLUGIN_PATH");
 }
 
-/// CMake leaves the plugin out where there is no ADIOS2, insists where it is told to, and installs one that works.
+/// CMake leaves the plugin out where there is no ADIOS2, insists where it is told to, and installs one that
+/// works.
 #[test]
 #[ignore = "make test-all"]
 fn cmake_builds_and_installs_the_plugin() {

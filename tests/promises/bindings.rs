@@ -1,5 +1,5 @@
-//! include/factz.f90 declares what include/factz.h declares: the same constants, the same structs field by field,
-//! the same functions argument by argument.
+//! include/factz.f90 declares what include/factz.h declares: the same constants, the same structs field by
+//! field, the same functions argument by argument.
 
 use crate::support::root;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Files of the command line survive interrupts, a lack of memory and limits: what was there stays, nothing else is
-//! left, and the program ends in order.
+//! Files of the command line survive interrupts, a lack of memory and limits: what was there stays, nothing
+//! else is left, and the program ends in order.
 
 use crate::support::cli::{text, Folder};
 use crate::support::run;
@@ -23,7 +23,8 @@ fn folder(name: &str) -> Folder {
     f
 }
 
-/// The second output is a pipe without a reader: the program waits there, with the first one in its temporary file.
+/// The second output is a pipe without a reader: the program waits there, with the first one in its temporary
+/// file.
 #[test]
 fn a_signal_leaves_no_temporary_file_and_ends_the_program_as_usual() {
     let f = folder("signals");
@@ -89,7 +90,8 @@ fn a_file_above_the_limit_is_an_error() {
     assert_eq!((f.read("u1").as_slice(), f.names()), (&b"precious"[..], before));
 }
 
-/// Runs with a library that says on standard error when a thread is started (none is) or a file brought to the disk.
+/// Runs with a library that says on standard error when a thread is started (none is) or a file brought to
+/// the disk.
 fn witnessed(f: &Folder, line: &str) -> String {
     f.write(
         "witness.c",
@@ -131,7 +133,8 @@ fn outputs_are_brought_to_the_disk() {
     assert!(said.matches("fsync").count() >= 3, "{said}");
 }
 
-/// From too little to enough address space: a command succeeds or says that memory is short, and leaves no file.
+/// From too little to enough address space: a command succeeds or says that memory is short, and leaves no
+/// file.
 #[test]
 fn too_little_memory_is_said_and_never_an_abort() {
     let f = folder("memory");

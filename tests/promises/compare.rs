@@ -114,8 +114,9 @@ fn ties_by_the_zeros_alone() {
     let mirror = |k: usize| [before[k][0], -before[k][1]];
     assert!(changed("mirror", Ties::All, &before, &mirror) > 500);
     assert_eq!(changed("mirror", Ties::Zeros, &before, &mirror), 0);
-    // No vector points to the left, so that no edge passes above the origin. Without a ray that it could cross
-    // nothing counts for the rule either; turned by a quarter some edges cross the ray, then lie below it.
+    // No vector points to the left, so that no edge passes above the origin. Without a ray that it could
+    // cross nothing counts for the rule either; turned by a quarter some edges cross the ray, then lie below
+    // it.
     assert_eq!(changed("mirror", Ties::Sos, &before, &mirror), 0);
     let turned: Vec<_> = before.iter().map(|[u, v]| [-v, *u]).collect();
     let flipped = |k: usize| [turned[k][0], -turned[k][1]];

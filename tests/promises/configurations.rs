@@ -1,5 +1,5 @@
-//! Structs that calls write are written on every error; configurations come from streams, text and words, and become
-//! text and words, bit for bit.
+//! Structs that calls write are written on every error; configurations come from streams, text and words, and
+//! become text and words, bit for bit.
 
 use crate::support::capi::{config, expect, ok, text};
 use factz::capi::compress::factz_compress_host;

@@ -1,6 +1,6 @@
 //! The C and C++ programs of examples-c compile without warnings, hold what they check, and are clean under
-//! valgrind, with the shared and with the static library, and run without any shared library. The headers are valid
-//! on their own, and what they cannot accept they refuse at compile time with a sentence.
+//! valgrind, with the shared and with the static library, and run without any shared library. The headers are
+//! valid on their own, and what they cannot accept they refuse at compile time with a sentence.
 
 use crate::support::{
     both, fresh_folder, holds, linkings, refuses, root, run, valgrind, STRICT_C, STRICT_CPP,
@@ -94,7 +94,8 @@ fn wrong_types_are_refused_by_the_compiler_with_advice() {
     }
 }
 
-/// The device part of factz.hpp needs no CUDA header, and hands every argument on: a null pointer is refused by name.
+/// The device part of factz.hpp needs no CUDA header, and hands every argument on: a null pointer is refused
+/// by name.
 #[test]
 #[ignore = "make test-all"]
 fn device_functions_in_cpp_get_their_arguments() {

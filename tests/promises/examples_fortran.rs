@@ -1,6 +1,6 @@
-//! The Fortran module compiles without warnings, the programs of examples-fortran hold what they check with the
-//! shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by the
-//! compiler.
+//! The Fortran module compiles without warnings, the programs of examples-fortran hold what they check with
+//! the shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by
+//! the compiler.
 
 use crate::support::{
     both, fresh_folder, holds, linkings, output, refuses, root, run, valgrind, STRICT_FORTRAN,
@@ -94,7 +94,8 @@ fn errors_that_are_not_asked_for_stop_the_program() {
     refuses(&mut Command::new(program), "pass the whole arrays with their ghost layers");
 }
 
-/// Device pointers and streams pass as type(c_ptr), each in its place: with one of them null the message names it.
+/// Device pointers and streams pass as type(c_ptr), each in its place: with one of them null the message
+/// names it.
 #[test]
 #[ignore = "make test-all"]
 fn device_functions_get_their_arguments_in_order() {

@@ -145,8 +145,8 @@ fn without_preservation_critical_points_change() {
     }
 }
 
-/// The simulation of simplicity, in exact arithmetic from its definition, finds points in the same triangles of
-/// fields full of ties, and the check is not blind to what the other settings keep.
+/// The simulation of simplicity, in exact arithmetic from its definition, finds points in the same triangles
+/// of fields full of ties, and the check is not blind to what the other settings keep.
 fn check_answers<T: Real>() {
     let mut random = Random(22);
     let mut integer = |most: u64| random.below(2 * most + 1) as f64 - most as f64;

@@ -1,5 +1,5 @@
-//! A Rust program that uses the C interface keeps its own panic hook and its own `tracing` subscriber, whenever it
-//! sets them. Both are for the whole process, so each test runs again in a process of its own.
+//! A Rust program that uses the C interface keeps its own panic hook and its own `tracing` subscriber,
+//! whenever it sets them. Both are for the whole process, so each test runs again in a process of its own.
 
 use crate::support::capi::{expect, ok};
 use crate::support::child;
@@ -49,7 +49,8 @@ fn panics_of_the_host_reach_its_hook() {
     assert_eq!(*PANICS.lock().unwrap(), ["in the callback", "beside the callback", "after the call"]);
 }
 
-/// Rust lets no panic out of an `extern "C"` function: it ends the process, but not before the hook has spoken.
+/// Rust lets no panic out of an `extern "C"` function: it ends the process, but not before the hook has
+/// spoken.
 unsafe extern "C" fn panics_out(_: c_int, _: *const c_char, _: *const c_char, _: *mut c_void) {
     panic!("out of the callback");
 }

@@ -1,6 +1,7 @@
-//! Installed by CMake into a fresh prefix, with the sources and the build gone and the prefix moved, factz serves
-//! C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by FetchContent
-//! it does so within the user's build. The shared library needs nothing but libc, libm and libgcc.
+//! Installed by CMake into a fresh prefix, with the sources and the build gone and the prefix moved, factz
+//! serves C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by
+//! FetchContent it does so within the user's build. The shared library needs nothing but libc, libm and
+//! libgcc.
 
 use crate::support::{both, built_folder, fresh_folder, holds, refuses, root, run};
 use std::path::{Path, PathBuf};
@@ -160,7 +161,8 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
     wrong_uses(&prefix, &folder);
 }
 
-/// Libraries and program carry no debug information; they name the files that do, which are a component of their own.
+/// Libraries and program carry no debug information; they name the files that do, which are a component of
+/// their own.
 fn debug_information(build: &Path, folder: &Path) {
     let [debug, program] = ["debug", "program"].map(|component| {
         let prefix = folder.join(format!("{component}-prefix"));
@@ -226,7 +228,8 @@ fn pkg_config(prefix: &Path, programs: &Path, folder: &Path) {
     }
 }
 
-/// The installed program runs, its manual names every option of the help, and the completions know the commands.
+/// The installed program runs, its manual names every option of the help, and the completions know the
+/// commands.
 fn program(prefix: &Path) {
     let factz = prefix.join("bin/factz");
     let said = run(Command::new(&factz).arg("--version"));

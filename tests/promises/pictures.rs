@@ -1,4 +1,5 @@
-//! Pictures and lists of critical points: marks are where the points are, and every format holds the same list.
+//! Pictures and lists of critical points: marks are where the points are, and every format holds the same
+//! list.
 
 use crate::support::cli::{text, Folder};
 use crate::support::fields::bytes_of;

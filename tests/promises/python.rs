@@ -92,7 +92,8 @@ fn member(c: &str) -> String {
     c.replace("factz_status", "int32_t").replace("_t", "")
 }
 
-/// Whether an argument or a result may have a type in Python: a struct in host memory may be its address, too.
+/// Whether an argument or a result may have a type in Python: a struct in host memory may be its address,
+/// too.
 fn fits(c: &str, found: &str) -> bool {
     let c = c.trim_start_matches("const ");
     match c {

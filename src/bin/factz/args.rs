@@ -78,8 +78,8 @@ pub enum Command {
 
 /// Compresses a field, the arrays U and V, into one stream.
 ///
-/// Exactly one of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit, and so are vertices
-/// with the fill value, which do not count in the range.
+/// Exactly one of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit, and so
+/// are vertices with the fill value, which do not count in the range.
 #[derive(Args)]
 #[command(after_long_help = "\
 Units: --abs is in the unit of the field; --rel is a fraction of max(u, v) - min(u, v) over the finite values. \
@@ -153,9 +153,9 @@ pub struct Decompress {
 
 /// Compares a field with its reconstruction: critical points, values, bound.
 ///
-/// All signs are exact, without a tolerance. The report counts critical points that are lost (P1), spurious (P2)
-/// or of another type (P3), degenerate triangles that changed (--ties), NaN and infinities that changed, and
-/// with --abs or --rel values that differ by more than the bound.
+/// All signs are exact, without a tolerance. The report counts critical points that are lost (P1), spurious
+/// (P2) or of another type (P3), degenerate triangles that changed (--ties), NaN and infinities that changed,
+/// and with --abs or --rel values that differ by more than the bound.
 #[derive(Args)]
 #[command(
     override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       \
@@ -200,8 +200,8 @@ pub struct Verify {
 
 /// Tests streams for damage by decoding them, without writing anything.
 ///
-/// The header, the checksum and every part of the stream are checked. Each stream gets a line: a good one on standard
-/// output, a damaged one on standard error.
+/// The header, the checksum and every part of the stream are checked. Each stream gets a line: a good one on
+/// standard output, a damaged one on standard error.
 #[derive(Args)]
 #[command(after_long_help = "\
 Exit status: 0 all streams are good; 1 one or more are damaged or no streams; 2 one or more cannot be read or tested.
@@ -284,8 +284,8 @@ pub struct Points {
 
 /// Lists the critical points in which two fields differ.
 ///
-/// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type), x, y,
-/// x_cell, y_cell, triangle as in `factz points`, type_before, type_after.
+/// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type), x,
+/// y, x_cell, y_cell, triangle as in `factz points`, type_before, type_after.
 #[derive(Args)]
 #[command(
     override_usage = "factz diff [OPTIONS] <U0> <V0> <U1> <V1>\n       factz diff [OPTIONS] <FIELD0> <FIELD1>\n       \
@@ -326,9 +326,9 @@ pub struct Diff {
 
 /// Draws a field: flow, speed and critical points, alone or beside its reconstruction.
 ///
-/// The texture (line integral convolution) runs along the flow, its colour is the speed. Marks are the critical
-/// points by type. With --compare they are marked by what became of them: kept, lost, spurious (new) or of another
-/// type; a second row shows a part of both fields enlarged.
+/// The texture (line integral convolution) runs along the flow, its colour is the speed. Marks are the
+/// critical points by type. With --compare they are marked by what became of them: kept, lost, spurious (new)
+/// or of another type; a second row shows a part of both fields enlarged.
 #[derive(Args)]
 #[command(
     override_usage = "factz render [OPTIONS] -o <PNG> <U> <V>\n       factz render [OPTIONS] -o <PNG> <FIELD>\n       \
@@ -350,8 +350,8 @@ Examples:
   factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30"
 )]
 pub struct Render {
-    /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the place
-    /// of two; - is standard input (no stream)
+    /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the
+    /// place of two; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U", "V"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -364,8 +364,8 @@ pub struct Render {
     /// Show a field beside its reconstruction
     #[arg(long)]
     pub compare: bool,
-    /// Part to enlarge: its first cell, and its number of cells along x and y; default: with --compare, where most
-    /// points differ; none otherwise
+    /// Part to enlarge: its first cell, and its number of cells along x and y; default: with --compare, where
+    /// most points differ; none otherwise
     #[arg(long, value_name = "X,Y,NX,NY", value_parser = parse_zoom)]
     pub zoom: Option<Zoom>,
     /// Width of the picture in pixels, 300 to 10000
@@ -470,9 +470,9 @@ pub struct Bench {
 
 /// Measures rate and distortion over bounds and writes a report with plots and pictures.
 ///
-/// All configurations and --preserve none are measured at every bound, and zfp, SZ3 and SPERR as well if Python has
-/// numpy, h5py and hdf5plugin. The directory gets index.html (one file with plots, pictures and table), sweep.csv,
-/// sweep.md, field.png and comparison.png.
+/// All configurations and --preserve none are measured at every bound, and zfp, SZ3 and SPERR as well if
+/// Python has numpy, h5py and hdf5plugin. The directory gets index.html (one file with plots, pictures and
+/// table), sweep.csv, sweep.md, field.png and comparison.png.
 #[derive(Args)]
 #[command(after_long_help = "\
 Units: ratio is input bytes over stream bytes; bits/value are those of the stream for each value of u and v; MB/s are \
@@ -567,9 +567,9 @@ pub enum ChunkLayout {
 
 /// Prints the arguments of the HDF5 filter for h5py, h5repack or nccopy.
 ///
-/// The filter compresses datasets of shape (..., 2, NY, NX) or (..., NY, NX, 2) that hold u and v. A chunk is a field or
-/// a part of one: (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2). Critical points are kept in the whole dataset,
-/// those between chunks included. Exactly one of --abs and --rel is required.
+/// The filter compresses datasets of shape (..., 2, NY, NX) or (..., NY, NX, 2) that hold u and v. A chunk is
+/// a field or a part of one: (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2). Critical points are kept in the
+/// whole dataset, those between chunks included. Exactly one of --abs and --rel is required.
 #[derive(Args)]
 #[command(
     name = "h5args",

@@ -62,7 +62,8 @@ impl Values {
     }
 }
 
-/// Evaluates an expression on the vectors of values that some components hold: each has the type of the first.
+/// Evaluates an expression on the vectors of values that some components hold: each has the type of the
+/// first.
 macro_rules! typed {
     ([$($component:expr),+] as [$($values:ident),+] => $body:expr) => {
         match ($($component,)+) {

@@ -263,7 +263,8 @@ pub fn critical_points(
         factz::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?)
 }
 
-/// The absolute bound that a relative one stands for: the fraction times the joint range of the finite values.
+/// The absolute bound that a relative one stands for: the fraction times the joint range of the finite
+/// values.
 pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64, threads: usize) -> Result<f64, Failure> {
     if kind == BoundKind::Absolute {
         return Ok(bound);

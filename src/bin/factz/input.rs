@@ -51,8 +51,8 @@ pub fn read_field(files: &[&Path], expected: &Expected) -> Result<Field, Failure
     Ok(fields.pop().expect("one field was asked for"))
 }
 
-/// Reads fields of one shape. Shape and type come from the headers of `.npy` and `.npz` where there are any, otherwise
-/// from the options.
+/// Reads fields of one shape. Shape and type come from the headers of `.npy` and `.npz` where there are any,
+/// otherwise from the options.
 pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field>, Failure> {
     // Two dashes are one stream with both components.
     let single = |files: &[&Path]| files.len() == 2 && files.iter().all(|f| is_dash(f));
@@ -115,7 +115,8 @@ fn agree(piece: &Piece, known: &mut Expected) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens a file or standard input. The kind of a file is told by its name, that of standard input by its first bytes.
+/// Opens a file or standard input. The kind of a file is told by its name, that of standard input by its
+/// first bytes.
 fn open(path: &Path, both: bool, expected: &Expected) -> Result<Vec<Piece>, Failure> {
     let name = input_name(path);
     if is_dash(path) {
@@ -143,7 +144,8 @@ fn open(path: &Path, both: bool, expected: &Expected) -> Result<Vec<Piece>, Fail
     }
 }
 
-/// Whether the next bytes are the header of a stream: more than its mark, which values may begin with by chance.
+/// Whether the next bytes are the header of a stream: more than its mark, which values may begin with by
+/// chance.
 fn is_stream(reader: &mut impl BufRead) -> bool {
     reader.fill_buf().is_ok_and(|bytes| factz::inspect(bytes).is_ok())
 }
@@ -340,8 +342,8 @@ impl<T: Element> Intake<T> {
         Ok(())
     }
 
-    /// A file may be shorter than the shape says, and the length of a pipe is not known: memory is asked for as the
-    /// values arrive.
+    /// A file may be shorter than the shape says, and the length of a pipe is not known: memory is asked for
+    /// as the values arrive.
     fn grow(&mut self, component: usize, more: usize) -> Result<(), Failure> {
         let done = self.values[component].try_reserve(more);
         done.map_err(|_| failure!("{}: not enough memory for {} values", self.name, self.dims))

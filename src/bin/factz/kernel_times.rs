@@ -50,8 +50,8 @@ impl Run<'_> {
         format!("{mode} {predictor} {} {:e}", config.coder.name(), config.bound)
     }
 
-    /// Bytes that a phase has to read and write, whatever the field: values, a symbol of a byte for each vertex, and
-    /// the stream.
+    /// Bytes that a phase has to read and write, whatever the field: values, a symbol of a byte for each
+    /// vertex, and the stream.
     fn least_bytes(&self, phase: &str) -> Option<u64> {
         let config = &self.measurement.config;
         let symbols = config.nx * config.ny;

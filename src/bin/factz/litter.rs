@@ -1,7 +1,8 @@
 //! Temporary files that neither a signal nor the lack of memory leaves behind.
 //!
-//! Their names are in a table that a signal handler may read. The handler removes them and lets the signal end the
-//! program, so that a shell sees 130 after INT and 143 after TERM. While files are replaced, a signal waits.
+//! Their names are in a table that a signal handler may read. The handler removes them and lets the signal
+//! end the program, so that a shell sees 130 after INT and 143 after TERM. While files are replaced, a signal
+//! waits.
 
 use std::ffi::{c_char, c_int, CString};
 use std::os::unix::ffi::OsStrExt;
@@ -42,11 +43,11 @@ impl Drop for Entry {
     }
 }
 
-/// Makes INT, TERM, HUP, QUIT and XCPU clean up, except those that the parent has the program ignore (nohup). A file
-/// that grows beyond the limit of the shell is an error of the write, not the end.
+/// Makes INT, TERM, HUP, QUIT and XCPU clean up, except those that the parent has the program ignore (nohup).
+/// A file that grows beyond the limit of the shell is an error of the write, not the end.
 pub fn guard() {
-    // SAFETY: the handler calls functions that are safe in one (unlink, sigaction, pthread_sigmask, raise, write);
-    // the structures are the C library's, zeroed before.
+    // SAFETY: the handler calls functions that are safe in one (unlink, sigaction, pthread_sigmask, raise,
+    // write); the structures are the C library's, zeroed before.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         for signal in SIGNALS {

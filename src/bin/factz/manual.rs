@@ -58,8 +58,8 @@ fn page(command: &clap::Command) -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// The text of `after_long_help`: "Heading:" lines begin sections, and so does "Exit status: ..."; indented lines stay as
-/// they are below "Examples:" and "Exit status:" and are paragraphs elsewhere.
+/// The text of `after_long_help`: "Heading:" lines begin sections, and so does "Exit status: ..."; indented
+/// lines stay as they are below "Examples:" and "Exit status:" and are paragraphs elsewhere.
 fn sections(text: &str) -> Roff {
     let mut roff = Roff::new();
     let mut verbatim = false;

@@ -88,7 +88,8 @@ pub fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Compresses, decompresses and compares; the time is the median of `repeat` runs. Returns what was decompressed too.
+/// Compresses, decompresses and compares; the time is the median of `repeat` runs. Returns what was
+/// decompressed too.
 pub fn measure(
     field: &Field,
     config: &Config,

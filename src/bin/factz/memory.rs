@@ -1,7 +1,7 @@
 //! Memory that runs out ends the program with a sentence and never by abort.
 //!
-//! Whatever grows with the data is allocated by functions that can fail. The rest is small (arguments, messages,
-//! buffers of files): where even that fails, the allocator itself ends the program in order.
+//! Whatever grows with the data is allocated by functions that can fail. The rest is small (arguments,
+//! messages, buffers of files): where even that fails, the allocator itself ends the program in order.
 
 use crate::failure::{failure, Failure};
 use crate::litter;

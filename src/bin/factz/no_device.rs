@@ -1,4 +1,5 @@
-//! Stands for the devices in a program without the feature `cuda`: there is none, and so nothing is done on it.
+//! Stands for the devices in a program without the feature `cuda`: there is none, and so nothing is done on
+//! it.
 
 use factz::{device as cuda, Comparison, CriticalPoint, Real, Report, Request, Result};
 

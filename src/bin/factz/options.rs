@@ -42,8 +42,8 @@ fn component_files<'a>(u: &'a Path, v: Option<&'a PathBuf>) -> Vec<&'a Path> {
 /// The files of a field, or a stream.
 #[derive(Args)]
 pub struct SourceArguments {
-    /// Horizontal component, or both components: raw little-endian, .npy, .npz or a stream; - is standard input (no
-    /// stream)
+    /// Horizontal component, or both components: raw little-endian, .npy, .npz or a stream; - is standard
+    /// input (no stream)
     pub u: PathBuf,
     /// Vertical component; left out if U holds both
     pub v: Option<PathBuf>,

@@ -17,7 +17,8 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// A free name beside `target`, which `make` brings into being. No signal may come between that and the entry.
+    /// A free name beside `target`, which `make` brings into being. No signal may come between that and the
+    /// entry.
     fn beside<R>(
         target: &Path,
         mut make: impl FnMut(&Path) -> std::io::Result<R>,
@@ -128,8 +129,8 @@ impl Output {
         done.map_err(|e| self.cannot(e))
     }
 
-    /// Puts complete files in their places. All are complete and on the disk before the first is renamed; where a
-    /// later one cannot be, the earlier ones get their former content back.
+    /// Puts complete files in their places. All are complete and on the disk before the first is renamed;
+    /// where a later one cannot be, the earlier ones get their former content back.
     pub fn commit(mut outputs: Vec<Output>) -> Result<(), Failure> {
         for output in &mut outputs {
             output.finish()?;
@@ -196,8 +197,8 @@ fn replace(outputs: &mut [Output]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether an output is standard output: `-`, or a name of the same file or pipe, `/dev/stdout` above all. A device
-/// such as `/dev/null` is not, since nothing mixes there; a terminal is.
+/// Whether an output is standard output: `-`, or a name of the same file or pipe, `/dev/stdout` above all. A
+/// device such as `/dev/null` is not, since nothing mixes there; a terminal is.
 pub fn is_standard(path: &Path) -> bool {
     let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
     let stdout = || File::from(std::io::stdout().as_fd().try_clone_to_owned()?).metadata();

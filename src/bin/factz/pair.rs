@@ -21,8 +21,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Reads the files of the original and of the reconstruction. The last file may be a stream; its header says what
-    /// the options leave open.
+    /// Reads the files of the original and of the reconstruction. The last file may be a stream; its header
+    /// says what the options leave open.
     pub fn read(
         files: &[&Path],
         shape: &ShapeArguments,

@@ -1,5 +1,5 @@
-//! A progress bar on stderr: only on a terminal, and only when the work takes longer than a moment. It is drawn by
-//! the threads that work; none is started for it.
+//! A progress bar on stderr: only on a terminal, and only when the work takes longer than a moment. It is
+//! drawn by the threads that work; none is started for it.
 
 use crate::say::Voice;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,4 +1,5 @@
-//! The words of a command: sentences or JSON, on standard output, or on standard error where the data goes there.
+//! The words of a command: sentences or JSON, on standard output, or on standard error where the data goes
+//! there.
 
 use crate::args::Talk;
 use crate::failure::{failure, Failure};

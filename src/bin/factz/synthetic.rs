@@ -4,9 +4,9 @@
 //! streamfunction the density of critical points is <k^4> / <k^2> / (2 pi sqrt 3) per unit of area, with the
 //! moments of its power over wavenumbers, so scaling all wavenumbers gives the density that is wanted.
 //!
-//! The phase of a wave is a part that belongs to a column and one that belongs to a row. Sines and cosines are
-//! taken of these alone, here; what is left for a vertex are additions and multiplications, which round to the
-//! same bits on every processor. The tests are in bench.rs.
+//! The phase of a wave is a part that belongs to a column and one that belongs to a row. Sines and cosines
+//! are taken of these alone, here; what is left for a vertex are additions and multiplications, which round
+//! to the same bits on every processor. The tests are in bench.rs.
 
 use clap::ValueEnum;
 use factz::{Error, Real, Status};

@@ -80,8 +80,8 @@ fn blocks_of(rows: &MaskRows, width: usize, height: usize) -> [u8; MASK_BLOCKS] 
     blocks
 }
 
-/// Puts the entry `symbol` of the block of a number into the rows, or columns, of a mask as it is coded; false
-/// if a tile of this size has no such block, or if the symbol is none of a block.
+/// Puts the entry `symbol` of the block of a number into the rows, or columns, of a mask as it is coded;
+/// false if a tile of this size has no such block, or if the symbol is none of a block.
 pub(super) fn put_block(
     rows: &mut MaskRows,
     (width, height): (usize, usize),

@@ -204,8 +204,8 @@ impl State {
     }
 }
 
-/// The phases of a call follow each other: a thread that has nothing to do stays awake so long, as it takes time to
-/// wake it.
+/// The phases of a call follow each other: a thread that has nothing to do stays awake so long, as it takes
+/// time to wake it.
 const LINGER: Duration = Duration::from_micros(100);
 
 /// Waits until `is_over`, or for a short while.

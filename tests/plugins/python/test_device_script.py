@@ -102,8 +102,8 @@ def stand_in():
     return cupy
 
 
-# The workspace comes behind this many arguments of a device function, and then the result. Critical points have
-# none: their count is the last of these arguments.
+# The workspace comes behind this many arguments of a device function, and then the result. Critical points
+# have none: their count is the last of these arguments.
 TWINS = {
     "compress": (6, _abi.Report),
     "decompress": (6, _abi.Report),

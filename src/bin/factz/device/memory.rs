@@ -29,8 +29,8 @@ pub struct Buffer {
 unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
-/// Waits for a copy or a fill. The driver may return while the last part of them is on its way, and queues do not wait
-/// for the default stream.
+/// Waits for a copy or a fill. The driver may return while the last part of them is on its way, and queues do
+/// not wait for the default stream.
 fn wait_for_default_stream() -> Result<()> {
     // SAFETY: a null stream is the default stream of the current context.
     check(unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) }, "cuStreamSynchronize")

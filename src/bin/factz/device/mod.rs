@@ -1,5 +1,5 @@
-//! A CUDA device as an application uses it: its context, memory and streams, and the library's device functions on
-//! fields of the host. Everything here may block.
+//! A CUDA device as an application uses it: its context, memory and streams, and the library's device
+//! functions on fields of the host. Everything here may block.
 //!
 //! The GPU tests include this folder, which therefore uses nothing else of this program.
 

@@ -1,5 +1,5 @@
-//! A dense field on a device with all that its compression, decompression and comparison take, for measurements and
-//! tests.
+//! A dense field on a device with all that its compression, decompression and comparison take, for
+//! measurements and tests.
 
 use super::check;
 use super::memory::{Buffer, COMPARISON_BYTES, REPORT_BYTES};

@@ -198,7 +198,8 @@ impl Device {
         Ok(report)
     }
 
-    /// Compares two fields; spacing, bound and fill value are those of the request, whose bound need not count.
+    /// Compares two fields; spacing, bound and fill value are those of the request, whose bound need not
+    /// count.
     pub fn compare<T: Real>(
         &self,
         request: &Request,

@@ -19,8 +19,8 @@ pub enum Shape {
     TriangleDown,
 }
 
-/// How a point is drawn, and its words in the legend. The colours are told apart by colour-blind readers as well,
-/// and the shapes by all.
+/// How a point is drawn, and its words in the legend. The colours are told apart by colour-blind readers as
+/// well, and the shapes by all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     pub label: &'static str,

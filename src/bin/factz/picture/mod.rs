@@ -89,8 +89,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Two fields side by side with the fates of their critical points; below, the same of a part, `zoom` or that with
-/// most changes among `pairings`, which the legend counts.
+/// Two fields side by side with the fates of their critical points; below, the same of a part, `zoom` or that
+/// with most changes among `pairings`, which the legend counts.
 pub fn of_comparison(
     columns: [Column; 2],
     pairings: &[Pairing],
@@ -162,7 +162,8 @@ impl Layout {
         self.panel_height + (4.2 * self.sizes.text) as usize
     }
 
-    /// Panels of fields with titles, side by side; below them those of a part. `marks` gives those of a column.
+    /// Panels of fields with titles, side by side; below them those of a part. `marks` gives those of a
+    /// column.
     fn rows(
         &self,
         fields: &[(&Field, &str)],

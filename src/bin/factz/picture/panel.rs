@@ -39,7 +39,8 @@ impl Background {
         1000 * self.flow.iter().filter(|flow| flow.is_none()).count() > self.flow.len()
     }
 
-    /// The speed at the top of the scale, and whether pixels are faster: 0.5 % of them, unless many have one speed.
+    /// The speed at the top of the scale, and whether pixels are faster: 0.5 % of them, unless many have one
+    /// speed.
     pub fn top_speed(&self) -> Result<(f64, bool), Failure> {
         let mut speeds: Vec<f64> = Vec::new();
         memory::reserve(&mut speeds, self.flow.len() as u64, "the picture")?;

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// Pixels that a streamline is followed in each direction, for grains of one pixel.
 const REACH: usize = 14;
 
-/// A brightness from 0 to 1 for every pixel. A grain of the noise is a square of `grain` pixels; `down` is -1 if v
-/// points up in the image, else 1.
+/// A brightness from 0 to 1 for every pixel. A grain of the noise is a square of `grain` pixels; `down` is -1
+/// if v points up in the image, else 1.
 pub fn along(flow: &[Flow], width: usize, grain: usize, down: f32) -> Result<Vec<f32>, Failure> {
     let height = flow.len() / width;
     let mut directions = memory::zeros::<[f32; 2]>(flow.len() as u64, "the picture")?;

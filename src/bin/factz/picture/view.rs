@@ -6,7 +6,8 @@ use crate::memory;
 use factz::Real;
 use rayon::prelude::*;
 
-/// A rectangle of the field in units of the grid. Vertex (x, y) is at (x, y); half a cell surrounds the field.
+/// A rectangle of the field in units of the grid. Vertex (x, y) is at (x, y); half a cell surrounds the
+/// field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     pub x0: f64,
@@ -68,8 +69,8 @@ impl View {
 /// The flow at a pixel; none on land.
 pub type Flow = Option<[f32; 2]>;
 
-/// The flow at every pixel of a view: interpolated where a vertex has several pixels, the mean of the vertices
-/// where a pixel has several.
+/// The flow at every pixel of a view: interpolated where a vertex has several pixels, the mean of the
+/// vertices where a pixel has several.
 pub fn sample(field: &Field, view: &View) -> Result<Vec<Flow>, Failure> {
     let mut flow = memory::zeros::<Flow>((view.width * view.height) as u64, "the picture")?;
     typed!([&field.u, &field.v] as [u, v] => {
@@ -119,8 +120,8 @@ impl<T: Real> Values<'_, T> {
     }
 }
 
-/// The vertices of an axis that count for an interval, with their weights: two between which its middle lies, or all
-/// in an interval that is longer than a cell.
+/// The vertices of an axis that count for an interval, with their weights: two between which its middle lies,
+/// or all in an interval that is longer than a cell.
 fn weights(begin: f64, length: f64, count: usize) -> impl Iterator<Item = (usize, f64)> + Clone {
     let last = count - 1;
     let middle = (begin + 0.5 * length).clamp(0.0, last as f64);

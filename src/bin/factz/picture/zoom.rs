@@ -12,8 +12,8 @@ const LEAST: f64 = 16.0;
 /// Steps in which the part is moved, in its own width and height.
 const STEPS: usize = 4;
 
-/// The part with the most points that are not kept; with the most points, if all are. None of a small field, or
-/// without points.
+/// The part with the most points that are not kept; with the most points, if all are. None of a small field,
+/// or without points.
 pub fn busiest(dims: Dims, pairings: &[Pairing], spacing: Spacing) -> Option<Window> {
     let whole = Window::whole(dims);
     let part = |length: f64| (length * FRACTION).max(LEAST);

@@ -1,4 +1,5 @@
-//! Rate and distortion over bounds, for all configurations and other compressors: tables, and a page with plots.
+//! Rate and distortion over bounds, for all configurations and other compressors: tables, and a page with
+//! plots.
 
 mod page;
 mod peers;

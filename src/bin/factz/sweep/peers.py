@@ -35,7 +35,8 @@ def round_trip(plane, options):
         return dataset.id.get_storage_size(), decoded, middle - begin, time.perf_counter() - middle
 
 
-# The plugin of SPERR takes the first axis for the fast one: its planes have the lengths of the axes exchanged.
+# The plugin of SPERR takes the first axis for the fast one: its planes have the lengths of the axes
+# exchanged.
 PEERS = {
     "zfp": (lambda bound: hdf5plugin.Zfp(accuracy=bound), shape),
     "SZ3": (lambda bound: hdf5plugin.SZ3(absolute=bound), shape),
