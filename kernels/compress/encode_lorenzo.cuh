@@ -109,15 +109,16 @@ struct RowCoder {
         const u32 last_table = lane == 0 && pattern & 1 ? table_at(FIRSTS_PLACE) : codes;
         if (step == 0) table = last_table;
         find(step);
-#pragma unroll 2
-        for (; step > 0; step--) {
+        // Not unrolled: the code must stay in the instruction cache.
+#pragma unroll 1
+        for (;; step--) {
             const uint2 now = entry;
             const u32 now_x = x, now_symbol = symbol;
             if (step == 1) table = last_table;
-            find(step - 1);
+            if (step > 0) find(step - 1);
             code(now, now_x, now_symbol);
+            if (step == 0) break;
         }
-        code(entry, x, symbol);
     }
 
     // Codes the patterns of a tile of `rows` rows of `bytes` bytes.
@@ -130,11 +131,13 @@ struct RowCoder {
         for (u32 k = 0; k < TILE / 8; k++)
             entries[k] = entry_at<HUFFMAN>(
                 coded && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
-#pragma unroll
+#pragma unroll 1
         for (i32 k = TILE / 8 - 1; k >= 0; k--) {
-            if (__any_sync(FULL, entries[k].x & ENTRY_ESCAPES))
-                encoder.escape(entries[k].x, pattern >> 8 * k & 255);
-            encoder.code(entries[k].x, entries[k].y);
+            const uint2 entry = entries[TILE / 8 - 1];
+            if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, pattern >> 8 * k & 255);
+            encoder.code(entry.x, entry.y);
+#pragma unroll
+            for (i32 i = TILE / 8 - 1; i > 0; i--) entries[i] = entries[i - 1];
         }
         if (activity <= LAST_SPARSE_TILE)
             code_head(lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
@@ -201,11 +204,15 @@ struct RowCoder {
         code_masks(job, shared.masks,
             {table_at(MASKS_PLACE), table_at(MASK_RUNS_PLACE), table_at(NOTHING_PLACE)}, encoder, batch,
             sizes);
-#pragma unroll
-        for (i32 plane = 1; plane >= 0; plane--)
-            encoder.raw(lists[plane] ? coded_size(sizes[plane]) : 0, lists[plane] ? MASK_COUNT_BITS : 0);
-        code_head(coded, TILE_ACTIVITY, activity);
-        code_head(exists, MASK_STATE, stream_mode(info));
+#pragma unroll 1
+        for (i32 plane = 1; plane >= 0; plane--) {
+            const bool here = plane ? lists[1] : lists[0];
+            encoder.raw(here ? coded_size(plane ? sizes[1] : sizes[0]) : 0, here ? MASK_COUNT_BITS : 0);
+        }
+#pragma unroll 1
+        for (i32 k = 0; k < 2; k++)
+            code_head(k ? exists : coded, k ? (u32)MASK_STATE : (u32)TILE_ACTIVITY,
+                k ? stream_mode(info) : activity);
     }
 };
 

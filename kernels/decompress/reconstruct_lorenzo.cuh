@@ -39,56 +39,64 @@ __device__ __forceinline__ void copy_symbols(StagedTiles& staged, const u8* symb
     end_of_copies();
 }
 
-// Reconstructs the four tiles of a round.
-template <typename T>
-__device__ __forceinline__ void reconstruct_round(const Job& job, const Control& control,
-    const LorenzoTables& tables, const T (&widths)[BOUND_SHIFTS][REFINEMENTS], StagedTiles& staged, u64 round,
-    bool aligned) {
-    const ReconstructView<T> work(job);
-    const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
-    const u64 first = TILES_OF_WARP * round;
-    const bool exists = first + lane / ROW_LANES < job.tiles();
-    const u64 index = exists ? first + lane / ROW_LANES : first;
-    const TileShape shape = tile_shape(job, index);
-    const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
-    const u32 info = work.headers()[index], steps = work.steps()[index];
-    const bool wide = aligned && count >= COLUMNS, masked = mask_state_in(info) != 0,
-               any_masks = __any_sync(FULL, masked),
-               complete = __all_sync(FULL, wide && rows == TILE) && !any_masks;
-    const T* const lattices = widths[bound_shift_in(info)];
-    LorenzoReconstruction<T> restored = {job, control, tables, SharedTable<2>(tables.small[0]), lattices,
-        lattices[0], column, rows, count, job.u_layout.pitch, job.v_layout.pitch,
-        0x80 * ONES - SMALL * (column + 1) * ONES, wide, complete, any_masks, masked,
-        work.masks() + index * 64, staged.symbols[lane / ROW_LANES] + column, steps,
-        work.raw() + index * TILE_VERTICES + column,
-        vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0),
-        vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0)};
-    copy_symbols(staged, work.symbols() + index * TILE_VERTICES, steps);
-    restored.write();
-}
+// Four tiles that a warp reconstructs at a time: eight lanes for each.
+struct LorenzoRound {
+    bool exists;  // the lane's tile
+    u64 index;
+    TileShape shape;
+    u32 info, steps;
+
+    template <typename T>
+    __device__ __forceinline__ LorenzoRound(const Job& job, const ReconstructView<T>& work, u64 round) {
+        const u64 first = TILES_OF_WARP * round, tile = first + (threadIdx.x & 31) / ROW_LANES;
+        exists = tile < job.tiles();
+        index = exists ? tile : first;
+        shape = tile_shape(job, index);
+        info = work.headers()[index], steps = work.steps()[index];
+    }
+};
 
 // Grid: any. Block: 32 * LORENZO_RECONSTRUCT_WARPS threads, four tiles per warp at a time. Static shared:
 // tables, symbols. Sums along rows and down columns. Reads: info, steps, symbols, payload, masks. Writes: the
 // field. Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
+    const ReconstructView<T> work(job);
     __shared__ LorenzoTables tables;
     __shared__ T widths[BOUND_SHIFTS][REFINEMENTS];
-    __shared__ StagedTiles staged[LORENZO_RECONSTRUCT_WARPS];
+    __shared__ StagedTiles all_staged[LORENZO_RECONSTRUCT_WARPS];
+    StagedTiles& staged = all_staged[threadIdx.x >> 5];
     const Control& control = control_of(job);
     if (is_hierarchical_as_expected(job, control)) return pass_over();
     after_previous();
     if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
+    const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
+    const bool aligned = is_aligned<T>(job);
+    // Last tiles first: their symbols are still in the cache. warp_or: uniform, so that votes need no code
+    // for divergent lanes.
+    const long long rounds = (long long)((job.tiles() + TILES_OF_WARP - 1) / TILES_OF_WARP);
+    long long round = rounds - 1 - (blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp_or(threadIdx.x >> 5));
+    LorenzoRound mine(job, work, round < 0 ? 0 : (u64)round);
+    // Fill the tables while those loads are on their way.
     fill_lorenzo_tables<T>(tables, widths, control.half_bin_width);
     __syncthreads();
-    const bool aligned = is_aligned<T>(job);
-    // warp_or: uniform, so that votes need no code for divergent lanes.
-    const u32 warp = warp_or(threadIdx.x >> 5);
-    // Last tiles first: their symbols are still in the cache.
-    const long long rounds = (long long)((job.tiles() + TILES_OF_WARP - 1) / TILES_OF_WARP);
-    for (long long round = rounds - 1 - (blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp); round >= 0;
-         round -= gridDim.x * LORENZO_RECONSTRUCT_WARPS) {
-        reconstruct_round<T>(job, control, tables, widths, staged[warp], (u64)round, aligned);
+    while (round >= 0) {
+        const i32 rows = mine.exists ? mine.shape.owned_y() : 0, count = mine.shape.owned_x() - column;
+        const bool wide = aligned && count >= COLUMNS, masked = mask_state_in(mine.info) != 0,
+                   any_masks = __any_sync(FULL, masked),
+                   complete = __all_sync(FULL, wide && rows == TILE) && !any_masks;
+        const T* const lattices = widths[bound_shift_in(mine.info)];
+        LorenzoReconstruction<T> restored = {job, control, tables, SharedTable<2>(tables.small[0]), lattices,
+            lattices[0], column, rows, count, job.u_layout.pitch, job.v_layout.pitch,
+            0x80 * ONES - SMALL * (column + 1) * ONES, wide, complete, any_masks, masked,
+            work.masks() + mine.index * 64, staged.symbols[lane / ROW_LANES] + column, mine.steps,
+            work.raw() + mine.index * TILE_VERTICES + column,
+            vertex_at<T>(job.u, job.u_layout, mine.shape.x0 + column, mine.shape.y0),
+            vertex_at<T>(job.v, job.v_layout, mine.shape.x0 + column, mine.shape.y0)};
+        copy_symbols(staged, work.symbols() + mine.index * TILE_VERTICES, mine.steps);
+        restored.write();
         __syncwarp();
+        round -= gridDim.x * LORENZO_RECONSTRUCT_WARPS;
+        if (round >= 0) mine = LorenzoRound(job, work, (u64)round);
     }
 }

@@ -32,24 +32,38 @@ struct Encoder {
     __device__ __forceinline__ bool in_tail() const { return __builtin_expect(__any_sync(FULL, lift), 0); }
     // The state of the lane as it is stored.
     __device__ __forceinline__ u32 state() const { return x + lift; }
-    // An operation in the tail: `next` are the states behind it. False, and the end of the tail, if one of
-    // them leaves no room for LOW.
-    __device__ __forceinline__ bool stay(bool active, bool fits, u32 next) {
-        if (__any_sync(FULL, active && !fits)) {
-            x += lift, lift = 0;
-            return false;
-        }
+    // State of a lane behind an operation in the tail, and its LOW: 0 behind the end of the tail.
+    struct InTail {
+        u32 x, lift;
+    };
+    // An operation in the tail: `next` are the states behind it. The tail ends before it if one of them
+    // leaves no room for LOW.
+    static __device__ __forceinline__ InTail stay(u32 x, bool active, bool fits, u32 next) {
+        if (__any_sync(FULL, active && !fits)) return {x + LOW, 0};
         if (__any_sync(FULL, active)) x = __shfl_sync(FULL, active ? next : x, threadIdx.x + TURN, 32);
-        return true;
+        return {x, LOW};
     }
-    __device__ __forceinline__ bool raw_in_tail(u32 word, u32 bits, bool active) {
+    // As calls: the tail is short, and its code must not take the room of other code in the instruction
+    // cache.
+    static __device__ __noinline__ InTail raw_by_tail(u32 x, u32 word, u32 bits, bool active) {
         const u32 next = __funnelshift_l(word, x, bits);
-        return stay(active, __funnelshift_l(x, 0, bits) == 0 && next <= ~LOW, next);
+        return stay(x, active, __funnelshift_l(x, 0, bits) == 0 && next <= ~LOW, next);
     }
-    __device__ __forceinline__ bool code_in_tail(u32 entry, u32 reciprocal) {
+    static __device__ __noinline__ InTail code_by_tail(u32 x, u32 entry, u32 reciprocal) {
         const u32 f = entry >> 16, next = x < f ? put_in_spread(x, f, code_in(entry))
                                                 : divided(x, f, code_in(entry), reciprocal);
-        return stay(!(entry & ENTRY_NOTHING), x + LOW >> (32 - SCALE_BITS) < f, next);
+        return stay(x, !(entry & ENTRY_NOTHING), x + LOW >> (32 - SCALE_BITS) < f, next);
+    }
+    // False, and the end of the tail, if the operation has to be done behind it.
+    __device__ __forceinline__ bool goes_on(InTail tail) {
+        x = tail.x, lift = tail.lift;
+        return lift != 0;
+    }
+    __device__ __forceinline__ bool raw_in_tail(u32 word, u32 bits, bool active) {
+        return goes_on(raw_by_tail(x, word, bits, active));
+    }
+    __device__ __forceinline__ bool code_in_tail(u32 entry, u32 reciprocal) {
+        return goes_on(code_by_tail(x, entry, reciprocal));
     }
     // Puts out the low words of the states that need it.
     __device__ __forceinline__ void emit(bool need) {
@@ -354,10 +368,20 @@ struct Decoder {
     }
     __device__ __forceinline__ u32 step_of_tail(u32 place) {
         turn(place != place_of(NO_TABLE));
+        const Found found = find_in_tail(x, place);
+        x = found.x;
+        return found.symbol;
+    }
+    // State behind a symbol, and the symbol.
+    struct Found {
+        u32 x, symbol;
+    };
+    // As a call: the tail is short, and its code must not take the room of other code in the instruction
+    // cache.
+    static __device__ __noinline__ Found find_in_tail(u32 x, u32 place) {
         const u32 key = spread_key(x), at = place + STARTS_BYTES + 4 * shared_byte(place + (key >> (32 - 8))),
                   found = search(key - shared_word(at), key, at + 4, place + DECODE_TABLE_BYTES);
-        x = state_behind_spread(x, key, found);
-        return slot_symbol(found);
+        return {state_behind_spread(x, key, found), slot_symbol(found)};
     }
     // Linear search from `at` on.
     static __device__ __forceinline__ u32 search(u32 found, u32 key, u32 at, u32 end) {
