@@ -207,8 +207,8 @@ KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, true>)
 
 // reconstruct: reads control tile_headers written_steps symbols raw_bits masks; writes field; work: tiles
-//     once; four tiles a warp, or N / the warps of a smaller grid
-KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), waits_inside, reconstruct_lorenzo<T>)
+//     once; four tiles a warp
+KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), after_previous, reconstruct_lorenzo<T>)
 
 // reconstruct: reads control tile_headers symbols raw_bits masks anchors anchor_scan; writes control anchors
 //     anchor_scan; work: tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back
@@ -221,6 +221,11 @@ KERNEL(factz_reconstruct_border, Job, (128), (128), waits_inside, reconstruct_bo
 // reconstruct: reads control tile_headers written_steps symbols raw_bits masks anchors; writes field report;
 //     work: tiles once; two tiles a warp
 KERNEL(factz_reconstruct, Job, (64, 14), (64, 1), overlaps_previous, reconstruct<T>)
+
+// reconstruct: reads control tile_headers written_steps symbols raw_bits masks; writes field; work: tiles
+//     once; N / the warps of the grid
+KERNEL(factz_reconstruct_other_lorenzo, Job,
+    (256, 3), (256, 2), waits_inside, reconstruct_other_lorenzo<T>)
 
 // analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid
 KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T>)

@@ -56,47 +56,71 @@ struct LorenzoRound {
     }
 };
 
-// Grid: any. Block: 32 * LORENZO_RECONSTRUCT_WARPS threads, four tiles per warp at a time. Static shared:
-// tables, symbols. Sums along rows and down columns. Reads: info, steps, symbols, payload, masks. Writes: the
-// field. Waits for: the previous kernel.
+// Reconstructs the four tiles of a round.
 template <typename T>
-__device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
+__device__ __forceinline__ void reconstruct_round(const Job& job, const Control& control,
+    const LorenzoTables& tables, const T (&widths)[BOUND_SHIFTS][REFINEMENTS], StagedTiles& staged,
+    const LorenzoRound& mine, bool aligned) {
+    const ReconstructView<T> work(job);
+    const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
+    const i32 rows = mine.exists ? mine.shape.owned_y() : 0, count = mine.shape.owned_x() - column;
+    const bool wide = aligned && count >= COLUMNS, masked = mask_state_in(mine.info) != 0,
+               any_masks = __any_sync(FULL, masked),
+               complete = __all_sync(FULL, wide && rows == TILE) && !any_masks;
+    const T* const lattices = widths[bound_shift_in(mine.info)];
+    LorenzoReconstruction<T> restored = {job, control, tables, SharedTable<2>(tables.small[0]), lattices,
+        lattices[0], column, rows, count, job.u_layout.pitch, job.v_layout.pitch,
+        0x80 * ONES - SMALL * (column + 1) * ONES, wide, complete, any_masks, masked,
+        work.masks() + mine.index * 64, staged.symbols[lane / ROW_LANES] + column, mine.steps,
+        work.raw() + mine.index * TILE_VERTICES + column,
+        vertex_at<T>(job.u, job.u_layout, mine.shape.x0 + column, mine.shape.y0),
+        vertex_at<T>(job.v, job.v_layout, mine.shape.x0 + column, mine.shape.y0)};
+    copy_symbols(staged, work.symbols() + mine.index * TILE_VERTICES, mine.steps);
+    restored.write();
+}
+
+// Reconstructs a round per warp, or all rounds where the blocks are FEW.
+template <bool FEW, typename T>
+__device__ __forceinline__ void reconstruct_rounds(const Job& job) {
     const ReconstructView<T> work(job);
     __shared__ LorenzoTables tables;
     __shared__ T widths[BOUND_SHIFTS][REFINEMENTS];
     __shared__ StagedTiles all_staged[LORENZO_RECONSTRUCT_WARPS];
     StagedTiles& staged = all_staged[threadIdx.x >> 5];
     const Control& control = control_of(job);
-    if (is_hierarchical_as_expected(job, control)) return pass_over();
-    after_previous();
+    const double half_bin_width = control.half_bin_width;
     if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
-    const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
     const bool aligned = is_aligned<T>(job);
-    // Last tiles first: their symbols are still in the cache. warp_or: uniform, so that votes need no code
-    // for divergent lanes.
-    const long long rounds = (long long)((job.tiles() + TILES_OF_WARP - 1) / TILES_OF_WARP);
-    long long round = rounds - 1 - (blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp_or(threadIdx.x >> 5));
-    LorenzoRound mine(job, work, round < 0 ? 0 : (u64)round);
+    // warp_or: uniform, so that votes need no code for divergent lanes.
+    const u64 rounds = (job.tiles() + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    u64 number = (u64)blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp_or(threadIdx.x >> 5);
+    // Last tiles first: their symbols are still in the cache.
+    LorenzoRound mine(job, work, number < rounds ? rounds - 1 - number : 0);
     // Fill the tables while those loads are on their way.
-    fill_lorenzo_tables<T>(tables, widths, control.half_bin_width);
+    fill_lorenzo_tables<T>(tables, widths, half_bin_width);
     __syncthreads();
-    while (round >= 0) {
-        const i32 rows = mine.exists ? mine.shape.owned_y() : 0, count = mine.shape.owned_x() - column;
-        const bool wide = aligned && count >= COLUMNS, masked = mask_state_in(mine.info) != 0,
-                   any_masks = __any_sync(FULL, masked),
-                   complete = __all_sync(FULL, wide && rows == TILE) && !any_masks;
-        const T* const lattices = widths[bound_shift_in(mine.info)];
-        LorenzoReconstruction<T> restored = {job, control, tables, SharedTable<2>(tables.small[0]), lattices,
-            lattices[0], column, rows, count, job.u_layout.pitch, job.v_layout.pitch,
-            0x80 * ONES - SMALL * (column + 1) * ONES, wide, complete, any_masks, masked,
-            work.masks() + mine.index * 64, staged.symbols[lane / ROW_LANES] + column, mine.steps,
-            work.raw() + mine.index * TILE_VERTICES + column,
-            vertex_at<T>(job.u, job.u_layout, mine.shape.x0 + column, mine.shape.y0),
-            vertex_at<T>(job.v, job.v_layout, mine.shape.x0 + column, mine.shape.y0)};
-        copy_symbols(staged, work.symbols() + mine.index * TILE_VERTICES, mine.steps);
-        restored.write();
+    while (number < rounds) {
+        reconstruct_round<T>(job, control, tables, widths, staged, mine, aligned);
+        if (!FEW) return;
         __syncwarp();
-        round -= gridDim.x * LORENZO_RECONSTRUCT_WARPS;
-        if (round >= 0) mine = LorenzoRound(job, work, (u64)round);
+        number += (u64)gridDim.x * LORENZO_RECONSTRUCT_WARPS;
+        if (number < rounds) mine = LorenzoRound(job, work, rounds - 1 - number);
     }
+}
+
+// Grid: tiles / (4 * LORENZO_RECONSTRUCT_WARPS). Block: 32 * LORENZO_RECONSTRUCT_WARPS threads, four tiles
+// per warp. Static shared: tables, symbols. Sums along rows and down columns. Reads: info, steps, symbols,
+// payload, masks. Writes: the field. Waits for: the previous kernel.
+template <typename T>
+__device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
+    reconstruct_rounds<false, T>(job);
+}
+
+// The same for a call that expected a hierarchical stream, where it is mostly without work. Grid: any; few
+// blocks, which take less time.
+template <typename T>
+__device__ __forceinline__ void reconstruct_other_lorenzo(const Job& job) {
+    if (is_hierarchical_as_expected(job, control_of(job))) return pass_over();
+    after_previous();
+    reconstruct_rounds<true, T>(job);
 }

@@ -368,20 +368,10 @@ struct Decoder {
     }
     __device__ __forceinline__ u32 step_of_tail(u32 place) {
         turn(place != place_of(NO_TABLE));
-        const Found found = find_in_tail(x, place);
-        x = found.x;
-        return found.symbol;
-    }
-    // State behind a symbol, and the symbol.
-    struct Found {
-        u32 x, symbol;
-    };
-    // As a call: the tail is short, and its code must not take the room of other code in the instruction
-    // cache.
-    static __device__ __noinline__ Found find_in_tail(u32 x, u32 place) {
         const u32 key = spread_key(x), at = place + STARTS_BYTES + 4 * shared_byte(place + (key >> (32 - 8))),
                   found = search(key - shared_word(at), key, at + 4, place + DECODE_TABLE_BYTES);
-        return {state_behind_spread(x, key, found), slot_symbol(found)};
+        x = state_behind_spread(x, key, found);
+        return slot_symbol(found);
     }
     // Linear search from `at` on.
     static __device__ __forceinline__ u32 search(u32 found, u32 key, u32 at, u32 end) {

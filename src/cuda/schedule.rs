@@ -114,8 +114,7 @@ const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64))
         .data("control tile_headers written_steps symbols raw_bits masks", "field")
-        .work("tiles once; four tiles a warp, or N / the warps of a smaller grid")
-        .waits(Waits::Inside);
+        .work("tiles once; four tiles a warp");
 
 const RECONSTRUCT_BORDER: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_border", warps(RECONSTRUCT_BORDER_WARPS), [0; 2])
@@ -370,7 +369,10 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(HIERARCHICAL),
     // Mostly without work.
     Launch {
+        name: "reconstruct_other_lorenzo",
         grid: |s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64).min(MANY / 2),
+        waits: Waits::Inside,
+        work: "tiles once; N / the warps of the grid",
         ..RECONSTRUCT_LORENZO
     }
     .only(HIERARCHICAL),
@@ -567,10 +569,13 @@ mod tests {
             assert_eq!(interior, 2);
             // Both predictors are restored whichever is expected.
             let decompress = names(Call::Decompress);
-            for name in ["reconstruct_lorenzo", "anchor_values", "reconstruct_border"] {
+            for name in ["anchor_values", "reconstruct_border"] {
                 assert_eq!(decompress.iter().filter(|n| **n == name).count(), 1, "{name}");
             }
-            assert_eq!(decompress.contains(&"reconstruct"), needs.predictor == Predictor::Hierarchical);
+            let hierarchical = needs.predictor == Predictor::Hierarchical;
+            assert_eq!(decompress.contains(&"reconstruct"), hierarchical);
+            assert_eq!(decompress.contains(&"reconstruct_other_lorenzo"), hierarchical);
+            assert_eq!(decompress.contains(&"reconstruct_lorenzo"), !hierarchical);
         }
     }
 }

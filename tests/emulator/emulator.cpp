@@ -375,7 +375,7 @@ void decompress(const Job& job) {
     RUN(reconstruct_border, FEW, 32 * RECONSTRUCT_BORDER_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(reconstruct, (tiles + 3) / 4, 64);
-    RUN(reconstruct_lorenzo, FEW, 32 * LORENZO_RECONSTRUCT_WARPS);
+    RUN(reconstruct_other_lorenzo, FEW, 32 * LORENZO_RECONSTRUCT_WARPS);
 }
 
 // ---- Looking back over chunks that are not done
