@@ -279,17 +279,6 @@ __device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
     return (rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
 }
 
-// Lets the L2 cache fetch the rows of a tile that will be needed, a thread per row and component.
-template <typename T>
-__device__ __forceinline__ void expect_rows(const Job& job, const TileShape& shape, u32 cells) {
-    const i32 row = threadIdx.x & 31;
-    if (!(near_rows(shape, cells) >> (row + 1) & 1)) return;
-    const bool first = threadIdx.x < 32;
-    const T* const at =
-        vertex_at<T>(first ? job.u : job.v, first ? job.u_layout : job.v_layout, shape.x0, shape.y0 + row);
-    for (i32 k = 0; k < TILE; k += 64 / sizeof(T)) prefetch(at + k);
-}
-
 // Appends the triangles of a tile that need determinants, a lane per row of cells. `before`: triangles of
 // earlier lanes.
 template <typename T>
@@ -368,7 +357,6 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         if (threadIdx.x < TILE / 2) vertex_bounds[512 + BOUND_CHUNK * threadIdx.x] = no_bound<T>();
         wait_for_copies<0>();
         __syncthreads();
-        if (k + gridDim.x < count) expect_rows<T>(job, finder.shape(job, next.tile()), next.near_cells());
         const Found found =
             simple && !has_special ? find_cheap_bounds<true, true>(job, c, shape, tile, half, rows,
                                          before_is_near, end_is_near, shared, 0, 0, false)
