@@ -427,7 +427,8 @@ typedef struct factz_config {
      * A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the
      * nearest `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not
      * count in the range, and no critical point is in a triangle that touches one. Other values that are
-     * within the bound of the fill value may come back as the fill value. Ignored while has_fill_value is 0.
+     * within the bound of the fill value may come back as the fill value. A finite value beyond the range of the
+     * dtype is an error. Ignored while has_fill_value is 0.
      */
     double fill_value;
     /**
@@ -609,8 +610,8 @@ typedef struct factz_report {
      */
     double bound;
     /**
-     * Largest |decompressed - original| over all finite values; 0 after decompression, which does
-     * not see the original.
+     * Largest |decompressed - original| over all finite values, as computed in the type of the field; 0
+     * after decompression, which does not see the original.
      */
     double max_error;
     /**

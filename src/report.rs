@@ -22,7 +22,8 @@ pub struct Report {
     pub critical_points: u64,
     /// The absolute bound that was applied.
     pub bound: f64,
-    /// Largest |reconstructed - original| over all finite values (0 after decompression).
+    /// Largest |reconstructed - original| over all finite values, as computed in the type of the field (0
+    /// after decompression).
     pub max_error: f64,
     /// Vertices with the fill value, stored bit for bit.
     pub filled_vertices: u64,

@@ -232,6 +232,13 @@ impl Request {
         if !(c.bound.is_finite() && c.bound >= 0.0) {
             return Err(Error::config(format!("bound = {} must be finite and not negative", c.bound)));
         }
+        if let Some(fill) = c.fill_value.filter(|x| x.is_finite()) {
+            if c.dtype == Dtype::F32 && (fill as f32).is_infinite() {
+                return Err(Error::config(format!(
+                    "fill_value = {fill:e} is beyond the range of dtype = f32"
+                )));
+            }
+        }
         if c.predictor == Predictor::Lorenzo && c.mode == Mode::Speculative {
             return Err(Error::config(
                 "mode = speculative needs predictor = hierarchical: the Lorenzo predictor is block-wise",

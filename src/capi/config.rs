@@ -175,7 +175,8 @@ pub struct factz_config {
     /// A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the
     /// nearest `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not
     /// count in the range, and no critical point is in a triangle that touches one. Other values that are
-    /// within the bound of the fill value may come back as the fill value. Ignored while has_fill_value is 0.
+    /// within the bound of the fill value may come back as the fill value. A finite value beyond the range of the
+    /// dtype is an error. Ignored while has_fill_value is 0.
     pub fill_value: f64,
     /// FACTZ_TIES_ALL (default), FACTZ_TIES_ZEROS or FACTZ_TIES_SOS; no effect with FACTZ_PRESERVE_NONE.
     pub ties: i32,

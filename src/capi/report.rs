@@ -40,8 +40,8 @@ pub struct factz_report {
     pub critical_points: u64,
     /// The absolute bound that was applied, in the unit of the field.
     pub bound: f64,
-    /// Largest |decompressed - original| over all finite values; 0 after decompression, which does
-    /// not see the original.
+    /// Largest |decompressed - original| over all finite values, as computed in the type of the field; 0
+    /// after decompression, which does not see the original.
     pub max_error: f64,
     /// Filled vertices (config->fill_value) whose values are finite; those with a NaN or an infinity are
     /// counted above. All are stored bit for bit.

@@ -222,7 +222,7 @@ impl Header {
     fn check(&self) -> Result<()> {
         match self.nx.checked_mul(self.ny) {
             Some(n) if n > 0 && n <= MAX_VERTICES => {}
-            _ => return Err(bad("vertices along x", self.nx)),
+            _ => return Err(Error::corrupt(format!("the header holds nx x ny = {} x {}", self.nx, self.ny))),
         }
         let tiles = self.grid().tiles();
         // Enough for all tiles: the field is no larger than the stream can hold, whatever its header says.
@@ -233,13 +233,26 @@ impl Header {
         if !allowed.contains(&self.groups) {
             return Err(bad("groups", self.groups));
         }
-        for x in [self.bound, self.absolute_bound, self.half_bin_width, self.dx, self.dy] {
+        for (name, x) in [
+            ("bound", self.bound),
+            ("absolute bound", self.absolute_bound),
+            ("half bin width", self.half_bin_width),
+            ("dx", self.dx),
+            ("dy", self.dy),
+        ] {
             if !(x.is_finite() && x >= 0.0) {
-                return Err(Error::corrupt(format!("the header holds the bound or spacing {x}")));
+                return Err(Error::corrupt(format!("the header holds {name} = {x}")));
             }
         }
-        if self.stream_bytes < self.minimum_bytes() || self.stream_bytes % 4 != 0 {
+        if self.stream_bytes % 4 != 0 {
             return Err(bad("stream bytes", self.stream_bytes));
+        }
+        let least = self.minimum_bytes();
+        if self.stream_bytes < least {
+            return Err(Error::corrupt(format!(
+                "the header holds stream bytes = {}, and tables and groups that take {least} at least",
+                self.stream_bytes
+            )));
         }
         Ok(())
     }

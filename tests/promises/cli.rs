@@ -131,6 +131,8 @@ fn a_fill_value_is_told_and_an_unknown_one_warned_of() {
     let p = f.json(&format!("points u.f32 v.f32 --dims 360x181 {marked}"));
     assert_eq!(p["critical_points"], figures["critical_points"]);
     f.fails(&format!("{compress} --fill-value land"), &["--fill-value", "9.96921e36"]);
+    f.fails(&format!("{compress} --fill-value 1e39"), &["fill_value = 1e39", "f32"]);
+    f.fails(&format!("{compress} --fill-value 1e400"), &["1e400", "--fill-value", "beyond the range"]);
 }
 
 /// A field with land: --ties goes into the stream and comes out of it, and is offered where there are coasts.

@@ -445,7 +445,7 @@ pub struct Bench {
           default_value = "1e-1,1e-2,1e-3")]
     pub bounds: Vec<f64>,
     /// Thread counts; default: 1 and one per core
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size)]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size, allow_negative_numbers = true)]
     pub threads: Vec<usize>,
     /// Number of runs, of which the median counts
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
@@ -502,7 +502,7 @@ pub struct Sweep {
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
     pub repeat: usize,
     /// Threads of factz; the others have one
-    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "1", allow_negative_numbers = true)]
     pub threads: usize,
     /// Leave out zfp, SZ3 and SPERR
     #[arg(long)]
@@ -541,7 +541,7 @@ pub struct Demo {
     #[arg(long, value_name = "FILE", default_value = "target/demo/wind_global.png")]
     pub picture: PathBuf,
     /// Threads; 0 means one per core
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub threads: usize,
     #[command(flatten)]
     pub talk: Talk,

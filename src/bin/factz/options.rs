@@ -131,7 +131,12 @@ pub struct FillArguments {
 }
 
 fn parse_fill(text: &str) -> Result<f64, String> {
-    text.parse().map_err(|_| "a fill value is a number, for example 9.96921e36 or -999".into())
+    let value: f64 = text.parse().map_err(|_| "a fill value is a number, for example 9.96921e36 or -999")?;
+    // Digits alone do not make an infinity.
+    if value.is_infinite() && text.bytes().any(|b| b.is_ascii_digit()) {
+        return Err("it is beyond the range of f64".into());
+    }
+    Ok(value)
 }
 
 /// Grid spacing along x and y.
@@ -205,7 +210,7 @@ pub struct Place {
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendName,
     /// Threads on the processor; 0 means one per core, 1 starts none
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub threads: usize,
 }
 

@@ -1,10 +1,11 @@
 //! A field and its reconstruction, from arrays or from a stream.
 
 use crate::args::{FillArguments, ShapeArguments, Spacing};
-use crate::array::Field;
+use crate::array::{typed, Element, Field, Values};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected};
+use crate::memory;
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::store::Format;
@@ -56,9 +57,36 @@ impl Pair {
         engine: &Engine,
         spacing: Spacing,
     ) -> Result<[Vec<CriticalPoint>; 2], Failure> {
-        let points = |field| engine.critical_points(field, spacing).map(|done| done.result);
-        Ok([points(&self.before)?, points(&self.after)?])
+        let points = |field: &Field| engine.critical_points(field, spacing).map(|done| done.result);
+        let before = points(&self.before)?;
+        let after = match self.before.fill_value {
+            Some(fill) => points(&self.with_gaps_of_original(fill)?)?,
+            None => points(&self.after)?,
+        };
+        Ok([before, after])
     }
+
+    /// The reconstruction with a NaN where the original is filled. Other vertices may come back as the fill
+    /// value, and hold data all the same.
+    fn with_gaps_of_original(&self, fill: f64) -> Result<Field, Failure> {
+        let (before, after, dims) = (&self.before, &self.after, self.after.dims);
+        let [u, v] = typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => [
+            with_gaps([u0, v0], fill, u1)?,
+            with_gaps([u0, v0], fill, v1)?,
+        ]);
+        Ok(Field { dims, u, v, fill_value: None })
+    }
+}
+
+/// Values with a NaN where u or v of the original has the bits of the fill value.
+fn with_gaps<T: Element>(original: [&[T]; 2], fill: f64, values: &[T]) -> Result<Values, Failure> {
+    let (fill, nan) = (T::from_f64(fill).to_bits64(), T::from_f64(f64::NAN));
+    let mut out = memory::zeros(values.len() as u64, format_args!("{} values", values.len()))?;
+    let [u, v] = original;
+    for (out, (&x, (u, v))) in out.iter_mut().zip(values.iter().zip(u.iter().zip(v))) {
+        *out = if u.to_bits64() == fill || v.to_bits64() == fill { nan } else { x };
+    }
+    Ok(T::wrap(out))
 }
 
 /// Shape and type of the original, where the options leave them open.
