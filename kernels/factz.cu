@@ -224,8 +224,7 @@ KERNEL(factz_reconstruct, Job, (64, 14), (64, 1), overlaps_previous, reconstruct
 
 // reconstruct: reads control tile_headers written_steps symbols raw_bits masks; writes field; work: tiles
 //     once; N / the warps of the grid
-KERNEL(factz_reconstruct_other_lorenzo, Job,
-    (256, 3), (256, 2), waits_inside, reconstruct_other_lorenzo<T>)
+KERNEL(factz_reconstruct_other_lorenzo, Job, (256, 3), (256, 2), waits_inside, reconstruct_other_lorenzo<T>)
 
 // analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid
 KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T>)
