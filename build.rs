@@ -35,7 +35,6 @@ fn main() {
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         return;
     }
-    println!("cargo::rerun-if-changed=kernels");
     for name in ["FACTZ_CUDA_ARCHS", "FACTZ_CUDA_LINEINFO", "NVCC", "NVCC_CCBIN"] {
         println!("cargo::rerun-if-env-changed={name}");
     }

@@ -314,7 +314,9 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
             *function = find_function(image, device, &launch.symbol(dtype))?;
         }
     }
-    let architecture = architecture_of(module.functions[0][0])?;
+    // The kernels are all for one compute capability.
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+    let architecture = attribute_of(module.functions[0][0], attribute, &LAUNCHES[0].symbol(0))?;
     module.overlaps = can_overlap(architecture)?;
     module.small = architecture < 80;
     set_attributes(module)
@@ -325,10 +327,11 @@ fn set_attributes(module: &Module) -> Result<()> {
     use sys::CUfunction_attribute::*;
     for (launch, functions) in LAUNCHES.iter().zip(&module.functions) {
         for (dtype, &function) in functions.iter().enumerate() {
-            let set = |attribute, value| {
+            let set = |attribute: sys::CUfunction_attribute, value| {
                 // SAFETY: a function of the module.
                 let answer = unsafe { sys::cuFuncSetAttribute(function, attribute, value) };
-                check(answer, &format!("cuFuncSetAttribute({}, {value})", launch.symbol(dtype)))
+                let kernel = launch.symbol(dtype);
+                check(answer, &format!("cuFuncSetAttribute({kernel}, {attribute:?}, {value})"))
             };
             let shared_bytes = launch.shared_bytes_on(module.small);
             if shared_bytes > 48 << 10 {
@@ -352,22 +355,17 @@ fn find_function(image: sys::CUmodule, device: c_int, name: &str) -> Result<CUfu
     }
     check(answer, &format!("cuModuleGetFunction({name})"))?;
     // Where the driver loads lazily, asking for an attribute makes it load the kernel now.
-    let mut threads = 0;
-    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
-    // SAFETY: a function of the module.
-    let answer = unsafe { sys::cuFuncGetAttribute(&mut threads, attribute, function) };
-    check(answer, &format!("cuFuncGetAttribute({name})"))?;
+    attribute_of(function, sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, name)?;
     Ok(function)
 }
 
-/// The compute capability that the kernels are for.
-fn architecture_of(function: CUfunction) -> Result<c_int> {
-    let mut architecture = 0;
-    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+/// An attribute of a kernel, whose name is for the message.
+fn attribute_of(function: CUfunction, attribute: sys::CUfunction_attribute, name: &str) -> Result<c_int> {
+    let mut value = 0;
     // SAFETY: a function of a loaded module.
-    let answer = unsafe { sys::cuFuncGetAttribute(&mut architecture, attribute, function) };
-    check(answer, "cuFuncGetAttribute")?;
-    Ok(architecture)
+    let answer = unsafe { sys::cuFuncGetAttribute(&mut value, attribute, function) };
+    check(answer, &format!("cuFuncGetAttribute({name}, {attribute:?})"))?;
+    Ok(value)
 }
 
 /// Whether kernels for this compute capability hold what it takes to wait for one another (from 9.0 on), and

@@ -20,7 +20,7 @@ pub fn heads<T: Real>(prediction: [T; 2]) -> Option<[i32; 2]> {
     finite.then(|| prediction.map(head))
 }
 
-/// The upper 32 bits of a prediction: of that of -0, which backends may take for +0, as well.
+/// The upper 32 bits of a prediction. -0 counts as +0: backends may differ in the sign of a zero prediction.
 #[inline(always)]
 fn head<T: Real>(prediction: T) -> i32 {
     ((prediction + T::ZERO).to_bits64() >> (8 * T::BYTES - 32)) as i32
@@ -84,6 +84,12 @@ pub fn verbatim<T: Real>(values: [T; 2]) -> u128 {
     values[0].to_bits64() as u128 | (values[1].to_bits64() as u128) << (8 * T::BYTES)
 }
 
+/// The values of which [`verbatim`] made the raw bits.
+#[inline(always)]
+pub fn from_verbatim<T: Real>(raw: u128) -> [T; 2] {
+    [T::from_bits64(raw as u64), T::from_bits64((raw >> (8 * T::BYTES)) as u64)]
+}
+
 /// The values of a symbol from [`FIRST_DIFFERENCE`] on. Total: any bits give finite values.
 #[inline(never)]
 pub fn decode<T: Real>(symbol: u8, raw: u128, prediction: [T; 2]) -> [T; 2] {
@@ -91,7 +97,7 @@ pub fn decode<T: Real>(symbol: u8, raw: u128, prediction: [T; 2]) -> [T; 2] {
     let value = |prediction: T, raw: u128| {
         let difference = ((raw as u64) << (64 - bits)) as i64 >> (64 - bits);
         let predicted = if prediction.is_finite() { key::<T>(middle::<T>(head(prediction))) } else { 0 };
-        // Its own inverse.
+        // `key` is its own inverse.
         T::from_bits64(key::<T>(wrapped::<T>(predicted.wrapping_add(difference)) as u64) as u64)
     };
     let values = [value(prediction[0], raw), value(prediction[1], raw >> bits)];
@@ -120,7 +126,7 @@ mod tests {
                     let (symbol, raw) = encode([u, v], heads);
                     seen[symbol as usize] += 1;
                     if symbol == STORED {
-                        assert_eq!(raw, verbatim([u, v]));
+                        assert_eq!(from_verbatim(raw).map(T::to_bits64), [u, v].map(T::to_bits64));
                         continue;
                     }
                     assert!(raw >> (2 * bits_of(symbol, T::BYTES)) == 0);

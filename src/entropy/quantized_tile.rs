@@ -2,6 +2,7 @@
 //! order of the stream.
 
 use crate::entropy::differences;
+use crate::entropy::lanes::lanes;
 use crate::entropy::symbols::{self, FIRST_DIFFERENCE, RAW_BITS, STORED, SYMBOLS, ZERO};
 use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
 use crate::grid::masks::{row_mask, Masks};
@@ -96,8 +97,8 @@ impl TileCoding {
         position == 0 || self.predictor == Predictor::Lorenzo
     }
 
-    /// Raw bits that follow a symbol: stored values take two elements, and a tightened coarse code is
-    /// followed by its refinement bits.
+    /// Raw bits that follow a symbol: those of stored values or of a code, and the refinement bits of a coarse
+    /// code.
     #[inline(always)]
     pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
         if symbol >= STORED {
@@ -121,8 +122,8 @@ impl TileCoding {
         }
     }
 
-    /// Whether a symbol may occur at any position: what follows a coarse code is at most 64 bits for values
-    /// of four bytes.
+    /// Whether a symbol may occur at any position: with the Lorenzo predictor and values of four bytes at most 64
+    /// raw bits follow a symbol, its refinement bits included.
     #[inline(always)]
     pub fn allows(self, symbol: u8) -> bool {
         self.predictor != Predictor::Lorenzo || self.element_bytes > 4 || self.raw_bits(symbol, 1) <= 64
@@ -168,10 +169,9 @@ impl TileCoding {
                 active[y] = row;
                 continue;
             }
-            while row != 0 {
-                let position = POSITION_OF[y * TILE + row.trailing_zeros() as usize] as usize;
+            for x in lanes(row) {
+                let position = POSITION_OF[y * TILE + x] as usize;
                 active[position / 32] |= 1 << (position % 32);
-                row &= row - 1;
             }
         }
         active
@@ -194,7 +194,7 @@ impl QuantizedTile {
         (self.mask_state / MASK_STATES) as usize
     }
 
-    /// Symbol and raw bits of the anchor; `ZERO` where it has none of its own.
+    /// Symbol and raw bits of the anchor; [`ZERO`] where the stream has none of it.
     pub fn anchor(&self, coding: TileCoding) -> (u8, u128) {
         let masked = self.masks.as_ref().is_some_and(|m| (m.zero[0] | m.fill[0]) & 1 != 0);
         if masked || self.activities[0] == 0 {

@@ -22,7 +22,7 @@ pub const ALPHABET: usize = 256;
 pub const ZERO: u8 = 0;
 /// The values follow bit for bit.
 pub const STORED: u8 = 179;
-/// Symbols from here on may be followed by raw bits (and those of an anchor always may).
+/// Symbols from here on may be followed by raw bits, or by refinement bits.
 pub const FIRST_WITH_RAW_BITS: u8 = 25;
 /// The values follow as differences to their prediction: symbols from here on, by the length of these.
 pub const FIRST_DIFFERENCE: u8 = 180;
@@ -52,7 +52,7 @@ const fn bucket_bits(refinement: u32, bucket: usize) -> u32 {
 /// Quantisation code of one vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Code {
-    /// Below [`REFINEMENTS`], or [`EXACT`] or [`MASKED`].
+    /// Below [`REFINEMENTS`], or [`EXACT`], [`MASKED`] or [`PREDICTED`].
     pub refinement: u8,
     pub q: [i32; 2],
 }

@@ -133,61 +133,111 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
     count: usize,
     last: (usize, usize),
 ) -> [T; ROW] {
-    let n = ROW / STEP;
-    let x_of = |i: usize| if PHASE == 1 { 2 * STEP * (i + 1) } else { STEP * (2 * i + 1) };
-    let rows = |y: usize| values[y * PITCH..].first_chunk::<PITCH>().expect("a row");
-    let (has_a, has_c, has_d) = (y >= 3 * STEP, y + STEP <= last.1, y + 3 * STEP <= last.1);
-    let mut across = [T::ZERO; ROW];
-    if PHASE == 2 && interpolant.coons && has_c {
-        let (b, e, c) = (rows(y - STEP), rows(y), rows(y + STEP));
-        for (i, out) in across[..n].iter_mut().enumerate() {
-            let x = x_of(i);
-            let across = T::HALF * (e[x - STEP] + e[x + STEP]);
-            let down = T::HALF * (b[x] + c[x]);
-            let corners = T::QUARTER * ((b[x - STEP] + b[x + STEP]) + (c[x - STEP] + c[x + STEP]));
-            *out = (across + down) - corners;
-        }
-        across[count - 1] = centre(interpolant, values, (x_of(count - 1), y), STEP, last);
-        return across;
-    }
-    if PHASE != 1 {
-        let e = rows(y);
-        for i in 1..n.max(2) - 1 {
-            let x = x_of(i);
-            across[i] = four(interpolant, e[x - 3 * STEP], e[x - STEP], e[x + STEP], e[x + 3 * STEP]);
-        }
-        // The ends, where neighbours are missing.
-        let end = |i: usize| along(interpolant, e, x_of(i), STEP, x_of(i), STEP, last.0);
-        across[0] = end(0);
-        let within = (last.0 / STEP).saturating_sub(2) / 2;
-        for i in within.max(1)..count {
-            across[i] = end(i);
-        }
-    }
     if PHASE == 0 {
-        return across;
+        return row_along_x::<T, STEP>(interpolant, values, y, count, last.0);
     }
+    if PHASE == 1 {
+        return row_along_y::<T, STEP, PHASE>(interpolant, values, y, last.1);
+    }
+    let has_row_below = y + STEP <= last.1;
+    let last_x = column::<STEP, PHASE>(count - 1);
+    if interpolant.coons && has_row_below {
+        let mut centres = row_of_coons::<T, STEP>(values, y);
+        centres[count - 1] = centre(interpolant, values, (last_x, y), STEP, last);
+        return centres;
+    }
+    let across = row_along_x::<T, STEP>(interpolant, values, y, count, last.0);
+    let down = row_along_y::<T, STEP, PHASE>(interpolant, values, y, last.1);
+    let mut centres =
+        if has_row_below { std::array::from_fn(|i| T::HALF * (across[i] + down[i])) } else { across };
+    if last_x + STEP > last.0 {
+        centres[count - 1] = centre(interpolant, values, (last_x, y), STEP, last);
+    }
+    centres
+}
+
+/// The column of vertex `i` of a row of a phase.
+#[inline(always)]
+fn column<const STEP: usize, const PHASE: usize>(i: usize) -> usize {
+    if PHASE == 1 {
+        2 * STEP * (i + 1)
+    } else {
+        STEP * (2 * i + 1)
+    }
+}
+
+#[inline(always)]
+fn window_row<T>(values: &[T; PITCH * FRAMED], y: usize) -> &[T; PITCH] {
+    values[y * PITCH..].first_chunk().expect("a row")
+}
+
+/// [`row`] in phase 0.
+#[inline(always)]
+fn row_along_x<T: Real, const STEP: usize>(
+    interpolant: &Interpolant<T>,
+    values: &[T; PITCH * FRAMED],
+    y: usize,
+    count: usize,
+    last_x: usize,
+) -> [T; ROW] {
+    let x_of = column::<STEP, 0>;
+    let row = window_row(values, y);
+    let mut across = [T::ZERO; ROW];
+    for i in 1..(ROW / STEP).max(2) - 1 {
+        let x = x_of(i);
+        across[i] = four(interpolant, row[x - 3 * STEP], row[x - STEP], row[x + STEP], row[x + 3 * STEP]);
+    }
+    // The ends, where neighbours are missing.
+    let end = |i: usize| along(interpolant, row, x_of(i), STEP, x_of(i), STEP, last_x);
+    across[0] = end(0);
+    let within = (last_x / STEP).saturating_sub(2) / 2;
+    for i in within.max(1)..count {
+        across[i] = end(i);
+    }
+    across
+}
+
+/// What [`along`] says along y at the columns of a row of phase 1 or 2.
+#[inline(always)]
+fn row_along_y<T: Real, const STEP: usize, const PHASE: usize>(
+    interpolant: &Interpolant<T>,
+    values: &[T; PITCH * FRAMED],
+    y: usize,
+    last_y: usize,
+) -> [T; ROW] {
+    let (n, x_of) = (ROW / STEP, column::<STEP, PHASE>);
+    let (has_a, has_c, has_d) = (y >= 3 * STEP, y + STEP <= last_y, y + 3 * STEP <= last_y);
     // Rows that do not exist are not looked at.
     let neighbours = [
-        rows(if has_a { y - 3 * STEP } else { y }),
-        rows(y - STEP),
-        rows(if has_c { y + STEP } else { y }),
-        rows(if has_d { y + 3 * STEP } else { y }),
+        window_row(values, if has_a { y - 3 * STEP } else { y }),
+        window_row(values, y - STEP),
+        window_row(values, if has_c { y + STEP } else { y }),
+        window_row(values, if has_d { y + 3 * STEP } else { y }),
     ];
-    let down = match (has_a, has_c, has_d) {
+    match (has_a, has_c, has_d) {
         (true, true, true) => combine(n, x_of, neighbours, |a, b, c, d| four(interpolant, a, b, c, d)),
         (true, true, false) => combine(n, x_of, neighbours, |a, b, c, _| left(interpolant, a, b, c)),
         (false, true, true) => combine(n, x_of, neighbours, |_, b, c, d| right(interpolant, b, c, d)),
         (false, true, false) => combine(n, x_of, neighbours, |_, b, c, _| T::HALF * (b + c)),
         (true, false, _) => combine(n, x_of, neighbours, |a, b, _, _| b + T::HALF * (b - a)),
         (false, false, _) => combine(n, x_of, neighbours, |_, b, _, _| b),
-    };
-    if PHASE == 1 {
-        return down;
     }
-    let mut centres = if has_c { std::array::from_fn(|i| T::HALF * (across[i] + down[i])) } else { across };
-    if x_of(count - 1) + STEP > last.0 {
-        centres[count - 1] = centre(interpolant, values, (x_of(count - 1), y), STEP, last);
+}
+
+/// [`centre`] of the vertices of a row of phase 2 that have a column to the right and a row below, where the
+/// interpolant takes the corners too; any numbers for others.
+#[inline(always)]
+fn row_of_coons<T: Real, const STEP: usize>(values: &[T; PITCH * FRAMED], y: usize) -> [T; ROW] {
+    let (above, row, below) =
+        (window_row(values, y - STEP), window_row(values, y), window_row(values, y + STEP));
+    let mut centres = [T::ZERO; ROW];
+    for (i, out) in centres[..ROW / STEP].iter_mut().enumerate() {
+        let x = column::<STEP, 2>(i);
+        let across = T::HALF * (row[x - STEP] + row[x + STEP]);
+        let down = T::HALF * (above[x] + below[x]);
+        let corners =
+            T::QUARTER * ((above[x - STEP] + above[x + STEP]) + (below[x - STEP] + below[x + STEP]));
+        *out = (across + down) - corners;
     }
     centres
 }

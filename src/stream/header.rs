@@ -70,6 +70,30 @@ fn bad(what: &str, value: u64) -> Error {
     Error::corrupt(format!("the header holds {what} = {value}"))
 }
 
+/// The bytes of the header at the start of a stream of this version.
+fn bytes_of_header(stream: &[u8]) -> Result<&[u8; HEADER_BYTES]> {
+    let Some(h) = stream.first_chunk::<HEADER_BYTES>() else {
+        return Err(Error::corrupt(format!(
+            "the stream has {} bytes, less than a header of {HEADER_BYTES}",
+            stream.len()
+        )));
+    };
+    if h[..4] != MAGIC {
+        return Err(Error::corrupt("the stream does not begin with the mark FCTZ: it is no factz stream"));
+    }
+    let [version, header_bytes] = [4, 6].map(|at| u16::from_le_bytes([h[at], h[at + 1]]));
+    if version != VERSION {
+        return Err(Error::new(
+            Status::UnsupportedVersion,
+            format!("the stream has format version {version}; this library reads version {VERSION}"),
+        ));
+    }
+    if header_bytes as usize != HEADER_BYTES {
+        return Err(bad("header bytes", header_bytes as u64));
+    }
+    Ok(h)
+}
+
 impl Header {
     pub fn grid(&self) -> Grid {
         Grid::new(self.nx, self.ny)
@@ -153,24 +177,7 @@ impl Header {
 
     /// Reads and checks the header at the start of a stream.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let Some(h) = bytes.get(..HEADER_BYTES) else {
-            return Err(Error::corrupt(format!(
-                "the stream has {} bytes, less than a header of {HEADER_BYTES}",
-                bytes.len()
-            )));
-        };
-        if h[..4] != MAGIC {
-            return Err(Error::corrupt(
-                "the stream does not begin with the mark FCTZ: it is no factz stream",
-            ));
-        }
-        let version = u16::from_le_bytes([h[4], h[5]]);
-        if version != VERSION {
-            return Err(Error::new(
-                Status::UnsupportedVersion,
-                format!("the stream has format version {version}; this library reads version {VERSION}"),
-            ));
-        }
+        let h = bytes_of_header(bytes)?;
         let u64_at = |at: usize| u64::from_le_bytes(h[at..at + 8].try_into().expect("eight bytes"));
         let f64_at = |at: usize| f64::from_bits(u64_at(at));
         let choice = |what: &str, at: usize, count: u8| match h[at] {
@@ -179,9 +186,6 @@ impl Header {
         };
         fn of<T: Copy>(names: &[(&str, T)], number: Result<u8>) -> Result<T> {
             Ok(names[number? as usize].1)
-        }
-        if u16::from_le_bytes([h[6], h[7]]) as usize != HEADER_BYTES {
-            return Err(bad("header bytes", u16::from_le_bytes([h[6], h[7]]) as u64));
         }
         let mut interpolants = [0; ANCHOR_LEVEL];
         for (level, k) in interpolants.iter_mut().enumerate() {
@@ -211,8 +215,11 @@ impl Header {
             fill: [u64_at(96), u64_at(104)],
             stream_bytes: u64_at(112),
         };
-        if h[26] != 2 || u64_at(48) != 1 {
-            return Err(Error::corrupt("the header names components or axes that the format does not have"));
+        if h[26] != 2 {
+            return Err(bad("components", h[26] as u64));
+        }
+        if u64_at(48) != 1 {
+            return Err(bad("vertices along z", u64_at(48)));
         }
         header.check()?;
         Ok(header)
@@ -222,7 +229,12 @@ impl Header {
     fn check(&self) -> Result<()> {
         match self.nx.checked_mul(self.ny) {
             Some(n) if n > 0 && n <= MAX_VERTICES => {}
-            _ => return Err(Error::corrupt(format!("the header holds nx x ny = {} x {}", self.nx, self.ny))),
+            _ => {
+                return Err(Error::corrupt(format!(
+                    "the header holds {} x {} vertices, not from 1 to {MAX_VERTICES}",
+                    self.nx, self.ny
+                )));
+            }
         }
         let tiles = self.grid().tiles();
         // Enough for all tiles: the field is no larger than the stream can hold, whatever its header says.

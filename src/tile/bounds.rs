@@ -66,8 +66,8 @@ impl<T: Real> TileWindow<T> {
         ]
     }
 
-    /// As [`TileWindow::constrain`] for a row of cells, where bounds are found on demand: no bound is below
-    /// the distance of a triangle along the axes.
+    /// [`TileWindow::constrain`] for a row of cells where bounds are found on demand: until then the bound of a
+    /// triangle is its distance from the origin along the axes, which no bound is below.
     #[inline(always)]
     fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
         let mut distances = self.axis_distances(y);
@@ -128,8 +128,9 @@ impl<T: Real> TileWindow<T> {
         let [lower, upper] = &mut distances;
         // Written without branches, so that the compiler can use vector instructions.
         for x in 0..cells {
-            let of = |c: usize| {
-                let (a, b, c, d) = (rows[c][x], rows[c][x + 1], next[c][x + 1], next[c][x]);
+            let of = |component: usize| {
+                let (row, next) = (rows[component], next[component]);
+                let (a, b, c, d) = (row[x], row[x + 1], next[x + 1], next[x]);
                 let (low, high) = (a.min(c), a.max(c));
                 [low.min(b).max(-high.max(b)), low.min(d).max(-high.max(d))]
             };

@@ -4,7 +4,7 @@ use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, MASK_STATES, NONE, SOME};
 use crate::entropy::symbols::{
-    self, Code, EXACT, FIRST_DIFFERENCE, MASKED, PREDICTED, RAW_BITS, STORED, ZERO,
+    self, Code, EXACT, FIRST_DIFFERENCE, FIRST_WITH_RAW_BITS, MASKED, PREDICTED, RAW_BITS, STORED, ZERO,
 };
 use crate::error::Result;
 use crate::grid::element::Real;
@@ -150,7 +150,7 @@ impl QuantizedTileBuilder {
         self.refinement_bits[position] = refinement_bits;
     }
 
-    /// Puts the codes in order, dropping blocks that are all zero. Values that are stored are read
+    /// The tile in the order of the stream, without blocks that are all zero. Values that are stored are read
     /// from the original field.
     ///
     /// # Safety
@@ -163,95 +163,120 @@ impl QuantizedTileBuilder {
         masks: Masks,
         [u, v]: [View<'_, T>; 2],
     ) -> Result<QuantizedTile> {
-        let (width, height) = shape.owned();
-        let state = |rows: &MaskRows| {
-            let set: u32 = rows.iter().map(|r| r.count_ones()).sum();
-            match set as usize {
-                0 => NONE,
-                n if n == width * height => ALL,
-                _ => SOME,
-            }
-        };
-        let states = 3 * state(&masks.zero) + state(&masks.fill);
-        let mask_state = MASK_STATES * bound_shift as u8 + states;
+        let coverages = 3 * coverage(&masks.zero, shape) + coverage(&masks.fill, shape);
+        let mask_state = MASK_STATES * bound_shift as u8 + coverages;
+        let masks = if coverages == 0 { None } else { Some(memory::boxed(masks)?) };
+        let mut codes = QuantizedTile { mask_state, masks, ..Default::default() };
+        if !QuantizedTile::has_codes(mask_state) {
+            return Ok(codes);
+        }
         let values = |position: usize| {
             let (x, y) = coding.vertex(position);
             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
-            // SAFETY: the caller asks for vertices of the tile, and the views cover them.
+            // SAFETY: the positions below are those of owned vertices, which the views cover.
             [&u, &v].map(|view| unsafe { view.get(x, y) })
         };
-        let masks = if states == 0 { None } else { Some(memory::boxed(masks)?) };
-        let mut codes = QuantizedTile { mask_state, masks, ..Default::default() };
-        if QuantizedTile::has_codes(mask_state) {
-            let active = coding.active(shape, codes.masks.as_deref());
-            let mut count = 0;
-            for (block, activity) in coding.blocks().iter().zip(&mut codes.activities) {
-                let (mut cost, mut vertices) = (0, 0);
-                for step in block.start / 32..block.end / 32 {
-                    let mask = active[step];
-                    vertices += mask.count_ones() as u64;
-                    let stored = lanes_above(self.step(step), 128) & mask;
-                    for position in lanes(stored).map(|lane| step * 32 + lane) {
-                        if self.symbols[position] >= STORED {
-                            let (symbol, raw) = self.stored(position, values(position));
-                            self.symbols[position] = symbol;
-                            self.raw[position] = raw as u64;
-                            self.raw_high[position] = (raw >> 64) as u64;
-                        }
-                    }
-                    let symbols = self.step(step);
-                    cost += 3 * (lanes_above(symbols, 1) & mask).count_ones() as u64;
-                    for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
-                        cost += coding.raw_bits(symbols[lane], step * 32 + lane) as u64;
-                    }
-                }
-                *activity = coding.activity_of(cost, vertices);
-                count += if *activity > 0 { vertices as usize } else { 0 };
+        let active = coding.active(shape, codes.masks.as_deref());
+        let mut count = 0;
+        for (block, activity) in coding.blocks().iter().zip(&mut codes.activities) {
+            let (mut cost, mut vertices) = (0, 0);
+            for step in block.start / LANES..block.end / LANES {
+                vertices += active[step].count_ones() as u64;
+                self.code_stored_values(step, active[step], values);
+                cost += self.cost(coding, step, active[step]);
             }
-            // A field of noise holds as much here as the input does: no room to spare.
-            codes.symbols = memory::with_capacity(count)?;
-            let mut words = std::mem::take(&mut self.words);
-            words.clear();
-            for (block, _) in
-                coding.blocks().iter().zip(&codes.activities).filter(|&(_, &activity)| activity > 0)
-            {
-                for step in block.start / 32..block.end / 32 {
-                    let mask = active[step];
-                    let symbols = self.step(step);
-                    if mask == u32::MAX {
-                        codes.symbols.extend_from_slice(symbols);
-                    } else {
-                        codes.symbols.extend(lanes(mask).map(|lane| symbols[lane]));
-                    }
-                    for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
-                        let (s, position) = (symbols[lane], step * 32 + lane);
-                        if s >= STORED {
-                            words.push(self.raw[position]);
-                            if coding.raw_bits(s, position) > 64 {
-                                words.push(self.raw_high[position]);
-                            }
-                        } else {
-                            let bits = RAW_BITS[s as usize] as u32;
-                            let refinement_bits = coding.raw_bits(s, position) - bits;
-                            if bits + refinement_bits > 0 {
-                                let value = self.raw[position] as u128
-                                    | if refinement_bits > 0 {
-                                        (self.refinement_bits[position] as u128) << bits
-                                    } else {
-                                        0
-                                    };
-                                words.push(value as u64);
-                                if bits + refinement_bits > 64 {
-                                    words.push((value >> 64) as u64);
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            codes.raw = memory::copied(&words)?;
-            self.words = words;
+            *activity = coding.activity_of(cost, vertices);
+            count += if *activity > 0 { vertices as usize } else { 0 };
         }
+        // A field of noise holds as much here as the input does: no room to spare.
+        codes.symbols = memory::with_capacity(count)?;
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        let blocks = coding.blocks().iter().zip(&codes.activities);
+        for (block, _) in blocks.filter(|&(_, &activity)| activity > 0) {
+            for step in block.start / LANES..block.end / LANES {
+                self.append_step(coding, step, active[step], &mut codes.symbols, &mut words);
+            }
+        }
+        codes.raw = memory::copied(&words)?;
+        self.words = words;
         Ok(codes)
+    }
+
+    /// Gives the stored ones of the active vertices of a step their symbols and raw bits.
+    #[inline(always)]
+    fn code_stored_values<T: Real>(&mut self, step: usize, active: u32, values: impl Fn(usize) -> [T; 2]) {
+        // Symbols of 128 and above are found together, those of stored vertices are among them.
+        for lane in lanes(lanes_above(self.step(step), 128) & active) {
+            let position = step * LANES + lane;
+            if self.symbols[position] >= STORED {
+                let (symbol, raw) = self.stored(position, values(position));
+                self.symbols[position] = symbol;
+                self.raw[position] = raw as u64;
+                self.raw_high[position] = (raw >> 64) as u64;
+            }
+        }
+    }
+
+    /// Bits of the symbols of a step, about: three for each that is not zero, and its raw bits.
+    #[inline(always)]
+    fn cost(&self, coding: TileCoding, step: usize, active: u32) -> u64 {
+        let symbols = self.step(step);
+        let nonzero = (lanes_above(symbols, 1) & active).count_ones() as u64;
+        let with_raw = lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active);
+        let raw = with_raw.map(|lane| coding.raw_bits(symbols[lane], step * LANES + lane) as u64);
+        3 * nonzero + raw.sum::<u64>()
+    }
+
+    /// Appends the symbols of the active vertices of a step, and their raw elements.
+    #[inline(always)]
+    fn append_step(
+        &self,
+        coding: TileCoding,
+        step: usize,
+        active: u32,
+        out: &mut Vec<u8>,
+        words: &mut Vec<u64>,
+    ) {
+        let symbols = self.step(step);
+        if active == u32::MAX {
+            out.extend_from_slice(symbols);
+        } else {
+            out.extend(lanes(active).map(|lane| symbols[lane]));
+        }
+        for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
+            let position = step * LANES + lane;
+            let bits = coding.raw_bits(symbols[lane], position);
+            if bits > 0 {
+                let raw = self.raw_bits(symbols[lane], position, bits);
+                words.push(raw as u64);
+                if bits > 64 {
+                    words.push((raw >> 64) as u64);
+                }
+            }
+        }
+    }
+
+    /// All `bits` raw bits of a symbol: those of stored values, or those of a code and above them its
+    /// refinement bits, if it has some.
+    #[inline(always)]
+    fn raw_bits(&self, symbol: u8, position: usize, bits: u32) -> u128 {
+        if symbol >= STORED {
+            return self.raw[position] as u128 | (self.raw_high[position] as u128) << 64;
+        }
+        let code_bits = RAW_BITS[symbol as usize] as u32;
+        let refinement_bits = if bits > code_bits { self.refinement_bits[position] as u128 } else { 0 };
+        self.raw[position] as u128 | refinement_bits << code_bits
+    }
+}
+
+/// How much of the owned vertices of a tile a mask covers.
+fn coverage(rows: &MaskRows, shape: &TileShape) -> u8 {
+    let (width, height) = shape.owned();
+    let covered: u32 = rows.iter().map(|row| row.count_ones()).sum();
+    match covered as usize {
+        0 => NONE,
+        n if n == width * height => ALL,
+        _ => SOME,
     }
 }

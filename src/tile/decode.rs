@@ -46,9 +46,7 @@ impl<T: Real> Decoder<'_, T> {
             return ([T::ZERO; 2], before);
         }
         if symbol == STORED {
-            let bits = 8 * T::BYTES as u32;
-            let value = [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
-            return (self.visible(value), before);
+            return (self.visible(differences::from_verbatim(raw)), before);
         }
         if symbol > STORED {
             return (differences::decode(symbol, raw, [T::ZERO; 2]), before);

@@ -64,7 +64,7 @@ impl<'a, T: Real> Fan<'a, T> {
         let mut fan = Fan { rule, neighbours, exists, sides, one_sided: 0, signatures: [OUT; AROUND] };
         let vertex = window.get(x, y);
         fan.one_sided = fan.one_sided_with(vertex);
-        for k in lanes(exists & !fan.one_sided) {
+        for k in set_bits(exists & !fan.one_sided) {
             fan.signatures[k] = fan.signature(k, vertex);
         }
         fan
@@ -74,7 +74,7 @@ impl<'a, T: Real> Fan<'a, T> {
     #[inline(always)]
     pub(super) fn stays_with(&self, candidate: [T; 2]) -> bool {
         let one_sided = self.one_sided_with(candidate);
-        for k in lanes(self.exists & !(self.one_sided & one_sided)) {
+        for k in set_bits(self.exists & !(self.one_sided & one_sided)) {
             let is_one_sided = one_sided >> k & 1 != 0;
             if self.signatures[k] == OUT && (is_one_sided || self.encloses_not(k, candidate)) {
                 continue;
@@ -129,9 +129,9 @@ fn of_next(bits: u8) -> u8 {
     bits >> 1 | (bits & 1) << (AROUND - 1)
 }
 
-/// The bits that are set.
+/// The numbers of the bits that are set.
 #[inline(always)]
-fn lanes(mut bits: u8) -> impl Iterator<Item = usize> {
+fn set_bits(mut bits: u8) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let k = bits.trailing_zeros() as usize;
         bits &= bits.wrapping_sub(1);

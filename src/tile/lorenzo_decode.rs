@@ -122,8 +122,7 @@ impl<T: Real> Decoder<'_, T> {
     fn fine(&self, coarse: [i32; 2], vertex: &Fine, bound_shift: usize) -> [T; 2] {
         let &Fine { symbol, refinement, raw, .. } = vertex;
         if symbol == STORED {
-            let bits = 8 * T::BYTES as u32;
-            return [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
+            return differences::from_verbatim(raw);
         }
         if symbol > STORED {
             let width = self.lattices.width[bound_shift][0];

@@ -99,10 +99,8 @@ impl<T: Real> Encoder<'_, T> {
         for (y, &visible) in inside.visible[..inside.owned.1].iter().enumerate() {
             let at = y + inside.first.1;
             vertices += visible.count_ones();
-            let mut constrained = (window.constrained[at] >> inside.first.0) as u32 & visible;
-            while constrained != 0 {
-                let x = constrained.trailing_zeros() as usize;
-                constrained &= constrained - 1;
+            let constrained = (window.constrained[at] >> inside.first.0) as u32 & visible;
+            for x in lanes(constrained) {
                 halvings[self.lattices.halvings(window.bounds[at * PITCH + inside.first.0 + x])] += 1;
             }
         }

@@ -1,5 +1,6 @@
 //! The symbols of a quantized tile by position, as decoding needs them.
 
+use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{self, ZERO};
@@ -22,6 +23,7 @@ impl SymbolsByPosition {
         memory::boxed(SymbolsByPosition { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
     }
 
+    /// Takes the symbols of a tile.
     pub fn fill(&mut self, codes: &QuantizedTile, shape: &TileShape, coding: TileCoding) {
         let active = coding.active(shape, codes.masks.as_deref());
         let (mut next, mut raw) = (0, 0u16);
@@ -31,16 +33,15 @@ impl SymbolsByPosition {
                 continue;
             }
             for step in block.start / LANES..block.end / LANES {
-                let mut mask = active[step];
+                let mask = active[step];
                 let symbols = &mut self.symbols[step * LANES..][..LANES];
                 if mask == u32::MAX {
                     symbols.copy_from_slice(&codes.symbols[next..next + LANES]);
                     next += LANES;
                 } else {
                     symbols.fill(ZERO);
-                    while mask != 0 {
-                        symbols[mask.trailing_zeros() as usize] = codes.symbols[next];
-                        mask &= mask - 1;
+                    for lane in lanes(mask) {
+                        symbols[lane] = codes.symbols[next];
                         next += 1;
                     }
                 }
@@ -48,8 +49,7 @@ impl SymbolsByPosition {
                     continue;
                 }
                 let symbols = symbols.first_chunk().expect("the length is LANES");
-                let with_raw = lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) | (step == 0) as u32;
-                for lane in lanes(with_raw) {
+                for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS)) {
                     let position = step * LANES + lane;
                     self.raw_at[position] = raw;
                     raw += coding.raw_bits(symbols[lane], position).div_ceil(64) as u16;
@@ -58,14 +58,15 @@ impl SymbolsByPosition {
         }
     }
 
-    /// First 64 raw bits of a position whose symbol may have some; anything where it has none, as a
-    /// pair of zeros with a refinement above 0.
+    /// First 64 raw bits of a position whose symbol may have some; any number where it has none, as the symbol
+    /// of a pair of zeros with a refinement above 0.
     #[inline(always)]
     pub fn raw(&self, codes: &QuantizedTile, position: usize) -> u64 {
         codes.raw.get(self.raw_at[position] as usize).copied().unwrap_or(0)
     }
 
-    /// All raw bits of a position that has so many.
+    /// All raw bits of a position, which has `bits` of them.
+    #[inline(always)]
     pub fn wide_raw(&self, codes: &QuantizedTile, position: usize, bits: u32) -> u128 {
         let at = self.raw_at[position] as usize;
         let high = if bits > 64 { codes.raw[at + 1] } else { 0 };
@@ -75,12 +76,7 @@ impl SymbolsByPosition {
     /// The values of a position whose symbol is `STORED`.
     #[inline(always)]
     pub fn stored<T: Real>(&self, codes: &QuantizedTile, position: usize) -> [T; 2] {
-        let at = self.raw_at[position] as usize;
-        if T::BYTES == 4 {
-            [T::from_bits64(codes.raw[at] & u32::MAX as u64), T::from_bits64(codes.raw[at] >> 32)]
-        } else {
-            [T::from_bits64(codes.raw[at]), T::from_bits64(codes.raw[at + 1])]
-        }
+        differences::from_verbatim(self.wide_raw(codes, position, 16 * T::BYTES as u32))
     }
 }
 

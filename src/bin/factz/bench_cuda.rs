@@ -80,6 +80,25 @@ fn write_made<T: Element + Default>(
     Ok(())
 }
 
+/// What a configuration does to the field on the device, and how fast.
+fn measure(
+    pipeline: &mut Pipeline,
+    config: &Config,
+    bytes: u64,
+    runs: usize,
+) -> Result<(Measurement, Speeds), Failure> {
+    pipeline.set_request(&Request::new(*config)?)?;
+    pipeline.compress()?;
+    let report = check_status(pipeline.compressed()?, "compression")?;
+    pipeline.spoil_output()?;
+    pipeline.decompress()?;
+    check_status(pipeline.decompressed()?, "decompression")?;
+    pipeline.compare(report.bound)?;
+    let comparison = pipeline.compared()?;
+    let speeds = measure_speeds(pipeline, bytes, report.bound, runs)?;
+    Ok((Measurement::new(config, report.bound, report.stream_bytes, comparison), speeds))
+}
+
 fn measure_speeds(pipeline: &Pipeline, bytes: u64, bound: f64, runs: usize) -> Result<Speeds, Failure> {
     let speed = |milliseconds: f64| bytes as f64 / 1e6 / milliseconds;
     let compress = time(pipeline, runs, || pipeline.compress())?;
@@ -197,18 +216,9 @@ pub fn run(
         bytes as f64 / 1e6,
         head()
     ))?;
-    let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
+    let mut measured = Vec::new();
     for config in configurations {
-        pipeline.set_request(&Request::new(*config)?)?;
-        pipeline.compress()?;
-        let report = check_status(pipeline.compressed()?, "compression")?;
-        pipeline.spoil_output()?;
-        pipeline.decompress()?;
-        check_status(pipeline.decompressed()?, "decompression")?;
-        pipeline.compare(report.bound)?;
-        let comparison = pipeline.compared()?;
-        let speeds = measure_speeds(&pipeline, bytes, report.bound, runs)?;
-        let measurement = Measurement::new(config, report.bound, report.stream_bytes, comparison);
+        let (measurement, speeds) = measure(&mut pipeline, config, bytes, runs)?;
         voice.text(&row(&measurement, &speeds))?;
         measured.push((measurement, speeds));
     }

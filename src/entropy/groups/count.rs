@@ -8,8 +8,7 @@ use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::ESCAPE;
-use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
+use crate::entropy::symbols::{ALPHABET, ESCAPE, FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::{table_of, Counts, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE_VERTICES};
@@ -56,8 +55,7 @@ impl Sample {
     }
 }
 
-/// Counts a tile, in `counts` if it is counted; its sparse lists go behind those of the
-/// tiles before it.
+/// Counts a tile, in `counts` if it is counted; its sparse lists go behind those of the tiles before it.
 pub fn count(
     coding: TileCoding,
     shape: &TileShape,
@@ -69,91 +67,132 @@ pub fn count(
         lists.end_tile([0; 3])?;
         return Ok(Work { raw_bits: 0, weight: lorenzo::weight(codes) });
     };
-    let (mut raw, mut weight) = (0, TILE_WEIGHT);
     counts[MASK_STATE][codes.mask_state as usize] += 1;
-    for rows in some_masks(codes).into_iter().flatten() {
-        raw += MASK_COUNT_BITS as u64;
-        CodedMask::new(shape, rows).for_entries(|run, block| {
-            let (symbol, _, bits) = lists::encode_run(run);
-            counts[MASK_RUN][symbol as usize] += 1;
-            counts[MASK_BYTE][block as usize] += 1;
-            raw += bits as u64;
-            weight += 2;
-        });
-    }
+    let mut work = Work { raw_bits: 0, weight: TILE_WEIGHT };
+    count_masks(shape, codes, counts, &mut work);
     let mut entries = [0; 3];
     if QuantizedTile::has_codes(codes.mask_state) {
         for (k, &activity) in codes.activities[..coding.blocks().len()].iter().enumerate() {
             counts[activity_table(&codes.activities, k)][activity as usize] += 1;
         }
         if coding.by_rows() {
-            raw += lorenzo::count(coding, shape, codes, counts);
+            work.raw_bits += lorenzo::count(coding, shape, codes, counts);
+        } else {
+            entries = count_lists(coding, shape, codes, counts, lists, &mut work)?;
         }
     }
     if coding.by_rows() {
-        lists.end_tile([0; 3])?;
-        return Ok(Work { raw_bits: raw, weight: lorenzo::weight(codes) });
-    }
-    if QuantizedTile::has_codes(codes.mask_state) {
-        let active = coding.active(shape, codes.masks.as_deref());
-        let mut symbols = &codes.symbols[..];
-        for (k, &activity) in codes.activities.iter().enumerate() {
-            if activity == 0 {
-                continue;
-            }
-            if k == 0 {
-                weight += DENSE as u16;
-                let mask = active[0] & DENSE_LANES;
-                for (lane, &s) in lanes(mask).zip(symbols) {
-                    counts[table_of(lane, activity)][s as usize] += 1;
-                    raw += coding.raw_bits(s, lane) as u64;
-                }
-                symbols = &symbols[mask.count_ones() as usize..];
-            }
-            let positions = lists::positions(k);
-            let here;
-            (here, symbols) = symbols.split_at(vertices(&active, &positions));
-            let table = table_of(positions.start, activity);
-            if is_list(activity) {
-                raw += lists::count_bits(k, activity) as u64;
-                let [run_counts, symbol_counts] =
-                    counts.get_disjoint_mut([run_table(activity), table]).expect("these are two tables");
-                let room = lists.room(positions.len())?;
-                let (mut count, mut expected) = (0, positions.start);
-                for_nonzero(&active, positions, here, |position, s| {
-                    let run = position - expected;
-                    expected = position + 1;
-                    let (symbol, _, bits) = lists::encode_run(run as u32);
-                    (room.symbols[count], room.runs[count], room.run_symbols[count]) =
-                        (s, run as u16, symbol);
-                    count += 1;
-                    run_counts[symbol as usize] += 1;
-                    symbol_counts[s as usize] += 1;
-                    raw += bits as u64;
-                    if s >= FIRST_WITH_RAW_BITS {
-                        raw += coding.raw_bits(s, position) as u64;
-                    }
-                });
-                lists.end_list(lists::positions(k).len() - count);
-                entries[k] = count as u16;
-                weight += 2 * entries[k];
-            } else {
-                weight += positions.len() as u16;
-                let table = &mut counts[table];
-                let mut zeros = here.len() as u64;
-                for_nonzero(&active, positions, here, |position, s| {
-                    table[s as usize] += 1;
-                    zeros -= 1;
-                    if s >= FIRST_WITH_RAW_BITS {
-                        raw += coding.raw_bits(s, position) as u64;
-                    }
-                });
-                table[ZERO as usize] += zeros;
-            }
-        }
+        work.weight = lorenzo::weight(codes);
     }
     lists.end_tile(entries)?;
-    Ok(Work { raw_bits: raw, weight })
+    Ok(work)
+}
+
+/// Counts the masks of a tile that are coded as lists of their blocks.
+fn count_masks(shape: &TileShape, codes: &QuantizedTile, counts: &mut Counts, work: &mut Work) {
+    for rows in some_masks(codes).into_iter().flatten() {
+        work.raw_bits += MASK_COUNT_BITS as u64;
+        CodedMask::new(shape, rows).for_entries(|run, block| {
+            let (symbol, _, bits) = lists::encode_run(run);
+            counts[MASK_RUN][symbol as usize] += 1;
+            counts[MASK_BYTE][block as usize] += 1;
+            work.raw_bits += bits as u64;
+            work.weight += 2;
+        });
+    }
+}
+
+/// Counts the blocks of a tile with codes, and appends its sparse lists. Returns their entries, by block.
+#[inline(always)]
+fn count_lists(
+    coding: TileCoding,
+    shape: &TileShape,
+    codes: &QuantizedTile,
+    counts: &mut Counts,
+    lists: &mut Lists,
+    work: &mut Work,
+) -> Result<[u16; 3]> {
+    let active = coding.active(shape, codes.masks.as_deref());
+    let mut symbols = &codes.symbols[..];
+    let mut entries = [0; 3];
+    for (k, &activity) in codes.activities.iter().enumerate().filter(|&(_, &activity)| activity > 0) {
+        if k == 0 {
+            work.weight += DENSE as u16;
+            let mask = active[0] & DENSE_LANES;
+            for (lane, &s) in lanes(mask).zip(symbols) {
+                counts[table_of(lane, activity)][s as usize] += 1;
+                work.raw_bits += coding.raw_bits(s, lane) as u64;
+            }
+            symbols = &symbols[mask.count_ones() as usize..];
+        }
+        let positions = lists::positions(k);
+        let here;
+        (here, symbols) = symbols.split_at(vertices(&active, &positions));
+        let table = table_of(positions.start, activity);
+        if is_list(activity) {
+            let tables = counts.get_disjoint_mut([run_table(activity), table]).expect("these are two tables");
+            let (count, raw_bits) = count_sparse(coding, &active, positions, here, tables, lists)?;
+            entries[k] = count as u16;
+            work.raw_bits += lists::count_bits(k, activity) as u64 + raw_bits;
+            work.weight += 2 * entries[k];
+        } else {
+            work.weight += positions.len() as u16;
+            work.raw_bits += count_dense(coding, &active, positions, here, &mut counts[table]);
+        }
+    }
+    Ok(entries)
+}
+
+/// Appends the sparse list of a block, and counts its entries and their raw bits; `tables` are the counts of
+/// its runs and of its symbols.
+#[inline(always)]
+fn count_sparse(
+    coding: TileCoding,
+    active: &[u32; TILE_VERTICES / LANES],
+    positions: Range<usize>,
+    symbols: &[u8],
+    [run_counts, symbol_counts]: [&mut [u64; ALPHABET]; 2],
+    lists: &mut Lists,
+) -> Result<(usize, u64)> {
+    let most = positions.len();
+    let room = lists.room(most)?;
+    let (mut count, mut expected, mut raw_bits) = (0, positions.start, 0);
+    for_nonzero(active, positions, symbols, |position, s| {
+        let run = position - expected;
+        expected = position + 1;
+        let (symbol, _, bits) = lists::encode_run(run as u32);
+        (room.symbols[count], room.runs[count], room.run_symbols[count]) = (s, run as u16, symbol);
+        count += 1;
+        run_counts[symbol as usize] += 1;
+        symbol_counts[s as usize] += 1;
+        raw_bits += bits as u64;
+        if s >= FIRST_WITH_RAW_BITS {
+            raw_bits += coding.raw_bits(s, position) as u64;
+        }
+    });
+    lists.end_list(most - count);
+    Ok((count, raw_bits))
+}
+
+/// Counts the symbols of a block of which all positions are coded; gives their raw bits.
+#[inline(always)]
+fn count_dense(
+    coding: TileCoding,
+    active: &[u32; TILE_VERTICES / LANES],
+    positions: Range<usize>,
+    symbols: &[u8],
+    counts: &mut [u64; ALPHABET],
+) -> u64 {
+    let (mut zeros, mut raw_bits) = (symbols.len() as u64, 0);
+    for_nonzero(active, positions, symbols, |position, s| {
+        counts[s as usize] += 1;
+        zeros -= 1;
+        if s >= FIRST_WITH_RAW_BITS {
+            raw_bits += coding.raw_bits(s, position) as u64;
+        }
+    });
+    counts[ZERO as usize] += zeros;
+    raw_bits
 }
 
 /// The active ones of 32 positions, without those that belong to no list.

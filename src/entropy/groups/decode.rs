@@ -5,11 +5,10 @@ use super::lorenzo::RowDecoder;
 use super::masks;
 use super::{activity_table, Fault};
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, LANES, PIECE_BITS};
-use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
+use crate::entropy::lists::{self, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
 use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};
-use crate::entropy::tables::EntropyTable;
-use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, MASK_STATE};
+use crate::entropy::tables::{table_of, EntropyTable, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::grid::masks::{row_mask, MaskRows, Masks};
 use crate::grid::tiles::TileShape;
 use crate::runtime::memory;
@@ -78,10 +77,7 @@ fn decode_heads<D: Decode>(
     }
     let mut counts = [[0; 3]; LANES];
     for k in if coding.by_rows() { 0..0 } else { 0..3 } {
-        let bits = |lane: usize| match codes[lane].activities[k] {
-            activity if is_list(activity) => lists::count_bits(k, activity),
-            _ => 0,
-        };
+        let bits = |lane: usize| lists::count_bits(k, codes[lane].activities[k]);
         let some = lanes(coded).filter(|&lane| bits(lane) > 0);
         decoder.raw(mask_of(some), bits, |lane, value| counts[lane][k] = value as u16);
     }
@@ -225,76 +221,64 @@ fn decode_lists<D: Decode>(
         c.symbols = memory::filled(here.symbols, ZERO)?;
         index.push(here);
     }
-    let mut vertices = Vertices::default();
-    let mut tables_of_runs = [0u8; LANES];
-    let mut parts = [(0, 0); LANES];
+    let (mut vertices, mut chunk) = (Vertices::default(), Chunk::default());
     let mut next = 0;
     while next < lists.len() {
         let list = &mut lists[next];
         let here = &index[list.tile as usize];
-        if !list.sparse && list.left as usize >= LANES && here.from(list.next as usize) == u32::MAX {
+        let fills_lanes = list.left as usize >= LANES;
+        if !list.sparse && fills_lanes && here.from(list.next as usize) == u32::MAX {
             let place = here.of(list.next as usize).ok_or(Fault::Damaged)?;
             vertices.decode_row(decoder, coding, list, place, tables, codes)?;
             list.left -= LANES as u16;
             list.next += LANES as u16;
             next += (list.left == 0) as usize;
-            continue;
-        }
-        if list.sparse && list.left as usize >= LANES && here.whole {
+        } else if list.sparse && fills_lanes && here.whole {
             vertices.decode_entries(decoder, coding, list, here, tables, codes)?;
             next += (list.left == 0) as usize;
-            continue;
+        } else {
+            chunk.take(&mut lists, &mut next);
+            let runs = decode_runs(decoder, chunk.sparse, |lane| &tables[chunk.run_tables[lane] as usize])?;
+            let active = vertices.put_chunk(&chunk, &mut lists, &index, &runs)?;
+            vertices.decode(decoder, coding, active, tables, codes)?;
         }
-        // The lists that the entries of this chunk are of, and the lanes where theirs end.
-        let (mut entries, mut count, mut sparse) = (0, 0, 0);
-        while entries < LANES && next < lists.len() {
-            let list = &mut lists[next];
+    }
+    Ok(())
+}
+
+/// The next 32 entries of the lists of a batch, one in a lane; fewer behind the last list.
+#[derive(Default)]
+struct Chunk {
+    /// The lists that the entries are of, and the lanes where the entries of each end.
+    parts: [(usize, usize); LANES],
+    count: usize,
+    /// Lanes with an entry of a sparse list, and the tables of the runs before these entries.
+    sparse: u32,
+    run_tables: [u8; LANES],
+}
+
+impl Chunk {
+    /// Takes the entries off the lists from `next` on, which becomes the first list with entries left.
+    #[inline(always)]
+    fn take(&mut self, lists: &mut [List], next: &mut usize) {
+        (self.count, self.sparse) = (0, 0);
+        let mut entries = 0;
+        while entries < LANES && *next < lists.len() {
+            let list = &mut lists[*next];
             let here = (list.left as usize).min(LANES - entries);
             if here > 0 {
-                parts[count] = (next, entries + here);
-                count += 1;
+                self.parts[self.count] = (*next, entries + here);
+                self.count += 1;
             }
             if list.sparse {
-                sparse |= row_mask(here) << entries;
-                tables_of_runs[entries..entries + here].fill(list.run_table() as u8);
+                self.sparse |= row_mask(here) << entries;
+                self.run_tables[entries..entries + here].fill(list.run_table() as u8);
             }
             entries += here;
             list.left -= here as u16;
-            next += (list.left == 0) as usize;
+            *next += (list.left == 0) as usize;
         }
-        let runs = decode_runs(decoder, sparse, |lane| &tables[tables_of_runs[lane] as usize])?;
-        let (mut active, mut lane) = (0, 0);
-        for &(list, end) in &parts[..count] {
-            let list = &mut lists[list];
-            let index = &index[list.tile as usize];
-            let mut expected = list.next as usize;
-            vertices.tile[lane..end].fill(list.tile);
-            vertices.table[lane..end].fill(list.table);
-            while lane < end {
-                let position = expected + runs[lane] as usize;
-                expected = position + 1;
-                if position >= list.end as usize {
-                    return Err(Fault::Damaged);
-                }
-                match index.of(position) {
-                    Some(place) => {
-                        active |= 1 << lane;
-                        vertices.position[lane] = position as u16;
-                        vertices.place[lane] = place as u16;
-                        if position < DENSE {
-                            vertices.table[lane] = table_of(position, list.activity) as u8;
-                        }
-                    }
-                    None if list.sparse => return Err(Fault::Damaged),
-                    None => {}
-                }
-                lane += 1;
-            }
-            list.next = expected as u16;
-        }
-        vertices.decode(decoder, coding, active, tables, codes)?;
     }
-    Ok(())
 }
 
 /// Vertices whose symbols are decoded together, one in a lane.
@@ -314,6 +298,48 @@ impl Vertices {
         self.position[lane] = position as u16;
         self.place[lane] = place as u16;
         self.table[lane] = table;
+    }
+
+    /// Puts the entries of a chunk in its lanes, given the runs before them. Returns the lanes whose position
+    /// has a symbol; damage where a sparse list names a position without one, or none of its block.
+    #[inline(always)]
+    fn put_chunk(
+        &mut self,
+        chunk: &Chunk,
+        lists: &mut [List],
+        index: &[SymbolIndex],
+        runs: &[u32; LANES],
+    ) -> Result<u32, Fault> {
+        let (mut active, mut lane) = (0, 0);
+        for &(list, end) in &chunk.parts[..chunk.count] {
+            let list = &mut lists[list];
+            let index = &index[list.tile as usize];
+            let mut expected = list.next as usize;
+            self.tile[lane..end].fill(list.tile);
+            self.table[lane..end].fill(list.table);
+            while lane < end {
+                let position = expected + runs[lane] as usize;
+                expected = position + 1;
+                if position >= list.end as usize {
+                    return Err(Fault::Damaged);
+                }
+                match index.of(position) {
+                    Some(place) => {
+                        active |= 1 << lane;
+                        self.position[lane] = position as u16;
+                        self.place[lane] = place as u16;
+                        if position < DENSE {
+                            self.table[lane] = table_of(position, list.activity) as u8;
+                        }
+                    }
+                    None if list.sparse => return Err(Fault::Damaged),
+                    None => {}
+                }
+                lane += 1;
+            }
+            list.next = expected as u16;
+        }
+        Ok(active)
     }
 
     /// Symbols and raw bits; damage for a symbol that may not occur.

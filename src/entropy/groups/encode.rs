@@ -4,12 +4,10 @@ use super::lists::{List, SymbolIndex};
 use super::masks::{some_masks, CodedMask, MASK_BLOCKS};
 use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
-use crate::entropy::lists::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
+use crate::entropy::lists::{self, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::ESCAPE;
-use crate::entropy::symbols::FIRST_WITH_RAW_BITS;
-use crate::entropy::tables::EntropyTable;
-use crate::entropy::tables::{MASK_BYTE, MASK_RUN, MASK_STATE};
+use crate::entropy::symbols::{ESCAPE, FIRST_WITH_RAW_BITS};
+use crate::entropy::tables::{EntropyTable, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::masks::row_mask;
 use crate::grid::tiles::TileShape;
@@ -182,7 +180,27 @@ impl Tile<'_> {
         }
     }
 
-    /// Adds the raw bits of such a symbol.
+    /// Adds the raw bits of the symbols and of the runs of entries from lane `first` on.
+    #[inline(always)]
+    fn put_raw_of_entries(
+        &mut self,
+        vertices: &mut Step,
+        runs: &mut Step,
+        coding: TileCoding,
+        first: usize,
+        entries: &Entries<'_>,
+    ) {
+        for k in from_end(entries.symbols, FIRST_WITH_RAW_BITS) {
+            // The position of an entry counts for an anchor alone, which no sparse list has.
+            self.put_raw(vertices, coding, first + k, entries.symbols[k], DENSE);
+        }
+        for k in from_end(entries.run_symbols, FIRST_RUN_WITH_RAW_BITS) {
+            let (_, value, bits) = lists::encode_run(entries.runs[k] as u32);
+            runs.put_raw(first + k, bits, [value as u64, 0]);
+        }
+    }
+
+    /// Adds the raw bits of a symbol from [`FIRST_WITH_RAW_BITS`] on.
     #[inline(never)]
     fn put_raw(&mut self, step: &mut Step, coding: TileCoding, lane: usize, symbol: u8, position: usize) {
         let bits = coding.raw_bits(symbol, position);
@@ -226,27 +244,18 @@ pub fn encode<E: EntropyTable>(
     let mut encoder = Encoder::new()?;
     let mut step = Step::new();
     for batch in tiles.chunks(LANES).rev() {
-        let coded = |t: &(usize, &Coded)| QuantizedTile::has_codes(t.1 .1.mask_state);
         if coding.by_rows() {
-            for (_, (shape, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
+            for (_, (shape, codes, _)) in with_codes(batch) {
                 lorenzo::encode::<E>(&mut encoder, coding, (shape, codes), tables);
             }
             encode_masks::<E>(&mut encoder, batch, tables)?;
         } else {
             encode_lists::<E>(&mut encoder, coding, batch, tables)?;
             encode_masks::<E>(&mut encoder, batch, tables)?;
-            for k in (0..3).rev() {
-                let items =
-                    batch.iter().enumerate().filter(coded).rev().map(|(lane, (_, codes, entries))| {
-                        let activity = codes.activities[k];
-                        let bits = if is_list(activity) { lists::count_bits(k, activity) } else { 0 };
-                        (lane, entries.counts[k] as u32, bits)
-                    });
-                encoder.raw(items.filter(|&(_, _, bits)| bits > 0));
-            }
+            encode_list_sizes(&mut encoder, batch);
         }
         for k in (0..coding.blocks().len()).rev() {
-            for (lane, (_, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
+            for (lane, (_, codes, _)) in with_codes(batch) {
                 step.put(lane, activity_table(&codes.activities, k), codes.activities[k]);
             }
             step.encode(&mut encoder, tables);
@@ -257,6 +266,21 @@ pub fn encode<E: EntropyTable>(
         step.encode(&mut encoder, tables);
     }
     encoder.finish()
+}
+
+/// The tiles of a batch that have codes, with their lanes, the last one first.
+fn with_codes<'b, 'a>(batch: &'b [Coded<'a>]) -> impl Iterator<Item = (usize, &'b Coded<'a>)> + Clone {
+    batch.iter().enumerate().rev().filter(|(_, (_, codes, _))| QuantizedTile::has_codes(codes.mask_state))
+}
+
+/// The numbers of entries of the sparse lists of a batch.
+fn encode_list_sizes(encoder: &mut Encoder, batch: &[Coded<'_>]) {
+    for k in (0..3).rev() {
+        let sizes = with_codes(batch).map(|(lane, (_, codes, entries))| {
+            (lane, entries.counts[k] as u32, lists::count_bits(k, codes.activities[k]))
+        });
+        encoder.raw(sizes.filter(|&(_, _, bits)| bits > 0));
+    }
 }
 
 /// The masks of a batch, and in front of them the numbers of their entries.
@@ -320,23 +344,17 @@ fn encode_lists<E: EntropyTable>(
             lane -= here;
             let first = (list.next + list.left) as usize;
             if list.sparse {
-                let Entries { symbols, runs, run_symbols, .. } = tile.entries.split_off(here);
-                for k in from_end(symbols, FIRST_WITH_RAW_BITS) {
-                    tile.put_raw(&mut vertices, coding, lane + k, symbols[k], DENSE);
-                }
-                for k in from_end(run_symbols, FIRST_RUN_WITH_RAW_BITS) {
-                    let (_, value, bits) = lists::encode_run(runs[k] as u32);
-                    runs_step.put_raw(lane + k, bits, [value as u64, 0]);
-                }
+                let entries = tile.entries.split_off(here);
+                tile.put_raw_of_entries(&mut vertices, &mut runs_step, coding, lane, &entries);
                 let run_table = list.run_table() as u8;
-                match (symbols.try_into(), run_symbols.try_into()) {
+                match (entries.symbols.try_into(), entries.run_symbols.try_into()) {
                     (Ok(symbols), Ok(run_symbols)) => {
                         vertices.encode_all(encoder, tables, list.table, symbols);
                         runs_step.encode_all(encoder, tables, run_table, run_symbols);
                     }
                     _ => {
-                        vertices.put_list(lane, list.table, symbols);
-                        runs_step.put_list(lane, run_table, run_symbols);
+                        vertices.put_list(lane, list.table, entries.symbols);
+                        runs_step.put_list(lane, run_table, entries.run_symbols);
                     }
                 }
             } else if here < LANES || !tile.put_plain(encoder, first, &tables[list.table as usize]) {

@@ -15,10 +15,9 @@ use super::Fault;
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};
-use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{
-    Counts, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN, MASK_STATE,
-    PATTERN, ROW_ACTIVITIES, ROW_BYTE, ROW_SYMBOL,
+    Counts, EntropyTable, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN,
+    MASK_STATE, PATTERN, ROW_ACTIVITIES, ROW_BYTE, ROW_SYMBOL,
 };
 use crate::grid::masks::{row_mask, MaskRows};
 use crate::grid::tiles::{TileShape, TILE};
@@ -204,13 +203,50 @@ pub fn encode<E: EntropyTable>(
     if activity == 0 {
         return;
     }
+    let (rows, mut raw_ends) = rows_of(coding, shape, codes);
+    let (pattern, symbol) = tables_of(activity);
+    let (mut step, steps) = (Step::new(), rows.steps());
+    for (k, &active) in steps.iter().enumerate().rev().filter(|&(_, &active)| active != 0) {
+        let symbols = &rows.symbols[k];
+        for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
+            let bits = coding.raw_bits(symbols[lane], 1);
+            let words = bits.div_ceil(64) as usize;
+            raw_ends[lane] -= words;
+            let word = |k: usize| if k < words { codes.raw[raw_ends[lane] + k] } else { 0 };
+            step.put_raw(lane, bits, [word(0), word(1)]);
+        }
+        if k == 0 && rows.has_first() {
+            step.put_lanes(active, symbol, symbols);
+            step.put(0, ANCHOR, symbols[0]);
+            step.encode(encoder, tables);
+        } else {
+            step.encode_lanes(encoder, tables, active, symbol, symbols);
+        }
+    }
+    if activity == FULL_ACTIVITY {
+        return;
+    }
+    let is_sparse = activity <= LAST_SPARSE_TILE;
+    let coded = if is_sparse { steps[0] } else { row_mask(shape.owned().1) };
+    for byte in (0..pattern_bytes(shape)).rev() {
+        let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
+        step.encode_lanes(encoder, tables, coded, pattern, &bytes);
+    }
+    if is_sparse {
+        let mut bytes = [0; LANES];
+        bytes[..4].copy_from_slice(&coded.to_le_bytes());
+        step.encode_lanes(encoder, tables, row_mask(row_bytes(shape)), ROW_BYTE, &bytes);
+    }
+}
+
+/// The rows of a tile with codes, and where the raw elements of each row end.
+#[inline(always)]
+fn rows_of(coding: TileCoding, shape: &TileShape, codes: &QuantizedTile) -> (Rows, [usize; TILE]) {
     let active = coding.active(shape, codes.masks.as_deref());
-    let height = shape.owned().1;
     let mut rows = Rows::new();
     let mut by_row = [[ZERO; TILE]; TILE];
-    // Behind the raw elements of each row.
-    let (mut ends, mut end) = ([0; TILE], 0);
-    for_rows(&active, codes, height, |y, row, present| {
+    let (mut raw_ends, mut end) = ([0; TILE], 0);
+    for_rows(&active, codes, shape.owned().1, |y, row, present| {
         rows.present[y] = present;
         if present == u32::MAX {
             by_row[y] = *row;
@@ -223,42 +259,12 @@ pub fn encode<E: EntropyTable>(
             for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
                 end += coding.raw_bits(row[x], 1).div_ceil(64) as usize;
             }
-            ends[y] = end;
+            raw_ends[y] = end;
         }
     });
     let most = rows.most();
     transpose(&by_row, &mut rows.symbols, most);
-    let (pattern, symbol) = tables_of(activity);
-    let (mut step, steps) = (Step::new(), rows.steps());
-    for (k, &active) in steps.iter().enumerate().rev().filter(|&(_, &active)| active != 0) {
-        let symbols = &rows.symbols[k];
-        for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
-            let bits = coding.raw_bits(symbols[lane], 1);
-            let words = bits.div_ceil(64) as usize;
-            ends[lane] -= words;
-            let word = |k: usize| if k < words { codes.raw[ends[lane] + k] } else { 0 };
-            step.put_raw(lane, bits, [word(0), word(1)]);
-        }
-        if k == 0 && rows.has_first() {
-            step.put_lanes(active, symbol, symbols);
-            step.put(0, ANCHOR, symbols[0]);
-            step.encode(encoder, tables);
-        } else {
-            step.encode_lanes(encoder, tables, active, symbol, symbols);
-        }
-    }
-    if activity < FULL_ACTIVITY {
-        let coded = if activity <= LAST_SPARSE_TILE { steps[0] } else { row_mask(height) };
-        for byte in (0..pattern_bytes(shape)).rev() {
-            let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
-            step.encode_lanes(encoder, tables, coded, pattern, &bytes);
-        }
-        if activity <= LAST_SPARSE_TILE {
-            let mut bytes = [0; LANES];
-            bytes[..4].copy_from_slice(&coded.to_le_bytes());
-            step.encode_lanes(encoder, tables, row_mask(row_bytes(shape)), ROW_BYTE, &bytes);
-        }
-    }
+    (rows, raw_ends)
 }
 
 /// Decodes the rows of tiles, one after another.
@@ -288,26 +294,15 @@ impl RowDecoder {
             return Ok(());
         }
         let active = coding.active(shape, codes.masks.as_deref());
-        let (pattern, symbol) = tables_of(activity);
         if activity == FULL_ACTIVITY {
             self.rows.present = active;
         } else {
-            let mut coded = row_mask(shape.owned().1);
-            if activity <= LAST_SPARSE_TILE {
-                let mut bytes = [0u8; LANES];
-                decoder.step(row_mask(row_bytes(shape)), |_| &tables[ROW_BYTE], &mut bytes);
-                let any = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));
-                if any & !coded != 0 {
-                    return Err(Fault::Damaged);
-                }
-                coded = any;
-            }
-            self.patterns(decoder, shape, coded, &tables[pattern]);
+            self.patterns(decoder, shape, activity, tables)?;
             if self.rows.present.iter().zip(&active).any(|(present, active)| present & !active != 0) {
                 return Err(Fault::Damaged);
             }
         }
-        let of = &tables[symbol];
+        let of = &tables[tables_of(activity).1];
         let first = if self.rows.has_first() { &tables[ANCHOR] } else { of };
         let mut any_raw = false;
         for (k, &active) in self.rows.steps().iter().enumerate().take_while(|&(_, &active)| active != 0) {
@@ -328,16 +323,35 @@ impl RowDecoder {
         self.put_in_order(coding, &active, any_raw, codes)
     }
 
-    /// The patterns of some rows; those of the others are empty.
-    fn patterns<D: Decode>(&mut self, decoder: &mut Decoder<'_>, shape: &TileShape, coded: u32, table: &D) {
+    /// The patterns of the rows of a tile of an activity below [`FULL_ACTIVITY`]. In a sparse tile those of rows
+    /// without a symbol are not in the stream, and empty; damage if the stream names a row that the tile does
+    /// not have.
+    fn patterns<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        shape: &TileShape,
+        activity: u8,
+        tables: &[D],
+    ) -> Result<(), Fault> {
         let mut bytes = [0u8; LANES];
+        let mut coded = row_mask(shape.owned().1);
+        if activity <= LAST_SPARSE_TILE {
+            decoder.step(row_mask(row_bytes(shape)), |_| &tables[ROW_BYTE], &mut bytes);
+            let any = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));
+            if any & !coded != 0 {
+                return Err(Fault::Damaged);
+            }
+            coded = any;
+        }
         self.rows.present = [0; TILE];
+        let table = &tables[tables_of(activity).0];
         for byte in 0..pattern_bytes(shape) {
             decoder.step(coded, |_| table, &mut bytes);
             for y in lanes(coded) {
                 self.rows.present[y] |= (bytes[y] as u32) << (8 * byte);
             }
         }
+        Ok(())
     }
 
     /// The raw bits of a step; damage for a symbol that may not occur.

@@ -99,7 +99,7 @@ impl Device {
         let mut value = 0;
         // SAFETY: writes a number.
         let answer = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.ordinal) };
-        check(answer, "cuDeviceGetAttribute").map(|()| value)
+        check(answer, &format!("cuDeviceGetAttribute({attribute:?})")).map(|()| value)
     }
 
     /// Bytes of memory that are free, and all.

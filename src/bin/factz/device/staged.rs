@@ -125,7 +125,8 @@ impl DeviceField {
 }
 
 pub fn size(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes).map_err(|_| Error::argument("the field is too large here"))
+    usize::try_from(bytes)
+        .map_err(|_| Error::argument(format!("{bytes} bytes are too many for this machine")))
 }
 
 /// The report of a call that is done, or what its status says.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Compresses with every peer at every bound, and writes a line of JSON about each.
 const SCRIPT: &str = include_str!("peers.py");
@@ -39,34 +39,15 @@ pub fn measure(
     if !is_finite(field) || field.fill_value.is_some() {
         return Ok(Some("zfp, SZ3 and SPERR do not know missing values and are left out".into()));
     }
-    let cannot = |e: std::io::Error| failure!("a temporary directory cannot be used: {e}");
     let folder = tempfile::tempdir().map_err(cannot)?;
-    let path = |name: &str| folder.path().join(name);
-    let written = typed!([&field.u, &field.v] as [u, v] => write_raw(&path("u"), u).and_then(|()| write_raw(&path("v"), v)));
-    written.map_err(cannot)?;
-    let mut bounds = Vec::new();
-    for &bound in &a.bounds {
-        bounds.push(engine::absolute_bound(field, BoundKind::Relative, bound, a.threads)?);
-    }
-    let request = json!({
-        "folder": folder.path(),
-        "nx": field.dims.nx,
-        "ny": field.dims.ny,
-        "dtype": field.dtype().name(),
-        "bounds": bounds,
-        "repeat": a.repeat,
-    });
-    let child = Command::new(&a.python)
-        .args(["-c", SCRIPT, &request.to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(mut child) = child else {
+    write_field(folder.path(), field).map_err(cannot)?;
+    let absolute = |&bound| engine::absolute_bound(field, BoundKind::Relative, bound, a.threads);
+    let bounds = a.bounds.iter().map(absolute).collect::<Result<Vec<f64>, Failure>>()?;
+    let Ok(mut script) = start(a, field, folder.path(), &bounds) else {
         return Ok(Some(format!("{} cannot be run: zfp, SZ3 and SPERR are left out", a.python.display())));
     };
     let mut missing: Vec<String> = Vec::new();
-    let lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
+    let lines = BufReader::new(script.stdout.take().expect("it is a pipe")).lines();
     for line in lines.map_while(Result::ok) {
         match serde_json::from_str(&line) {
             Ok(Answer::Measured { codec, bound, bytes, seconds }) => {
@@ -75,14 +56,8 @@ pub fn measure(
                 let comparison = engine::compare(field, &after, &terms, a.threads)?;
                 let codec = Codec { name: codec, preserves: false, plotted: true };
                 let speeds = seconds.map(|s| megabytes_per_second(field.bytes(), s));
-                runs.push(Run::new(
-                    codec,
-                    field,
-                    [a.bounds[bound], bounds[bound]],
-                    bytes,
-                    comparison,
-                    speeds,
-                ));
+                let bounds = [a.bounds[bound], bounds[bound]];
+                runs.push(Run::new(codec, field, bounds, bytes, comparison, speeds));
                 report(runs.last().expect("it was pushed"), runs.len())?;
                 // The script goes on when its file is gone.
                 std::fs::remove_file(folder.path().join("done")).map_err(cannot)?;
@@ -91,15 +66,45 @@ pub fn measure(
             Err(_) => missing.push(format!("part of the peers ({line})")),
         }
     }
-    let ended = child.wait().map_err(cannot)?;
+    let ended = script.wait().map_err(cannot)?;
     if !ended.success() {
         missing.push("part of the peers: their script failed".to_owned());
     }
     Ok((!missing.is_empty()).then(|| format!("without {}", missing.join("; "))))
 }
 
+fn cannot(e: std::io::Error) -> Failure {
+    failure!("a temporary directory cannot be used: {e}")
+}
+
+/// Starts the script, which finds the field in the folder and leaves its reconstructions there.
+fn start(a: &Sweep, field: &Field, folder: &Path, bounds: &[f64]) -> std::io::Result<Child> {
+    let request = json!({
+        "folder": folder,
+        "nx": field.dims.nx,
+        "ny": field.dims.ny,
+        "dtype": field.dtype().name(),
+        "bounds": bounds,
+        "repeat": a.repeat,
+    });
+    Command::new(&a.python)
+        .args(["-c", SCRIPT, &request.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
 fn is_finite(field: &Field) -> bool {
     typed!([&field.u, &field.v] as [u, v] => u.iter().chain(v.iter()).all(|x| x.to_f64().is_finite()))
+}
+
+/// Writes u and v for the script, as f64.
+fn write_field(folder: &Path, field: &Field) -> std::io::Result<()> {
+    typed!([&field.u, &field.v] as [u, v] => {
+        write_raw(&folder.join("u"), u)?;
+        write_raw(&folder.join("v"), v)
+    })
 }
 
 fn write_raw<T: Real>(path: &Path, values: &[T]) -> std::io::Result<()> {
