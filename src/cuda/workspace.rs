@@ -26,8 +26,8 @@ pub const fn slot_bytes(dtype: Dtype, predictor: Predictor) -> u64 {
     }
 }
 
-/// Bits of a symbol at most, with an escape. Its raw bits come to no more than both values: a vertex is stored
-/// where a code would take more.
+/// Bits of a symbol at most, with an escape. Its raw bits are no more than those of both values: a vertex is
+/// stored where a code would take more.
 const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
 /// Words and states of one tile fit its slot: all vertices with a symbol and the raw bits of both values, the
 /// refinement bits of an anchor, mask state, activities and numbers of entries. (An entry of a mask, 45 bits,

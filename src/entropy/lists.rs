@@ -30,8 +30,8 @@ pub fn positions(block: usize) -> Range<usize> {
     BLOCKS[block].start.max(DENSE)..BLOCKS[block].end
 }
 
-/// Raw bits of the number of entries of a block, 0 if it is no sparse list. `activity_of` allows no more entries
-/// than these bits hold, as each entry costs three bits at least.
+/// Raw bits of the number of entries of a block, 0 if it is no sparse list. `activity_of` allows no more
+/// entries than these bits hold, as each entry costs three bits at least.
 #[inline(always)]
 pub fn count_bits(block: usize, activity: u8) -> u32 {
     match block {

@@ -97,8 +97,8 @@ impl TileCoding {
         position == 0 || self.predictor == Predictor::Lorenzo
     }
 
-    /// Raw bits that follow a symbol: those of stored values or of a code, and the refinement bits of a coarse
-    /// code.
+    /// Raw bits that follow a symbol: those of stored values or of a code, and the refinement bits of a
+    /// coarse code.
     #[inline(always)]
     pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
         if symbol >= STORED {
@@ -122,8 +122,8 @@ impl TileCoding {
         }
     }
 
-    /// Whether a symbol may occur at any position: with the Lorenzo predictor and values of four bytes at most 64
-    /// raw bits follow a symbol, its refinement bits included.
+    /// Whether a symbol may occur at any position: with the Lorenzo predictor and values of four bytes, 64
+    /// raw bits follow a symbol at most, its refinement bits included.
     #[inline(always)]
     pub fn allows(self, symbol: u8) -> bool {
         self.predictor != Predictor::Lorenzo || self.element_bytes > 4 || self.raw_bits(symbol, 1) <= 64

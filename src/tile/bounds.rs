@@ -66,8 +66,8 @@ impl<T: Real> TileWindow<T> {
         ]
     }
 
-    /// [`TileWindow::constrain`] for a row of cells where bounds are found on demand: until then the bound of a
-    /// triangle is its distance from the origin along the axes, which no bound is below.
+    /// [`TileWindow::constrain`] for a row of cells where bounds are found on demand: until then the bound of
+    /// a triangle is its distance from the origin along the axes, which no bound is below.
     #[inline(always)]
     fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
         let mut distances = self.axis_distances(y);

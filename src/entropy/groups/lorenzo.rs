@@ -323,9 +323,9 @@ impl RowDecoder {
         self.put_in_order(coding, &active, any_raw, codes)
     }
 
-    /// The patterns of the rows of a tile of an activity below [`FULL_ACTIVITY`]. In a sparse tile those of rows
-    /// without a symbol are not in the stream, and empty; damage if the stream names a row that the tile does
-    /// not have.
+    /// The patterns of the rows of a tile of an activity below [`FULL_ACTIVITY`]. In a sparse tile those of
+    /// rows without a symbol are not in the stream, and empty; damage if the stream names a row that the tile
+    /// does not have.
     fn patterns<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
