@@ -176,8 +176,11 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
             voice.text(&tables::row(&run))?;
             runs.push(run);
             let with_picture = ["factz speculative", "factz --preserve none"].contains(&&*codec.name);
-            if with_picture && bound == pictured(&a.bounds) {
-                shown.push((format!("{} at {bound:e}: ratio {:.1}", codec.name, m.ratio), decoded));
+            let title = format!("{} at {bound:e}: ratio {:.1}", codec.name, m.ratio);
+            // A bound may be given twice.
+            let is_new = shown.iter().all(|(other, _)| *other != title);
+            if with_picture && bound == pictured(&a.bounds) && is_new {
+                shown.push((title, decoded));
             }
             progress.report(runs.len() as f64 / all);
         }
