@@ -103,10 +103,13 @@ impl<T: Real> Source<'_, T> {
 
     fn anchors(&self, encoder: &Encoder<'_, T>) -> Result<(Vec<CodedVertex<T>>, EncodeStats)> {
         let mut anchors = memory::filled(self.grid.tiles() as usize, Default::default())?;
-        let stats = self.threads.map_each(&mut anchors, TileWindow::new, |window, tile, anchor| {
+        let work = |window: &mut Box<TileWindow<T>>, tile: usize, anchor: &mut CodedVertex<T>| {
             *anchor = encoder.anchor(window, &self.grid.tile(tile as u64));
-            Ok(std::mem::take(&mut window.stats))
-        })?;
+            Ok(())
+        };
+        let stats = self
+            .threads
+            .map_each(&mut anchors, TileWindow::new, work, |window| std::mem::take(&mut window.stats))?;
         Ok((anchors, EncodeStats::sum(&stats)))
     }
 
@@ -152,11 +155,15 @@ impl<T: Real> Source<'_, T> {
     ) -> Result<(Vec<QuantizedTile>, EncodeStats)> {
         let mut tiles = memory::defaults::<QuantizedTile>(self.grid.tiles() as usize)?;
         let scratch = || Ok((TileWindow::new()?, QuantizedTileBuilder::new()?));
-        let stats = self.threads.map_each(&mut tiles, scratch, |(window, builder), tile, out| {
-            *out = code(window, builder, tile)?;
-            meter.add(1);
-            Ok(std::mem::take(&mut window.stats))
-        })?;
+        let work =
+            |(window, builder): &mut (Box<TileWindow<T>>, Box<QuantizedTileBuilder>), tile, out: &mut _| {
+                *out = code(window, builder, tile)?;
+                meter.add(1);
+                Ok(())
+            };
+        let stats = self
+            .threads
+            .map_each(&mut tiles, scratch, work, |(window, _)| std::mem::take(&mut window.stats))?;
         Ok((tiles, EncodeStats::sum(&stats)))
     }
 }

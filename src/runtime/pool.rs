@@ -92,14 +92,22 @@ impl Threads {
         self.map_parts(items, len.div_ceil(size), range, state, work)
     }
 
-    /// [`Threads::map_parts`] with an item each.
+    /// Runs `work(state, number, item)` for all items, in pieces of one item where there are few, so that
+    /// threads end together, and of four at most. Returns `result(state)` of each piece.
     pub fn map_each<T: Send, S, R: Default + Send>(
         self,
         items: &mut [T],
         state: impl Fn() -> Result<S> + Sync,
-        work: impl Fn(&mut S, usize, &mut T) -> Result<R> + Sync,
+        work: impl Fn(&mut S, usize, &mut T) -> Result<()> + Sync,
+        result: impl Fn(&mut S) -> R + Sync,
     ) -> Result<Vec<R>> {
-        self.map_chunks(items, 1, state, |state, number, item| work(state, number, &mut item[0]))
+        let size = (items.len() / (64 * self.0)).clamp(1, 4);
+        self.map_chunks(items, size, state, |state, piece, items| {
+            for (k, item) in items.iter_mut().enumerate() {
+                work(state, piece * size + k, item)?;
+            }
+            Ok(result(state))
+        })
     }
 
     /// The results of `work(state, piece)`, in the order of the pieces.
