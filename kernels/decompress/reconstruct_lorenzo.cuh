@@ -116,8 +116,8 @@ __device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
     reconstruct_rounds<false, T>(job);
 }
 
-// The same for a call that expected a hierarchical stream, where it is mostly without work. Grid: any; few
-// blocks, which take less time.
+// Reconstruction of a Lorenzo stream by a call that expected a hierarchical one; mostly without work. Grid:
+// any; few blocks, which take less time.
 template <typename T>
 __device__ __forceinline__ void reconstruct_other_lorenzo(const Job& job) {
     if (is_hierarchical_as_expected(job, control_of(job))) return pass_over();

@@ -43,8 +43,8 @@ struct Encoder {
         if (__any_sync(FULL, active)) x = __shfl_sync(FULL, active ? next : x, threadIdx.x + TURN, 32);
         return {x, LOW};
     }
-    // As calls: the tail is short, and its code must not take the room of other code in the instruction
-    // cache.
+    // Operations of the tail are calls: the tail is short, and its code must not take the room of other code
+    // in the instruction cache.
     static __device__ __noinline__ InTail raw_by_tail(u32 x, u32 word, u32 bits, bool active) {
         const u32 next = __funnelshift_l(word, x, bits);
         return stay(x, active, __funnelshift_l(x, 0, bits) == 0 && next <= ~LOW, next);

@@ -197,7 +197,7 @@ fn row_along_x<T: Real, const STEP: usize>(
     across
 }
 
-/// What [`along`] says along y at the columns of a row of phase 1 or 2.
+/// Predictions of [`along`] along y at the columns of a row of phase 1 or 2.
 #[inline(always)]
 fn row_along_y<T: Real, const STEP: usize, const PHASE: usize>(
     interpolant: &Interpolant<T>,

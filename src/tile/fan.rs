@@ -11,7 +11,7 @@ use crate::topology::signature::{sign_det, signature, stays, Rule, Signature, OU
 /// Triangles around a vertex.
 const AROUND: usize = 6;
 
-/// Which triangle number k is, in counter-clockwise order, and its corners in the order of signatures: 0 is
+/// Lower or upper: triangle k, counted counter-clockwise; and its corners in the order of signatures: 0 is
 /// the vertex itself, 1 neighbour k, 2 the neighbour after it.
 const TRIANGLES: [(Triangle, [usize; 3]); AROUND] = [
     (Triangle::Lower, [0, 1, 2]),

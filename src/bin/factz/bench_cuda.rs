@@ -80,7 +80,7 @@ fn write_made<T: Element + Default>(
     Ok(())
 }
 
-/// What a configuration does to the field on the device, and how fast.
+/// Measures a configuration on the device: size, errors and speed.
 fn measure(
     pipeline: &mut Pipeline,
     config: &Config,

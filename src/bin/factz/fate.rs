@@ -40,7 +40,7 @@ impl Pairing {
     }
 }
 
-/// What became of every point, by rows of cells and then by columns. A point is another one's successor if it
+/// The fate of every point, by rows of cells and then by columns. A point is another one's successor if it
 /// is in the same triangle.
 pub fn paired(before: &[CriticalPoint], after: &[CriticalPoint]) -> Vec<Pairing> {
     let place = |p: &CriticalPoint| (p.y_cell, p.x_cell, p.triangle);
