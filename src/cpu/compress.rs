@@ -98,12 +98,7 @@ fn constraints<T: Real>(
     Constraints {
         mode: config.mode,
         preserve: config.preserve,
-        rule: Rule {
-            types: config.preserve == Preserve::Types,
-            ties: config.ties,
-            dx: config.dx,
-            dy: config.dy,
-        },
+        rule: Rule::of(config),
         bound: bound.useful,
         bound_up: bound.useful_up,
         halo: config.halo,
