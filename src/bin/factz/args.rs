@@ -83,14 +83,15 @@ pub enum Command {
 #[derive(Args)]
 #[command(after_long_help = "\
 Units: --abs is in the unit of the field; --rel is a fraction of max(u, v) - min(u, v) over the finite values. \
-The bound is never loosened. Of the spacing only the ratio DX to DY matters, and only for the types of \
-critical points (node or spiral, source or sink). Seconds and MB/s are those of the work in memory, without \
+The bound is never loosened. Of the spacing only the signs and the ratio DX to DY matter, and only for the types of \
+critical points (saddle, node or spiral, source or sink). Weather and climate files mostly begin with the northernmost \
+row: --north-first keeps the types that the flow has on the map. Seconds and MB/s are those of the work in memory, without \
 files; on a CUDA device they include the copies there and back.
 
 Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged.
 
 Examples:
-  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
+  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2 --north-first
   factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative --backend cuda
   factz compress flow.npz --keys vx,vy -o flow.fz --abs 0.05
   factz compress uo.npy vo.npy -o ocean.fz --rel 1e-3 --fill-value 9.96921e36
@@ -185,9 +186,8 @@ pub struct Verify {
     pub bound: BoundArguments,
     #[command(flatten)]
     pub fill: FillArguments,
-    /// Grid spacing, as it was for compression; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     /// Promise for triangles whose zero lies on an edge or at a vertex; default: as the stream says,
     /// otherwise all
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES))]
@@ -238,7 +238,7 @@ pub struct Info {
 
 /// Lists the critical points of a field: place, type, eigenvalues.
 ///
-/// Columns: x, y (position: grid coordinates times the spacing), x_cell, y_cell (cell), triangle (0: the
+/// Columns: x, y (position: grid coordinates times the spacing, with its signs), x_cell, y_cell (cell), triangle (0: the
 /// lower, 1: the upper one of the cell), type, and the eigenvalues of the Jacobian of the triangle, real and
 /// imaginary parts.
 #[derive(Args)]
@@ -273,9 +273,8 @@ pub struct Points {
     /// Format of the list; default: by the ending of its name, otherwise csv
     #[arg(long, value_enum)]
     pub format: Option<ListFormat>,
-    /// Grid spacing; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -315,9 +314,8 @@ pub struct Diff {
     /// Format of the list; default: by the ending of its name, otherwise csv
     #[arg(long, value_parser = table_format())]
     pub format: Option<ListFormat>,
-    /// Grid spacing; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -374,9 +372,8 @@ pub struct Render {
     /// Put row 0 at the bottom
     #[arg(long)]
     pub y_up: bool,
-    /// Grid spacing; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -516,9 +513,8 @@ pub struct Sweep {
     /// Put row 0 at the bottom of the pictures
     #[arg(long)]
     pub y_up: bool,
-    /// Grid spacing
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
-    pub spacing: Spacing,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub talk: Talk,
 }

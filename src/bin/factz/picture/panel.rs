@@ -122,7 +122,9 @@ impl Panel {
 
     fn draw_background(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
         let Area { left, top, width, .. } = self.area();
-        let down = if self.background.view.y_up { -1.0 } else { 1.0 };
+        // Lines have no direction: where columns run backwards, v is turned in place of u.
+        let turns = [self.background.view.y_up, self.spacing.dx < 0.0, self.spacing.dy < 0.0];
+        let down = if turns.into_iter().fold(false, |a, b| a != b) { -1.0 } else { 1.0 };
         let flow = &self.background.flow;
         let brightness = texture::along(flow, width, sizes.grain, down)?;
         for (y, (row, light)) in flow.chunks(width).zip(brightness.chunks(width)).enumerate() {
@@ -194,7 +196,8 @@ fn outline(view: &View, window: Window) -> Area {
 }
 
 /// Round numbers between two others, about as many as there is room for.
-pub fn ticks(low: f64, high: f64, room: f64) -> Vec<f64> {
+pub fn ticks(one: f64, other: f64, room: f64) -> Vec<f64> {
+    let (low, high) = (one.min(other), one.max(other));
     let least = (high - low) / room.clamp(1.0, 8.0);
     if !(least.is_normal() && least > 0.0) {
         return Vec::new();
@@ -224,6 +227,7 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(ticks(-0.5, 359.5, 8.0), [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0]);
         assert_eq!(ticks(-0.5, 0.5, 1.0), [0.0]);
+        assert_eq!(ticks(0.5, -180.5, 8.0), [-150.0, -100.0, -50.0, 0.0]);
         assert!(ticks(0.0, 0.0, 5.0).is_empty() && ticks(0.0, f64::INFINITY, 5.0).is_empty());
     }
 
