@@ -48,9 +48,9 @@ a device
   130, 143  interrupted, terminated
 
 Examples:
-  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
+  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --north-first --rel 1e-2
   factz decompress wind.fz u2.f32 v2.f32
-  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
+  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --rel 1e-2
   factz info wind.fz"
 )]
 pub struct Arguments {
@@ -91,7 +91,7 @@ files; on a CUDA device they include the copies there and back.
 Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged.
 
 Examples:
-  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2 --north-first
+  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --north-first --rel 1e-2
   factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative --backend cuda
   factz compress flow.npz --keys vx,vy -o flow.fz --abs 0.05
   factz compress uo.npy vo.npy -o ocean.fz --rel 1e-3 --fill-value 9.96921e36
@@ -169,7 +169,7 @@ Exit status: 0 everything is kept; 1 something is not, and the report says what;
 that cannot be read.
 
 Examples:
-  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
+  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --rel 1e-2
   factz verify u.f32 v.f32 wind.fz
   factz verify flow.npz flow2.npz --abs 0.05
   factz verify u.npy v.npy flow2.npz --abs 0.05
@@ -258,7 +258,7 @@ with the arrays type (0 saddle, 1 attracting_node, 2 repelling_node, 3 attractin
 Exit status: 0 the list is complete; 2 it is not.
 
 Examples:
-  factz points u.f32 v.f32 --dims 360x181
+  factz points u.f32 v.f32 --dims 360x181 --north-first
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
   factz points wind.fz -o points.vtp"
 )]
@@ -296,7 +296,7 @@ ties and missing data as well, without a list. The ending of -o tells the format
 Exit status: 0 no point differs; 1 some do; 2 wrong usage, or a file that cannot be read or written.
 
 Examples:
-  factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181
+  factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first
   factz diff u.npy v.npy wind.fz -o differences.json"
 )]
 pub struct Diff {
@@ -343,7 +343,7 @@ y0, x1, y1) and the marks (colour, count).
 Exit status: 0 the picture is written; 2 it is not.
 
 Examples:
-  factz render u.f32 v.f32 --dims 360x181 -o wind.png
+  factz render u.f32 v.f32 --dims 360x181 --north-first -o wind.png
   factz render wind.fz -o wind.png --width 3000 --y-up
   factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30"
 )]
@@ -420,7 +420,7 @@ A table of the microseconds of each kernel follows.
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 
 Examples:
-  factz bench u.f32 v.f32 --dims 360x181
+  factz bench u.f32 v.f32 --dims 360x181 --north-first
   factz bench u.npy v.npy --bounds 1e-2,1e-4 --threads 1,8 --repeat 5 --json
   factz bench --backend cuda --synthetic dense --dims 16384x16384")]
 pub struct Bench {
@@ -481,7 +481,7 @@ Exit status: 0 measured, and every promise is kept; 1 one is not; 2 wrong usage,
 written.
 
 Examples:
-  factz sweep u.f32 v.f32 --dims 360x181 -o report
+  factz sweep u.f32 v.f32 --dims 360x181 --north-first -o report
   factz sweep u.npy v.npy -o report --bounds 1e-2,1e-3,1e-4 --repeat 5 --no-peers")]
 pub struct Sweep {
     #[command(flatten)]

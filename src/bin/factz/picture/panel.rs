@@ -122,9 +122,7 @@ impl Panel {
 
     fn draw_background(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
         let Area { left, top, width, .. } = self.area();
-        // Lines have no direction: where columns run backwards, v is turned in place of u.
-        let turns = [self.background.view.y_up, self.spacing.dx < 0.0, self.spacing.dy < 0.0];
-        let down = if turns.into_iter().fold(false, |a, b| a != b) { -1.0 } else { 1.0 };
+        let down = sense_of_v(self.background.view.y_up, self.spacing);
         let flow = &self.background.flow;
         let brightness = texture::along(flow, width, sizes.grain, down)?;
         for (y, (row, light)) in flow.chunks(width).zip(brightness.chunks(width)).enumerate() {
@@ -187,6 +185,17 @@ impl Panel {
     }
 }
 
+/// -1 if v points up in the image where u points to the right, else 1. Lines have no direction: where columns
+/// run backwards, v is turned in place of u.
+fn sense_of_v(y_up: bool, spacing: Spacing) -> f32 {
+    let turns = [y_up, spacing.dx < 0.0, spacing.dy < 0.0];
+    if turns.into_iter().fold(false, |a, b| a != b) {
+        -1.0
+    } else {
+        1.0
+    }
+}
+
 /// The pixels of a part of a view.
 fn outline(view: &View, window: Window) -> Area {
     let ((x0, y0), (x1, y1)) = (view.pixel(window.x0, window.y0), view.pixel(window.x1, window.y1));
@@ -229,6 +238,18 @@ mod tests {
         assert_eq!(ticks(-0.5, 0.5, 1.0), [0.0]);
         assert_eq!(ticks(0.5, -180.5, 8.0), [-150.0, -100.0, -50.0, 0.0]);
         assert!(ticks(0.0, 0.0, 5.0).is_empty() && ticks(0.0, f64::INFINITY, 5.0).is_empty());
+    }
+
+    #[test]
+    fn lines_run_as_the_flow_does_on_the_map() {
+        let sense = |y_up, dx, dy| sense_of_v(y_up, Spacing { dx, dy });
+        assert_eq!([sense(false, 1.0, 2.0), sense(true, 1.0, 2.0)], [1.0, -1.0]);
+        // North first, row 0 at the top; columns from east to west; both.
+        assert_eq!(
+            [sense(false, 1.0, -2.0), sense(false, -1.0, 2.0), sense(false, -1.0, -2.0)],
+            [-1.0, -1.0, 1.0]
+        );
+        assert_eq!(sense(true, 1.0, -2.0), 1.0);
     }
 
     #[test]
