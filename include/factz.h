@@ -63,12 +63,16 @@
  * FACTZ_ERROR_OUT_OF_MEMORY. _device functions use the caller's workspace only.
  */
 
-
 #ifndef FACTZ_H
 #define FACTZ_H
 
+
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** CUDA's opaque stream. */
 struct CUstream_st;
@@ -888,10 +892,6 @@ typedef void (*factz_log_callback)(int level, const char *target, const char *me
  */
 #define FACTZ_ERROR_INTERNAL 11
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /**
  * A short English name of a status, such as "corrupt stream"; "unknown status" for any other number. Static
  * storage, never NULL. Thread-safe; does not change the last error.
@@ -1435,7 +1435,7 @@ uint32_t factz_format_version(void);
 factz_status factz_readable_formats(uint32_t *first, uint32_t *last);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}
+#endif
 
-#endif  /* FACTZ_H */
+#endif /* FACTZ_H */
