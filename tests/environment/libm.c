@@ -46,14 +46,15 @@ int main(int argc, char** argv) {
 #ifndef WITHOUT_FACTZ
     if (factz_relative_bound(0.5, zero, 2) != 1) return 1;
 #endif
+    int failed = 0;
     errno = 0;
-    if (!isnan(sqrt(zero - 1)) || errno != EDOM) printf("sqrt(-1) leaves errno at %d\n", errno);
+    if (!isnan(sqrt(zero - 1)) || errno != EDOM) failed = printf("sqrt(-1) leaves errno at %d\n", errno);
     errno = 0;
-    if (!isnan(fmod(1, zero)) || errno != EDOM) printf("fmod(1, 0) leaves errno at %d\n", errno);
+    if (!isnan(fmod(1, zero)) || errno != EDOM) failed = printf("fmod(1, 0) leaves errno at %d\n", errno);
     results("nearest");
     fesetround(FE_UPWARD);
     results("upward");
     fesetround(FE_TONEAREST);
-    puts("everything holds");
-    return 0;
+    puts(failed ? "libm is not that of the system" : "everything holds");
+    return failed != 0;
 }
