@@ -3,11 +3,11 @@
 #
 #     cmake/static_library.sh target/release/libfactz.a libfactz.a [--keep-debug]
 #
-# cargo's archive also defines the functions of the Rust library, among them sqrt, fmod, cbrt and fma: a program
-# that links it computes with them instead of those of its own libm, and clashes with other Rust libraries.
-# Here all objects become one, in which only factz_* is global. What no function of factz.h reaches is left
-# out. Functions stay in sections of their own, so that a program's --gc-sections works, and keep their names
-# for profilers.
+# cargo's archive also defines the functions of the Rust library, among them sqrt, fmod, cbrt and fma. A
+# program that links it computes with them instead of those of its own libm, and clashes with other Rust
+# libraries. Here all objects become one, in which only factz_* is global. What no function of factz.h reaches
+# is left out. Functions stay in sections of their own, so that a program's --gc-sections works, and keep their
+# names for profilers.
 #
 # GNU binutils 2.30 or later do the work; LD, OBJCOPY, NM and AR name other programs than those in PATH.
 # `static_library.sh --check` says what is missing.

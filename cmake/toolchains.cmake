@@ -21,8 +21,8 @@ function(factz_find_cargo)
   endif()
 endfunction()
 
-# FACTZ_NVCC, where FACTZ_CUDA wants it, and _factz_archs; `variable` says whether there are kernels. The order of
-# places is that of build.rs.
+# FACTZ_NVCC, where FACTZ_CUDA wants it, and _factz_archs; `variable` says whether there are kernels. The order
+# of places is that of build.rs.
 function(factz_find_nvcc variable)
   string(TOUPPER "${FACTZ_CUDA}" wish)
   if(NOT wish MATCHES "^(AUTO|ON|TRUE|YES|Y|1|OFF|FALSE|NO|N|0)$")

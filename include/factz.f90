@@ -24,8 +24,8 @@
 ! configuration is not 0 it must agree.
 !
 ! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
-! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts and
-! threads are integers of any kind.
+! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts
+! and threads are integers of any kind.
 !
 ! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces
 ! and reports in device memory are type(c_ptr), and so is the CUDA stream.
@@ -1042,7 +1042,10 @@ contains
   integer(c_int) function threads_of(threads)
     class(*), intent(in), optional :: threads
     threads_of = 0
-    if (present(threads)) threads_of = int(max(-1_int64, min(1024_int64, integer_of(threads, 'threads'))), c_int)
+    ! In the range of c_int: more than 1024 count as 1024.
+    if (present(threads)) then
+      threads_of = int(max(-1024_int64, min(1024_int64, integer_of(threads, 'threads'))), c_int)
+    end if
   end function threads_of
 
   ! c_loc wants an array that is not empty.

@@ -60,8 +60,9 @@ def libraries():
     for path in found.values():
         if not path.is_file():
             raise SystemExit(
-                "there is no file %s: FACTZ_LIBRARY_DIR must name PREFIX/lib of an installation or the folder of "
-                "another finished build, and FACTZ_HDF5_PLUGIN the HDF5 filter, or `off` to leave it out" % path
+                "there is no file %s: FACTZ_LIBRARY_DIR must name PREFIX/lib of an installation or the folder "
+                "of another finished build, and FACTZ_HDF5_PLUGIN the HDF5 filter, or `off` to leave it out"
+                % path
             )
     return found
 

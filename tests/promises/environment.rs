@@ -1,5 +1,5 @@
 //! The promises hold in a hostile environment: floating-point modes, little stack, too little memory, no
-//! threads, forks and unloading; and the library leaves the program's libm to the program. The C programs are in
+//! threads, forks and unloading. The functions of libm stay those of the program. The C programs are in
 //! tests/environment.
 
 use crate::support::{both, built_folder, fresh_folder, holds, linkings, root, run};

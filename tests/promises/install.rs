@@ -1,7 +1,7 @@
 //! Installed by CMake into a fresh prefix, with the sources and the build gone and the prefix moved, factz
 //! serves C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by
-//! FetchContent it does so within the user's build, whose settings count. The shared library needs nothing but
-//! libc, libm and libgcc. What the build would fail of is refused when it is configured.
+//! FetchContent it does so within the user's build, whose settings count. The shared library needs nothing
+//! but libc, libm and libgcc. What the build would fail of is refused when it is configured.
 
 use crate::support::{both, built_folder, fresh_folder, holds, output, refuses, root, run};
 use std::path::{Path, PathBuf};
@@ -458,8 +458,7 @@ fn every_setting_is_tested() {
     assert_eq!(found, SETTINGS.map(|(name, _)| name));
 }
 
-/// A copy of what CMake reads, so that no nvcc of an environment in the sources is found; and no tool but those
-/// of the system.
+/// Configures a copy of what CMake reads, without an nvcc: there is no environment with one in the sources.
 fn without_nvcc(folder: &Path) -> impl Fn(&[&str]) -> Command {
     run(Command::new("cp")
         .args(["-r", "cmake", "Cargo.toml", "include", "plugins"])

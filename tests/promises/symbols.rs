@@ -1,6 +1,6 @@
-//! The libraries define exactly the functions of tests/symbols.txt, which are those of the header, for other
-//! objects of a program. The static one needs nothing but the C library and the unwinder, and lives beside other
-//! libraries written in Rust.
+//! Both libraries define exactly the functions of tests/symbols.txt, which are those of the header, for the
+//! other objects of a program. The static one needs the C library and the unwinder alone, and fits beside
+//! other libraries written in Rust.
 
 use crate::bindings::header;
 use crate::support::{
@@ -106,7 +106,7 @@ fn other_libraries_written_in_rust_are_no_obstacle() {
         &program,
         "#include <factz.h>\n#include <stdio.h>\nint factz_other(void);\n\
          void rust_eh_personality(void);\nvoid rust_eh_personality(void) {}\n\
-         int main(void)\n{\n    factz_config c;\n    const int status = factz_config_from_string(\"abs=x\", &c);\n\
+         int main(void)\n{\n    factz_config c;\n    int status = factz_config_from_string(\"abs=x\", &c);\n\
          printf(\"%d %d %s\", factz_other(), status, factz_last_error());\n    return 0;\n}\n",
     )
     .unwrap();

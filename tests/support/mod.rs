@@ -27,8 +27,8 @@ pub fn built_folder() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
 
-/// The static library that was built together with this test, as it is installed: cmake/static_library.sh makes
-/// it, once for all tests.
+/// The static library that was built together with this test, as it is installed: cmake/static_library.sh
+/// makes it, once for all tests.
 pub fn static_library() -> PathBuf {
     let built = built_folder().join("libfactz.a");
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static/libfactz.a");
