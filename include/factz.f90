@@ -24,7 +24,8 @@
 ! configuration is not 0 it must agree.
 !
 ! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
-! the reason, and what to do, in errmsg; without stat an error stops the program with that text.
+! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts
+! and threads are integers of any kind.
 !
 ! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces
 ! and reports in device memory are type(c_ptr), and so is the CUDA stream.
@@ -32,7 +33,7 @@ module factz
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_funptr, c_int, c_int32_t, &
       c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
   use, intrinsic :: ieee_arithmetic, only: ieee_negative_inf, ieee_positive_inf, ieee_value
-  use, intrinsic :: iso_fortran_env, only: int8, int64, real32, real64
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   implicit none
   private
 
@@ -483,6 +484,7 @@ module factz
 
   ! Where the values of a component lie, or why they cannot be used.
   type :: component
+    character(7) :: name = ''                    ! of the argument
     type(c_ptr) :: first = c_null_ptr            ! vertex (1, 1) of the block, inside the ghost layers
     integer(c_int64_t) :: nx = 0, ny = 0
     integer(c_int64_t) :: pitch = 0, stride = 1  ! in elements
@@ -512,7 +514,7 @@ contains
   subroutine factz_config_from_string(text, config, stat, errmsg)
     character(*), intent(in) :: text
     type(factz_config), intent(out) :: config
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     character(kind=c_char), target :: characters(len(text) + 1)
     integer(c_int32_t) :: status
@@ -529,7 +531,7 @@ contains
   subroutine factz_config_to_string(config, text, stat, errmsg)
     type(factz_config), intent(in) :: config
     character(:), allocatable, intent(out) :: text
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     character(kind=c_char), target :: characters(FACTZ_CONFIG_STRING_BYTES)
     integer(c_int32_t) :: status
@@ -542,7 +544,7 @@ contains
   subroutine factz_inspect(stream, info, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     type(factz_info), intent(out) :: info
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
     character(:), allocatable :: reason
@@ -578,8 +580,8 @@ contains
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: stream(:)
     type(factz_report), intent(out), optional :: report
-    integer, intent(in), optional :: ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call compress(component_real32('u', u, ghosts), component_real32('v', v, ghosts), config, stream, report, &
         threads, stat, errmsg)
@@ -590,8 +592,8 @@ contains
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: stream(:)
     type(factz_report), intent(out), optional :: report
-    integer, intent(in), optional :: ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call compress(component_real64('u', u, ghosts), component_real64('v', v, ghosts), config, stream, report, &
         threads, stat, errmsg)
@@ -602,9 +604,9 @@ contains
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real32), intent(inout), target :: u(:, :), v(:, :)
     type(factz_report), intent(out), optional :: report
-    integer, intent(in), optional :: ghosts, threads
+    class(*), intent(in), optional :: ghosts, threads
     logical, intent(in), optional :: verify_checksum
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call decompress(stream, component_real32('u', u, ghosts), component_real32('v', v, ghosts), report, threads, &
         verify_checksum, stat, errmsg)
@@ -614,9 +616,9 @@ contains
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real64), intent(inout), target :: u(:, :), v(:, :)
     type(factz_report), intent(out), optional :: report
-    integer, intent(in), optional :: ghosts, threads
+    class(*), intent(in), optional :: ghosts, threads
     logical, intent(in), optional :: verify_checksum
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call decompress(stream, component_real64('u', u, ghosts), component_real64('v', v, ghosts), report, threads, &
         verify_checksum, stat, errmsg)
@@ -626,8 +628,8 @@ contains
     real(real32), intent(in), target :: u(:, :), v(:, :), other_u(:, :), other_v(:, :)
     type(factz_config), intent(in) :: config
     type(factz_comparison), intent(out) :: comparison
-    integer, intent(in), optional :: ghosts, other_ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call compare(component_real32('u', u, ghosts), component_real32('v', v, ghosts), &
         component_real32('other_u', other_u, other_ghosts), component_real32('other_v', other_v, other_ghosts), &
@@ -638,8 +640,8 @@ contains
     real(real64), intent(in), target :: u(:, :), v(:, :), other_u(:, :), other_v(:, :)
     type(factz_config), intent(in) :: config
     type(factz_comparison), intent(out) :: comparison
-    integer, intent(in), optional :: ghosts, other_ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call compare(component_real64('u', u, ghosts), component_real64('v', v, ghosts), &
         component_real64('other_u', other_u, other_ghosts), component_real64('other_v', other_v, other_ghosts), &
@@ -650,8 +652,8 @@ contains
     real(real32), intent(in), target :: u(:, :), v(:, :)
     type(factz_config), intent(in) :: config
     type(factz_range), intent(out) :: range
-    integer, intent(in), optional :: ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call find_range(component_real32('u', u, ghosts), component_real32('v', v, ghosts), config, range, threads, &
         stat, errmsg)
@@ -661,8 +663,8 @@ contains
     real(real64), intent(in), target :: u(:, :), v(:, :)
     type(factz_config), intent(in) :: config
     type(factz_range), intent(out) :: range
-    integer, intent(in), optional :: ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call find_range(component_real64('u', u, ghosts), component_real64('v', v, ghosts), config, range, threads, &
         stat, errmsg)
@@ -672,8 +674,8 @@ contains
     real(real32), intent(in), target :: u(:, :), v(:, :)
     type(factz_config), intent(in) :: config
     type(factz_critical_point), allocatable, intent(out) :: points(:)
-    integer, intent(in), optional :: ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call critical_points(component_real32('u', u, ghosts), component_real32('v', v, ghosts), config, points, &
         threads, stat, errmsg)
@@ -683,8 +685,8 @@ contains
     real(real64), intent(in), target :: u(:, :), v(:, :)
     type(factz_config), intent(in) :: config
     type(factz_critical_point), allocatable, intent(out) :: points(:)
-    integer, intent(in), optional :: ghosts, threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call critical_points(component_real64('u', u, ghosts), component_real64('v', v, ghosts), config, points, &
         threads, stat, errmsg)
@@ -693,7 +695,7 @@ contains
   function component_real32(name, values, ghosts) result(c)
     character(*), intent(in) :: name
     real(real32), intent(in), target :: values(:, :)
-    integer, intent(in), optional :: ghosts
+    class(*), intent(in), optional :: ghosts
     type(component) :: c
     integer :: g
     c = component_of(name, shape(values, int64), ghosts)
@@ -703,12 +705,13 @@ contains
     c%first = c_loc(values(1 + g, 1 + g))
     if (size(values, 1) > 1) call set_distance(name, c%stride, c_loc(values(1, 1)), c_loc(values(2, 1)), 4, c%refusal)
     if (size(values, 2) > 1) call set_distance(name, c%pitch, c_loc(values(1, 1)), c_loc(values(1, 2)), 4, c%refusal)
+    call check_rows(c, size(values, 1, int64))
   end function component_real32
 
   function component_real64(name, values, ghosts) result(c)
     character(*), intent(in) :: name
     real(real64), intent(in), target :: values(:, :)
-    integer, intent(in), optional :: ghosts
+    class(*), intent(in), optional :: ghosts
     type(component) :: c
     integer :: g
     c = component_of(name, shape(values, int64), ghosts)
@@ -718,6 +721,7 @@ contains
     c%first = c_loc(values(1 + g, 1 + g))
     if (size(values, 1) > 1) call set_distance(name, c%stride, c_loc(values(1, 1)), c_loc(values(2, 1)), 8, c%refusal)
     if (size(values, 2) > 1) call set_distance(name, c%pitch, c_loc(values(1, 1)), c_loc(values(1, 2)), 8, c%refusal)
+    call check_rows(c, size(values, 1, int64))
   end function component_real64
 
   ! ---------------------------------------------------------------- what both kinds share
@@ -726,18 +730,34 @@ contains
   function component_of(name, extents, ghosts) result(c)
     character(*), intent(in) :: name
     integer(int64), intent(in) :: extents(2)
-    integer, intent(in), optional :: ghosts
+    class(*), intent(in), optional :: ghosts
     type(component) :: c
-    if (present(ghosts)) c%ghosts = ghosts
-    c%nx = extents(1) - 2 * c%ghosts
-    c%ny = extents(2) - 2 * c%ghosts
+    c%name = name
+    if (present(ghosts)) c%ghosts = integer_of(ghosts, 'ghosts')
+    c%nx = extents(1) - 2 * min(c%ghosts, extents(1))
+    c%ny = extents(2) - 2 * min(c%ghosts, extents(2))
     if (c%ghosts < 0) then
-      c%refusal = 'ghosts = '//decimal(c%ghosts)//' must not be negative: it is the width of the ghost layers'
+      c%refusal = ghosts_of(c)//' must not be negative: it is the width of the ghost layers'
     else if (c%nx < 1 .or. c%ny < 1) then
       c%refusal = name//' has the shape ('//decimal(extents(1))//', '//decimal(extents(2))//'), which leaves no '// &
           'vertex inside ghost layers of width '//decimal(c%ghosts)//': pass the whole array with its ghost layers'
     end if
   end function component_of
+
+  ! "ghosts = 1", or "other_ghosts = 1", by the name of the argument.
+  function ghosts_of(c) result(text)
+    type(component), intent(in) :: c
+    character(:), allocatable :: text
+    text = 'ghosts = '//decimal(c%ghosts)
+    if (index(c%name, 'other_') == 1) text = 'other_'//text
+  end function ghosts_of
+
+  ! "20 x 10", without the ghost layers.
+  function size_of(c) result(text)
+    type(component), intent(in) :: c
+    character(:), allocatable :: text
+    text = decimal(c%nx)//' x '//decimal(c%ny)
+  end function size_of
 
   ! The distance of two neighbours, in elements.
   subroutine set_distance(name, distance, first, second, bytes, refusal)
@@ -756,6 +776,15 @@ contains
     end if
   end subroutine set_distance
 
+  ! A row ends before the next one begins.
+  subroutine check_rows(c, columns)
+    type(component), intent(inout) :: c
+    integer(int64), intent(in) :: columns
+    if (allocated(c%refusal) .or. c%pitch == 0 .or. c%pitch > (columns - 1) * c%stride) return
+    c%refusal = trim(c%name)//' is a transposed array, whose neighbours along x are '//decimal(c%stride)// &
+        ' elements apart and those along y '//decimal(c%pitch)//': pass a copy of it'
+  end subroutine check_rows
+
   ! Puts what the arrays say into a configuration. refusal stays unallocated where all fits.
   subroutine describe(u, v, config, n, refusal)
     type(component), intent(in) :: u, v
@@ -768,15 +797,16 @@ contains
     else if (allocated(v%refusal)) then
       refusal = v%refusal
     else if (u%nx /= v%nx .or. u%ny /= v%ny) then
-      refusal = 'u has '//decimal(u%nx)//' x '//decimal(u%ny)//' vertices but v has '//decimal(v%nx)//' x '// &
-          decimal(v%ny)//': both components must lie at the same vertices'
+      refusal = trim(u%name)//' has '//size_of(u)//' vertices but '//trim(v%name)//' has '//size_of(v)// &
+          ': both components must lie at the same vertices'
     else if ((config%nx /= 0 .and. config%nx /= u%nx) .or. (config%ny /= 0 .and. config%ny /= u%ny)) then
-      refusal = 'the configuration is for '//decimal(config%nx)//' x '//decimal(config%ny)//' vertices but the arrays '// &
-          'have '//decimal(u%nx)//' x '//decimal(u%ny)//' inside ghost layers of width '//decimal(u%ghosts)// &
-          ': set nx = ny = 0 to take them from the arrays, or pass the whole arrays and ghosts'
+      refusal = 'the configuration is for '//decimal(config%nx)//' x '//decimal(config%ny)//' vertices but '// &
+          trim(u%name)//' has '//size_of(u)//' with '//ghosts_of(u)// &
+          ': set nx = ny = 0 to take them from the arrays, or pass the whole arrays and the width of their ghost layers'
     else if (config%halo /= 0 .and. u%ghosts < 1) then
-      refusal = 'config%halo = '//decimal(int(config%halo, int64))//' names sides with ghost vertices but ghosts is 0: '// &
-          'pass the whole arrays with their ghost layers and ghosts=<width>, or set config%halo = 0 and config%pin'
+      refusal = 'config%halo = '//decimal(int(config%halo, int64))//' names sides with ghost vertices but '// &
+          ghosts_of(u)//': pass the whole arrays with their ghost layers and the width of the layers, or set '// &
+          'config%halo = 0 and config%pin'
     end if
     config%nx = u%nx
     config%ny = u%ny
@@ -792,8 +822,8 @@ contains
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: stream(:)
     type(factz_report), intent(out), optional :: report
-    integer, intent(in), optional :: threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(factz_config) :: c
     type(factz_sizes) :: sizes
@@ -832,9 +862,9 @@ contains
     integer(int8), contiguous, intent(in), target :: stream(:)
     type(component), intent(in) :: u, v
     type(factz_report), intent(out), optional :: report
-    integer, intent(in), optional :: threads
+    class(*), intent(in), optional :: threads
     logical, intent(in), optional :: verify_checksum
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(factz_config) :: c
     type(factz_report) :: r
@@ -861,8 +891,8 @@ contains
     type(component), intent(in) :: u, v, other_u, other_v
     type(factz_config), intent(in) :: config
     type(factz_comparison), intent(out) :: comparison
-    integer, intent(in), optional :: threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(factz_config) :: c, other
     character(:), allocatable :: reason
@@ -872,6 +902,11 @@ contains
     other = c
     call describe(u, v, c, n, reason)
     if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
+    if (.not. allocated(reason) .and. (u%nx /= other_u%nx .or. u%ny /= other_u%ny)) then
+      reason = 'u has '//size_of(u)//' vertices with '//ghosts_of(u)//' but other_u has '//size_of(other_u)//' with '// &
+          ghosts_of(other_u)//': both fields must lie at the same vertices; arrays with ghost layers are passed whole, '// &
+          'with the width of their layers'
+    end if
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
       comparison%status = status
@@ -887,8 +922,8 @@ contains
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
     type(factz_range), intent(out) :: range
-    integer, intent(in), optional :: threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(factz_config) :: c
     character(:), allocatable :: reason
@@ -912,8 +947,8 @@ contains
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
     type(factz_critical_point), allocatable, intent(out), target :: points(:)
-    integer, intent(in), optional :: threads
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(factz_config) :: c
     character(:), allocatable :: reason
@@ -944,15 +979,50 @@ contains
   subroutine conclude(procedure_name, status, reason, stat, errmsg)
     character(*), intent(in) :: procedure_name, reason
     integer(c_int32_t), intent(in) :: status
-    integer(c_int32_t), intent(out), optional :: stat
+    class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     character(:), allocatable :: text
-    if (present(stat)) stat = status
+    if (present(stat)) call set_integer(stat, status)
     if (status == FACTZ_OK) return
     text = procedure_name//': '//factz_status_string(status)//': '//reason
     if (present(errmsg)) errmsg = text
     if (.not. present(stat)) error stop text
   end subroutine conclude
+
+  ! The standard's STAT= has any kind too.
+  subroutine set_integer(stat, status)
+    class(*), intent(out) :: stat
+    integer(c_int32_t), intent(in) :: status
+    select type (stat)
+    type is (integer(int8))
+      stat = int(status, int8)
+    type is (integer(int16))
+      stat = int(status, int16)
+    type is (integer(int32))
+      stat = int(status, int32)
+    type is (integer(int64))
+      stat = int(status, int64)
+    class default
+      error stop 'factz: the argument stat is no integer'
+    end select
+  end subroutine set_integer
+
+  integer(int64) function integer_of(argument, name)
+    class(*), intent(in) :: argument
+    character(*), intent(in) :: name
+    select type (argument)
+    type is (integer(int8))
+      integer_of = int(argument, int64)
+    type is (integer(int16))
+      integer_of = int(argument, int64)
+    type is (integer(int32))
+      integer_of = int(argument, int64)
+    type is (integer(int64))
+      integer_of = argument
+    class default
+      error stop 'factz: the argument '//name//' is no integer'
+    end select
+  end function integer_of
 
   function library_reason(status) result(text)
     integer(c_int32_t), intent(in) :: status
@@ -970,9 +1040,12 @@ contains
   end function failed_report
 
   integer(c_int) function threads_of(threads)
-    integer, intent(in), optional :: threads
+    class(*), intent(in), optional :: threads
     threads_of = 0
-    if (present(threads)) threads_of = int(threads, c_int)
+    ! In the range of c_int: more than 1024 count as 1024.
+    if (present(threads)) then
+      threads_of = int(max(-1024_int64, min(1024_int64, integer_of(threads, 'threads'))), c_int)
+    end if
   end function threads_of
 
   ! c_loc wants an array that is not empty.

@@ -50,7 +50,8 @@
  * separate outputs and workspaces. The argument `threads` is the largest number of threads to use: 0 stands
  * for one per processor, more than 1024 count as 1024, and 1 is the calling thread alone. The threads belong
  * to a pool, which the first call that needs it starts; they sleep between calls and block all signals. If no
- * thread can be started, the calling thread does the work. A forked child has a pool of its own.
+ * thread can be started, the calling thread does the work. A forked child has a pool of its own. A calling
+ * thread needs a stack of 64 KB; 32 KB are too little.
  *
  * Floating point. Results do not depend on the caller's rounding mode, flush-to-zero or traps: each function
  * sets the default environment and restores the caller's, exception flags included. Callbacks run in the
@@ -63,12 +64,16 @@
  * FACTZ_ERROR_OUT_OF_MEMORY. _device functions use the caller's workspace only.
  */
 
-
 #ifndef FACTZ_H
 #define FACTZ_H
 
+
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** CUDA's opaque stream. */
 struct CUstream_st;
@@ -891,10 +896,6 @@ typedef void (*factz_log_callback)(int level, const char *target, const char *me
  */
 #define FACTZ_ERROR_INTERNAL 11
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /**
  * A short English name of a status, such as "corrupt stream"; "unknown status" for any other number. Static
  * storage, never NULL. Thread-safe; does not change the last error.
@@ -1438,7 +1439,7 @@ uint32_t factz_format_version(void);
 factz_status factz_readable_formats(uint32_t *first, uint32_t *last);
 
 #ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
+}
+#endif
 
-#endif  /* FACTZ_H */
+#endif /* FACTZ_H */
