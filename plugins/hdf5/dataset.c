@@ -188,7 +188,8 @@ struct search {
 static herr_t look_at_space(hid_t id, void *data)
 {
     struct search *search = data;
-    const int rank = search->shape->rank, y_axis = search->chunk->layout == LAYOUT_PLANES ? rank - 2 : rank - 3;
+    const int rank = search->shape->rank,
+              y_axis = search->chunk->layout == LAYOUT_PLANES ? rank - 2 : rank - 3;
     hsize_t sizes[MAX_RANK], largest[MAX_RANK];
     if (id == search->space || search->h5->get_rank(id) != rank ||
         search->h5->get_extent(id, sizes, largest) != rank)

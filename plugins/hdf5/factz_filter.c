@@ -136,12 +136,14 @@ static struct result compress_values(
 enum reason { NOT_EXACT, DECOMPRESSED_BEFORE, ONE_COMPONENT, WIDE_RANGE };
 
 static const char *const REASONS[] = {
-    [DECOMPRESSED_BEFORE] = "it has values that were compressed and decompressed before, and errors must not "
-                            "add up; write whole chunks, or give HDF5 a larger chunk cache "
-                            "(FACTZ_HDF5_AGAIN=lossy compresses such values again)",
+    [DECOMPRESSED_BEFORE] =
+        "it has values that were compressed and decompressed before, and errors must not "
+        "add up; write whole chunks, or give HDF5 a larger chunk cache "
+        "(FACTZ_HDF5_AGAIN=lossy compresses such values again)",
     [ONE_COMPONENT] = "one component has a single value, as if it were still to be written",
-    [WIDE_RANGE] = "outliers make the range that the relative bound is a fraction of; name the fill value, or "
-                   "give an absolute bound (`factz h5args --allow-wide-range` accepts such a range)",
+    [WIDE_RANGE] =
+        "outliers make the range that the relative bound is a fraction of; name the fill value, or "
+        "give an absolute bound (`factz h5args --allow-wide-range` accepts such a range)",
 };
 
 /* Whether lossy values may be compressed again: the user said so. */

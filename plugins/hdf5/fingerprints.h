@@ -7,10 +7,11 @@
 #include "values.h"
 
 /*
- * Enters the fingerprints of a chunk: of each row and column of a component, and of one in 128 runs of four
- * values. The lines of the sides `exact` (FACTZ_SIDE_*) are left out. False where there is no memory.
+ * Enters the fingerprints of a chunk: of each row and column of a component, and of one in 128 runs of 16
+ * values. Left out are the lines of the sides `exact` (FACTZ_SIDE_*), and what equals `original`, the same
+ * chunk before, NULL where it is unknown. False where there is no memory.
  */
-bool fingerprints_add(const struct values *values, uint32_t exact);
+bool fingerprints_add(const struct values *values, const struct values *original, uint32_t exact);
 
 /*
  * Whether a row, a column or a run of the values is known. Zeros and missing data tell nothing: runs with

@@ -43,8 +43,9 @@ struct hdf5_library {
 
 /*
  * Finds the library that `caller` belongs to. Only functions are looked up: of a variable of the library the
- * program may have a copy, the only one that is ever set (copy relocation). False where its functions cannot be looked up: HDF5 is part of
- * a program that does not export them (linked statically, without -rdynamic). Otherwise hdf5_close() follows.
+ * program may have a copy, the only one that is ever set (copy relocation). False where its functions cannot
+ * be looked up: HDF5 is part of a program that does not export them (linked statically, without -rdynamic).
+ * Otherwise hdf5_close() follows.
  */
 bool hdf5_open(struct hdf5_library *library, const void *caller);
 void hdf5_close(struct hdf5_library *library);

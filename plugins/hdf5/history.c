@@ -11,7 +11,7 @@
 #define MOST_READ_BYTES ((size_t)32 << 20)
 #define MOST_READ_VALUE_BYTES ((size_t)256 << 20)
 #define MOST_WRITTEN 1024
-#define MOST_WRITTEN_BYTES ((size_t)128 << 20)
+#define MOST_WRITTEN_MIB 128
 
 /* The last streams among which one is looked for that is read again. */
 #define REPEATED 64
@@ -75,10 +75,9 @@ static void *decompressed(const struct stream *stream)
     void *bytes = malloc(bytes_of(config));
     struct values values = values_of(config, bytes);
     factz_report report;
-    if (bytes &&
-        factz_decompress_host(stream->bytes, stream->count, config, bytes,
-            values.bytes + values.to_v * (bytes_of(config) / values_count(&values)), config->nx * config->ny,
-            &report, 1) == FACTZ_OK)
+    if (bytes && factz_decompress_host(stream->bytes, stream->count, config, bytes,
+                     values.bytes + values.to_v * (bytes_of(config) / values_count(&values)),
+                     config->nx * config->ny, &report, 1) == FACTZ_OK)
         return bytes;
     free(bytes);
     return NULL;
@@ -135,21 +134,6 @@ void history_add_read(struct stream stream, uint32_t exact)
     unlock();
 }
 
-/* Takes the fingerprints of what was read; false where there is no memory. */
-static bool take_fingerprints(void)
-{
-    for (; read_count > 0; drop_oldest_read()) {
-        const struct stream *stream = &read_at(0)->stream;
-        void *bytes = decompressed(stream);
-        const struct values values = values_of(&stream->config, bytes);
-        const bool good = bytes && fingerprints_add(&values, read_at(0)->exact);
-        free(bytes);
-        if (!good)
-            return false;
-    }
-    return true;
-}
-
 /* ---------------------------------------------------------------- values that were written */
 
 static void drop_written(size_t place)
@@ -161,21 +145,20 @@ static void drop_written(size_t place)
     memmove(writtens + place, writtens + place + 1, (written_count - place) * sizeof *writtens);
 }
 
-static bool has_gaps(const struct values *values)
+/* Bytes of values that are kept: FACTZ_HDF5_MEMORY, in MiB, or 128 MiB. */
+static size_t most_written_bytes(void)
 {
-    const size_t count = values_count(values);
-    for (size_t k = 0; k < count; k++) {
-        if (!holds_data(values, get_bits(values, k)))
-            return true;
-    }
-    return false;
+    const char *text = getenv("FACTZ_HDF5_MEMORY");
+    char *end;
+    const unsigned long long number = text ? strtoull(text, &end, 10) : MOST_WRITTEN_MIB;
+    const bool good = !text || (end != text && !*end && number < 1u << 30);
+    return (size_t)(good ? number : MOST_WRITTEN_MIB) << 20;
 }
 
 bool history_add_written(const struct stream *stream, void *bytes, double bound)
 {
-    const size_t size = bytes_of(&stream->config);
-    const struct values values = values_of(&stream->config, bytes);
-    if (size > MOST_WRITTEN_BYTES || !has_gaps(&values))
+    const size_t size = bytes_of(&stream->config), most = most_written_bytes();
+    if (size > most)
         return false;
     struct stream copy = *stream;
     copy.bytes = malloc(stream->count);
@@ -183,7 +166,7 @@ bool history_add_written(const struct stream *stream, void *bytes, double bound)
         return false;
     memcpy(copy.bytes, stream->bytes, stream->count);
     enter();
-    while (written_count == MOST_WRITTEN || written_bytes + size > MOST_WRITTEN_BYTES)
+    while (written_count == MOST_WRITTEN || written_bytes + size > most)
         drop_written(0);
     writtens[written_count++] = (struct written){copy, bytes, bound, false};
     written_bytes += size;
@@ -204,20 +187,21 @@ static bool is_near(const struct values *original, const struct values *values, 
     return true;
 }
 
-/* Whether all values are the decompressed ones, but for gaps of the original, and some are not original. */
+/* Whether all values are the decompressed ones, but for others in gaps of the original. */
 static bool is_continued(
     const struct values *original, const struct values *decompressed, const struct values *values)
 {
     const size_t count = values_count(original);
-    bool lossy = false;
+    bool lossy = false, filled = false;
     for (size_t k = 0; k < count; k++) {
         const uint64_t before = get_bits(original, k), after = get_bits(decompressed, k);
-        if (get_bits(values, k) == after)
-            lossy |= before != after;
-        else if (holds_data(original, before))
+        const bool same = get_bits(values, k) == after;
+        if (!same && holds_data(original, before))
             return false;
+        lossy |= same && before != after;
+        filled |= !same;
     }
-    return lossy;
+    return lossy && filled;
 }
 
 /* Decompressed values become the original ones; `decompressed` becomes the new ones, and zeros elsewhere. */
@@ -259,12 +243,41 @@ static void *continued(const struct factz_config *config, void *bytes)
     return NULL;
 }
 
+/* The original values of a stream; NULL where they are not kept. */
+static void *original_of(const struct stream *stream)
+{
+    for (size_t k = 0; k < written_count; k++) {
+        if (same_stream(&writtens[k].stream, stream))
+            return writtens[k].values;
+    }
+    return NULL;
+}
+
+/* Takes the fingerprints of what was read; false where there is no memory. */
+static bool take_fingerprints(void)
+{
+    for (; read_count > 0; drop_oldest_read()) {
+        const struct stream *stream = &read_at(0)->stream;
+        void *bytes = decompressed(stream);
+        const struct values values = values_of(&stream->config, bytes);
+        const struct values original = values_of(&stream->config, original_of(stream));
+        const bool good =
+            bytes && fingerprints_add(&values, original.bytes ? &original : NULL, read_at(0)->exact);
+        free(bytes);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
 bool history_knows(const struct factz_config *config, void *bytes)
 {
     enter();
+    /* Before an original is dropped. */
+    const bool complete = take_fingerprints();
     void *added = continued(config, bytes);
     const struct values values = values_of(config, added ? added : bytes);
-    const bool known = !take_fingerprints() || fingerprints_known(&values);
+    const bool known = !complete || fingerprints_known(&values);
     unlock();
     free(added);
     return known;

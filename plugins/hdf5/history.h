@@ -7,9 +7,10 @@
  *   - The streams that it decompressed. Before the next chunk is compressed, the fingerprints of their values
  *     are taken (fingerprints.h). A chunk in which one is found again has been through the codec, in part at
  *     least, and must be stored exactly. Processes that only read, or only write, take no fingerprints.
- *   - The original values of chunks with places that nobody wrote, zeros or missing data. When the chunk
- *     comes back with other values in these places and its decompressed values elsewhere, the originals take
- *     their place: the chunk is compressed as if it had been written at once.
+ *   - The original values of chunks that it compressed. When a chunk comes back with values where nobody had
+ *     written any, where zeros or missing data were, and with its decompressed values elsewhere, the
+ * originals take the place of these: the chunk is compressed as if it had been written at once. Values that
+ * came through unchanged have no fingerprints.
  *
  * All functions may be called from several threads.
  */
@@ -33,8 +34,8 @@ struct stream {
 void history_add_read(struct stream stream, uint32_t exact);
 
 /*
- * Keeps the values that became a stream within the absolute bound, if there are places without data. True if
- * it took the memory of the values; the stream is copied.
+ * Keeps the values that became a stream within the absolute bound. True if it took the memory of the values;
+ * the stream is copied.
  */
 bool history_add_written(const struct stream *stream, void *values, double bound);
 

@@ -27,8 +27,8 @@ struct values {
 /* The values at `bytes`, in the order of bytes of this machine, of a configuration with shape and layout. */
 static inline struct values values_of(const struct factz_config *config, void *bytes)
 {
-    struct values values = {bytes, config->dtype == FACTZ_DTYPE_F64, config->nx, config->ny,
-        config->u_stride, config->u_stride == 1 ? config->nx * config->ny : 1, 0};
+    struct values values = {bytes, config->dtype == FACTZ_DTYPE_F64, config->nx, config->ny, config->u_stride,
+        config->u_stride == 1 ? config->nx * config->ny : 1, 0};
     if (config->has_fill_value) {
         const float narrow = (float)config->fill_value;
         uint32_t bits;
