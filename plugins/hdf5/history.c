@@ -166,6 +166,10 @@ bool history_add_written(const struct stream *stream, void *bytes, double bound)
         return false;
     memcpy(copy.bytes, stream->bytes, stream->count);
     enter();
+    for (size_t k = written_count; k-- > 0;) {
+        if (same_stream(&writtens[k].stream, stream))
+            drop_written(k);
+    }
     while (written_count == MOST_WRITTEN || written_bytes + size > most)
         drop_written(0);
     writtens[written_count++] = (struct written){copy, bytes, bound, false};
@@ -174,17 +178,19 @@ bool history_add_written(const struct stream *stream, void *bytes, double bound)
     return true;
 }
 
-/* Whether the values may be the original ones, decompressed, with others in the gaps. */
+/* Whether the values may be the original ones, decompressed, with others in some gaps. */
 static bool is_near(const struct values *original, const struct values *values, double bound)
 {
     const size_t count = values_count(original);
+    bool filled = false;
     for (size_t k = 0; k < count; k++) {
-        const uint64_t bits = get_bits(original, k);
-        if (holds_data(original, bits) && bits != get_bits(values, k) &&
-            !(fabs(get_number(original, k) - get_number(values, k)) <= bound))
+        const uint64_t before = get_bits(original, k), now = get_bits(values, k);
+        if (!holds_data(original, before))
+            filled |= before != now;
+        else if (before != now && !(fabs(get_number(original, k) - get_number(values, k)) <= bound))
             return false;
     }
-    return true;
+    return filled;
 }
 
 /* Whether all values are the decompressed ones, but for others in gaps of the original. */

@@ -7,8 +7,8 @@ from common import text_options, write
 wind = field("wind_global")
 series = np.stack([wind, wind[:, ::-1]])
 
-# h5repack compresses: the same bytes as h5py. Each field is another one: of a field that was read before, what is
-# stored exactly is known again.
+# h5repack compresses: the same bytes as h5py. Each field is another one: of a field that was read before,
+# what is stored exactly is known again.
 for k, (layout, dtype) in enumerate(
         (("planes", "<f4"), ("interleaved", ">f4"), ("planes", ">f8"), ("interleaved", "<f8"))):
     data = ((1 + k / 4) * (series if layout == "planes" else interleaved(series))).astype(dtype)

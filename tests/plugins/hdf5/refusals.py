@@ -40,11 +40,11 @@ CASES = [
     (dict(words=good[:2] + (0, 0x7FF00000) + good[4:]), "bound = inf must be finite and not negative"),
     (dict(words=good + (2, 0, 0)), "cd_values[24] = 2 is a version of the description of chunks"),
     (dict(words=good + (1, 64, 64)), "a field is said to have 64 x 64 vertices (nx x ny), and "),
-    (dict(words=good + (1, 360, 64), chunks=(2, 64, 360)), "the dataset has 360 x 181: give the right size as --field"),
+    (dict(words=good + (1, 360, 64), chunks=(2, 64, 360)), "the dataset has 360 x 181: give the right size"),
     (dict(words=good + (1, 360, 181), maxshape=(2, None, 360)), "the dataset may grow along x or y"),
     (dict(words=relative, shape=(2, 181, 361), chunks=(2, 181, 360)), "and the dataset has 361 x 181"),
     (dict(shape=(2, 2**32 + 5, 9), chunks=(2, 2**32 - 5, 9)), "take more than 4 GiB"),
-    (dict(shape=(2, 20000, 30000), chunks=(2, 20000, 30000)), "chunks of 2 x 20000 x 30000 take more than 4 GiB"),
+    (dict(shape=(2, 20000, 30000), chunks=(2, 20000, 30000)), "2 x 20000 x 30000 take more than 4 GiB"),
     (dict(shape=(2, 9, 2**32 + 5), chunks=(2, 9, 2**32 + 5)), "take more than 4 GiB"),
     (dict(shape=(2, 16384, 16384), chunks=(2, 16384, 16384), dtype="f8"), "take more than 4 GiB"),
     (dict(words=relative), "a relative bound is a fraction of the range of one chunk"),
@@ -63,14 +63,15 @@ create()
 with h5py.File("file.h5") as file:
     words = file["uv"].id.get_create_plist().get_filter(0)[2]
 create(words=words, dtype="f8", chunks=(2, 10, 20))
-# The size of the field in them is forgotten where it is not that of the dataset; a field that grows to its size is
-# right.
+# The size of the field in them is forgotten where it is not that of the dataset; a field that grows to its
+# size is right.
 with h5py.File("file.h5", "w") as file:
     file.create_dataset("uv", shape, "f4", chunks=chunks, **options("--abs 0.1 --field 360x181"))
     words = file["uv"].id.get_create_plist().get_filter(0)[2]
     expect(words[25:27] == (360, 181), "the size of the field")
-    file.create_dataset("part", (2, 90, 360), "f4", chunks=(2, 64, 64), compression=411, compression_opts=words)
-    expect(file["part"].id.get_create_plist().get_filter(0)[2][25:27] == (0, 0), "the size of another field")
+    part = file.create_dataset("part", (2, 90, 360), "f4", chunks=(2, 64, 64), compression=411,
+                               compression_opts=words)
+    expect(part.id.get_create_plist().get_filter(0)[2][25:27] == (0, 0), "the size of another field")
     file.create_dataset("grows", (2, 90, 360), "f4", maxshape=shape, chunks=chunks,
                         **options("--abs 0.1 --field 360x181"))
 
@@ -96,7 +97,7 @@ with h5py.File("apart.nc", "w") as file:
 arguments = text_options("--abs 0.1 --field 360x181", "netcdf")
 text = run("nccopy", "-c", "u:181,360", "-F", "u," + arguments, "apart.nc", "out.nc", fails=True)
 expect("NetCDF: HDF error" in text, text)
-expect("factz: the dataset has 2 axes, and factz compresses u and v together" in open("log.txt").read(), "the log")
+expect("the dataset has 2 axes, and factz compresses u and v together" in open("log.txt").read(), "the log")
 
 # A range that outliers make: the chunk is stored exactly and the log says why, unless that is allowed.
 y, x = np.mgrid[0:160, 0:320] / 20
@@ -108,7 +109,8 @@ for mandatory in (0, 1):
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         creation.set_chunk(field.shape)
         creation.set_filter(411, 1 - mandatory, options(line)["compression_opts"])
-        made = h5py.h5d.create(file.id, b"uv", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple(field.shape), creation)
+        space = h5py.h5s.create_simple(field.shape)
+        made = h5py.h5d.create(file.id, b"uv", h5py.h5t.IEEE_F32LE, space, creation)
         h5py.Dataset(made)[...] = field
     same(read("wide.h5"), field, "a wide range")
     with h5py.File("wide.h5") as file:
