@@ -133,9 +133,9 @@ test: toolchain packages python nvcc lints checks
 
 # What the tests of plugins/ read and write files with.
 plugins-python:
-	@if ! .venv-plugins/bin/python -c 'import adios2, h5netcdf, h5py, hdf5plugin, wheel, xarray' 2> /dev/null; then
+	@if ! .venv-plugins/bin/python -c 'import adios2, dask, h5netcdf, h5py, hdf5plugin, wheel, xarray' 2> /dev/null; then
 	  python3 -m venv .venv-plugins
-	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 h5netcdf xarray \
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 dask h5netcdf xarray \
 	    setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
 	fi
 

@@ -2,6 +2,9 @@
  * The filter of plugins/hdf5 in the creation properties of a dataset, all of its words included. The plugin
  * finds the last of them itself, unless it is not there when the dataset is created, or the program is linked
  * to a static libhdf5 whose functions the plugin cannot call (as h5cc and h5pcc do on Debian without -shlib).
+ *
+ * A program that opens a dataset and only writes into it calls H5Zfilter_avail(FACTZ_HDF5_FILTER_ID) first:
+ * HDF5 loads no filter for writing.
  */
 #ifndef HDF5_FILTER_H
 #define HDF5_FILTER_H

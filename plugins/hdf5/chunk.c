@@ -3,9 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* HDF5 has no larger chunks. */
-#define MAX_CHUNK_BYTES UINT32_MAX
-
 /* Marks a loop that is compiled twice, of which the processor takes the faster one. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define FOR_AVX2_TOO __attribute__((target_clones("avx2", "default")))
@@ -39,7 +36,7 @@ void chunk_to_words(const struct chunk *chunk, unsigned *words)
     uint64_t fill;
     memcpy(&fill, &chunk->fill_value, sizeof fill);
     const unsigned values[CHUNK_WORDS] = {
-        WORDS_VERSION,
+        WORDS_VERSION | (chunk->wide_range ? ALLOW_WIDE_RANGE : 0),
         chunk->field_nx,
         chunk->field_ny,
         (unsigned)chunk->dtype,
@@ -59,8 +56,8 @@ bool expand_short_form(unsigned *words, size_t count)
     const size_t head = 3;
     if (count < head || count - head > FACTZ_CONFIG_WORDS - 1)
         return false;
-    const unsigned field[FIELD_WORDS] = {WORDS_VERSION, words[1], words[2]};
-    words[0] -= SHORT_FORM;
+    const unsigned field[FIELD_WORDS] = {WORDS_VERSION | (words[0] & ALLOW_WIDE_RANGE), words[1], words[2]};
+    words[0] = (words[0] & ~ALLOW_WIDE_RANGE) - SHORT_FORM;
     memmove(words + 1, words + head, (count - head) * sizeof *words);
     memset(words + count - head + 1, 0, (FACTZ_CONFIG_WORDS - 1 - (count - head)) * sizeof *words);
     memcpy(words + FACTZ_CONFIG_WORDS, field, sizeof field);
@@ -69,13 +66,14 @@ bool expand_short_form(unsigned *words, size_t count)
 
 bool field_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes)
 {
-    if (words[0] != WORDS_VERSION) {
+    if ((words[0] & ~ALLOW_WIDE_RANGE) != WORDS_VERSION) {
         snprintf(message, message_bytes,
             "cd_values[%d] = %u is a version of the description of chunks that this plugin does not know; it "
             "knows %d: install the version of factz that made it, or a later one",
             FACTZ_CONFIG_WORDS, words[0], WORDS_VERSION);
         return false;
     }
+    chunk->wide_range = words[0] & ALLOW_WIDE_RANGE;
     chunk->field_nx = words[1];
     chunk->field_ny = words[2];
     return true;

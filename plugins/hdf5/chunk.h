@@ -17,12 +17,19 @@
  * h5repack passes no more than 20 words. So there is a short form: SHORT_FORM plus the version of the
  * configuration, nx and ny of the field, and the words of the configuration from the second on, without the
  * zeros at their end.
+ *
+ * ALLOW_WIDE_RANGE is added to the version of the words of the chunk, or to the first word of the short form,
+ * where outliers may make the range of a relative bound.
  */
 #define CHUNK_WORDS 11
 #define FIELD_WORDS 3
 /* Version of the words of a chunk: the first of them. The command line reads these lines, too. */
 #define WORDS_VERSION 1
 #define SHORT_FORM 65536u
+/* Added to the version of the words of a chunk, and to the first word of the short form. */
+#define ALLOW_WIDE_RANGE 131072u
+/* Larger chunks have no words. */
+#define MAX_CHUNK_BYTES UINT32_MAX
 #define ALL_WORDS (FACTZ_CONFIG_WORDS + CHUNK_WORDS)
 
 enum layout { LAYOUT_PLANES = 0, LAYOUT_INTERLEAVED = 1 };
@@ -38,6 +45,8 @@ struct chunk {
     uint32_t ny;
     /* Order of the bytes in the file. */
     bool big_endian;
+    /* A relative bound counts even if outliers make the range. */
+    bool wide_range;
     /* The fill value of the dataset, where it is a mark of missing data. */
     bool has_fill_value;
     double fill_value;

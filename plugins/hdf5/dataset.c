@@ -59,6 +59,7 @@ static bool read_words(
     if (factz_config_from_words(filter->words, count, &filter->config) != FACTZ_OK)
         return refuse(message, "cd_values: %s: `factz h5args` makes them", factz_last_error());
     /* A copy of a dataset brings all words of the original. Only the size of the field still counts. */
+    filter->copied = count == ALL_WORDS;
     return count == FACTZ_CONFIG_WORDS ||
            field_from_words(filter->words + FACTZ_CONFIG_WORDS, chunk, message, MESSAGE_BYTES);
 }
@@ -88,16 +89,28 @@ static const char *class_name(int number)
                                                                          : "of an unknown class";
 }
 
+/* Whether a floating-point type is that of IEEE 754 of its size. */
+static bool is_ieee(const struct hdf5_library *h5, hid_t type)
+{
+    const bool wide = h5->get_size(type) == sizeof(double);
+    const size_t bits = wide ? 64 : 32, mantissa = wide ? 52 : 23;
+    size_t sign, exponent_at, exponent_bits, mantissa_at, mantissa_bits;
+    return (wide || h5->get_size(type) == sizeof(float)) && h5->get_precision(type) == bits &&
+           h5->get_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) >= 0 &&
+           sign == bits - 1 && exponent_at == mantissa && exponent_bits == bits - 1 - mantissa &&
+           mantissa_at == 0 && mantissa_bits == mantissa &&
+           h5->get_exponent_bias(type) == (wide ? 1023 : 127) && h5->get_norm(type) == H5T_NORM_IMPLIED;
+}
+
 static bool read_type(const struct hdf5_library *h5, hid_t type, struct chunk *chunk, char *message)
 {
-    for (int k = 0; k < 4; k++) {
-        if (h5->equal(type, *h5->floats[k]) > 0) {
-            chunk->dtype = k < 2 ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
-            chunk->big_endian = k % 2 == 1;
-            return true;
-        }
+    const int number = h5->get_class(type);
+    const int order = number == H5T_FLOAT ? h5->get_order(type) : -1;
+    if ((order == H5T_ORDER_LE || order == H5T_ORDER_BE) && is_ieee(h5, type)) {
+        chunk->dtype = h5->get_size(type) == sizeof(float) ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
+        chunk->big_endian = order == H5T_ORDER_BE;
+        return true;
     }
-    int number = h5->get_class(type);
     if (number == H5T_FLOAT)
         return refuse(message,
             "the values are no IEEE floats of 32 or 64 bits: convert them to one of these, or "
@@ -144,10 +157,79 @@ static bool read_layout(const struct shape *shape, struct chunk *chunk, char *me
             "axis that is not that of the components",
             text);
     const int y_axis = planes ? rank - 2 : rank - 3;
+    const hsize_t most = MAX_CHUNK_BYTES / (2 * value_bytes(chunk));
+    if (sizes[y_axis] > most || sizes[y_axis + 1] > most / sizes[y_axis])
+        return refuse(message,
+            "chunks of %.200s take more than 4 GiB, and factz takes no longer ones: make the chunks smaller",
+            text);
     chunk->layout = planes ? LAYOUT_PLANES : LAYOUT_INTERLEAVED;
     chunk->ny = (uint32_t)sizes[y_axis];
     chunk->nx = (uint32_t)sizes[y_axis + 1];
     return true;
+}
+
+/* ---------------------------------------------------------------- size of the field */
+
+/* The open dataspaces that may be the extent of the dataset. */
+struct search {
+    const struct hdf5_library *h5;
+    const struct shape *shape;
+    const struct chunk *chunk;
+    /* The dataspace of a chunk. */
+    hid_t space;
+    /* One of them has the size of the field. */
+    bool found;
+    /* Columns and rows of the last one of them, and how many there are that differ. */
+    int others;
+    hsize_t nx;
+    hsize_t ny;
+};
+
+static herr_t look_at_space(hid_t id, void *data)
+{
+    struct search *search = data;
+    const int rank = search->shape->rank,
+              y_axis = search->chunk->layout == LAYOUT_PLANES ? rank - 2 : rank - 3;
+    hsize_t sizes[MAX_RANK], largest[MAX_RANK];
+    if (id == search->space || search->h5->get_rank(id) != rank ||
+        search->h5->get_extent(id, sizes, largest) != rank)
+        return 0;
+    const bool another = search->nx != largest[y_axis + 1] || search->ny != largest[y_axis];
+    search->others += another;
+    search->ny = largest[y_axis];
+    search->nx = largest[y_axis + 1];
+    const uint32_t nx = search->chunk->field_nx, ny = search->chunk->field_ny;
+    search->found = (nx == 0 || nx == search->nx) && (ny == 0 || ny == search->ny);
+    return search->found;
+}
+
+/*
+ * Whether the field may be as large as the user says. HDF5 shows a filter the dataspace of a chunk; but the
+ * program that creates a dataset must have its dataspace open. True where HDF5 cannot be asked.
+ */
+static bool find_field(const struct hdf5_library *h5, hid_t space, struct search *search)
+{
+    return (search->chunk->field_nx == 0 && search->chunk->field_ny == 0) || !h5->iterate ||
+           h5->iterate(h5->get_id_type(space), look_at_space, search) < 0 || search->found ||
+           search->others == 0;
+}
+
+static bool check_field(const struct hdf5_library *h5, hid_t space, const struct shape *shape,
+    const struct chunk *chunk, char *message)
+{
+    struct search search = {h5, shape, chunk, space, false, 0, 0, 0};
+    char there[80] = "no dataspace of the program has this extent";
+    if (find_field(h5, space, &search))
+        return true;
+    if (search.others == 1 && (search.nx == H5S_UNLIMITED || search.ny == H5S_UNLIMITED))
+        snprintf(there, sizeof there, "the dataset may grow along x or y");
+    else if (search.others == 1)
+        snprintf(there, sizeof there, "the dataset has %llu x %llu", (unsigned long long)search.nx,
+            (unsigned long long)search.ny);
+    return refuse(message,
+        "a field is said to have %u x %u vertices (nx x ny), and %s: give the right size as --field (Python: "
+        "field=(ny, nx)), or leave it out",
+        chunk->field_nx, chunk->field_ny, there);
 }
 
 /* ---------------------------------------------------------------- fill value */
@@ -194,7 +276,21 @@ bool check_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hi
     *chunk = (struct chunk){0};
     return read_words(h5, creation, filter, chunk, message) && check_pipeline(h5, creation, message) &&
            read_type(h5, type, chunk, message) && read_shape(h5, creation, space, &shape, message) &&
-           read_layout(&shape, chunk, message) && check_bound(&filter->config, chunk, message, MESSAGE_BYTES);
+           read_layout(&shape, chunk, message) &&
+           (filter->copied || check_field(h5, space, &shape, chunk, message)) &&
+           check_bound(&filter->config, chunk, message, MESSAGE_BYTES);
+}
+
+/* A field of another size than that of the dataset whose words were copied. */
+static void forget_field(const struct hdf5_library *h5, hid_t creation, hid_t space, struct chunk *chunk)
+{
+    struct shape shape;
+    char message[MESSAGE_BYTES];
+    if (!read_shape(h5, creation, space, &shape, message))
+        return;
+    struct search search = {h5, &shape, chunk, space, false, 0, 0, 0};
+    if (!find_field(h5, space, &search))
+        chunk->field_nx = chunk->field_ny = 0;
 }
 
 bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hid_t space,
@@ -202,6 +298,10 @@ bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type,
 {
     struct chunk chunk;
     if (!check_dataset(h5, creation, type, space, filter, &chunk, message))
+        return false;
+    if (filter->copied)
+        forget_field(h5, creation, space, &chunk);
+    if (!check_bound(&filter->config, &chunk, message, MESSAGE_BYTES))
         return false;
     read_fill_value(h5, creation, type, &filter->config, &chunk);
     chunk_to_words(&chunk, filter->words + FACTZ_CONFIG_WORDS);

@@ -3,16 +3,20 @@
  *
  * README.md of this folder is for users. In the order of a dataset's life: can_apply and set_local look at
  * the dataset when it is created (dataset.c) and store what the filter must know of its chunks (chunk.c); the
- * filter function compresses and decompresses chunks, from these words alone.
+ * filter function compresses and decompresses chunks, from these words and from what it did before
+ * (history.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "chunk.h"
 #include "dataset.h"
 #include "factz.h"
 #include "filter_id.h"
 #include "hdf5_library.h"
+#include "history.h"
+#include "log.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -59,6 +63,8 @@ struct call {
     /* The bytes of a chunk, or its stream. */
     void *input;
     size_t input_bytes;
+    /* The memory of the input belongs to the history. */
+    bool input_taken;
     char message[MESSAGE_BYTES];
 };
 
@@ -104,27 +110,109 @@ static bool read_words(struct call *call, const unsigned *words, size_t count)
 }
 
 /* Compresses the chunk `values`, which has the order of bytes of this machine. */
-static struct result compress_values(struct call *call, void *values)
+static struct result compress_values(
+    struct call *call, const struct factz_config *config, void *values, factz_report *report)
 {
-    describe_field(&call->chunk, &call->config);
     factz_sizes sizes;
-    if (factz_compress_sizes(&call->config, &sizes) != FACTZ_OK) {
+    if (factz_compress_sizes(config, &sizes) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "%s", factz_last_error());
         return FAILED;
     }
     struct result result = {malloc(sizes.max_stream_bytes), sizes.max_stream_bytes, 0};
     if (!result.buffer)
         return out_of_memory(call, sizes.max_stream_bytes);
-    factz_report report;
-    if (factz_compress_host(values, first_v(&call->chunk, values), vertices(&call->chunk), &call->config,
-            result.buffer, result.buffer_bytes, &report, threads()) != FACTZ_OK) {
+    if (factz_compress_host(values, first_v(&call->chunk, values), vertices(&call->chunk), config,
+            result.buffer, result.buffer_bytes, report, threads()) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "%s", factz_last_error());
         free(result.buffer);
         return FAILED;
     }
     /* Parallel HDF5 keeps the streams of many chunks at a time. */
-    void *shorter = realloc(result.buffer, report.stream_bytes);
-    return (struct result){shorter ? shorter : result.buffer, report.stream_bytes, report.stream_bytes};
+    void *shorter = realloc(result.buffer, report->stream_bytes);
+    return (struct result){shorter ? shorter : result.buffer, report->stream_bytes, report->stream_bytes};
+}
+
+/* Why a chunk is stored exactly though the bound is not 0. */
+enum reason { NOT_EXACT, DECOMPRESSED_BEFORE, ONE_COMPONENT, WIDE_RANGE };
+
+static const char *const REASONS[] = {
+    [DECOMPRESSED_BEFORE] =
+        "it has values that were compressed and decompressed before, and errors must not "
+        "add up; write whole chunks, or give HDF5 a larger chunk cache "
+        "(FACTZ_HDF5_AGAIN=lossy compresses such values again)",
+    [ONE_COMPONENT] = "one component has a single value, as if it were still to be written",
+    [WIDE_RANGE] =
+        "outliers make the range that the relative bound is a fraction of; name the fill value, or "
+        "give an absolute bound (`factz h5args --allow-wide-range` accepts such a range)",
+};
+
+/* Whether lossy values may be compressed again: the user said so. */
+static bool may_add_up(void)
+{
+    const char *text = getenv("FACTZ_HDF5_AGAIN");
+    return text && strcmp(text, "lossy") == 0;
+}
+
+static bool is_single(const struct values *values, size_t first)
+{
+    for (size_t k = 1; k < values->nx * values->ny; k++) {
+        if (get_bits(values, first + k * values->stride) != get_bits(values, first))
+            return false;
+    }
+    return true;
+}
+
+/* Programs that write u and v apart may leave a chunk with one of them, until another process goes on. */
+static bool has_one_component(const struct factz_config *config, void *bytes)
+{
+    const struct values values = values_of(config, bytes);
+    return values.nx * values.ny > 1 && is_single(&values, 0) != is_single(&values, values.to_v);
+}
+
+/* A stream of bound 0 whose bound is relative holds values that were decompressed before. */
+static struct result store_exactly(struct call *call, void *values, enum reason reason)
+{
+    struct factz_config config = call->config;
+    factz_report report;
+    config.bound = 0;
+    config.bound_kind = reason == DECOMPRESSED_BEFORE ? FACTZ_BOUND_RELATIVE : FACTZ_BOUND_ABSOLUTE;
+    struct result result = compress_values(call, &config, values, &report);
+    if (reason != NOT_EXACT && result.bytes > 0) {
+        char line[MESSAGE_BYTES];
+        snprintf(line, sizeof line, "a chunk of %u x %u vertices (nx x ny) is stored exactly: %s",
+            call->chunk.nx, call->chunk.ny, REASONS[reason]);
+        log_line(line);
+    }
+    return result;
+}
+
+/* Whether the values of a stream, which has been decompressed, may differ from the originals. */
+static bool holds_decompressed(const factz_info *info, const factz_report *report)
+{
+    return info->bound > 0 ? report->exact_vertices < info->nx * info->ny
+                           : info->bound_kind == FACTZ_BOUND_RELATIVE;
+}
+
+static struct result compress_chunk(struct call *call, void *values)
+{
+    struct factz_config *config = &call->config;
+    describe_field(&call->chunk, config);
+    if (config->bound == 0)
+        return store_exactly(call, values, NOT_EXACT);
+    const bool heeded = !may_add_up();
+    if (heeded && history_knows(config, values))
+        return store_exactly(call, values, DECOMPRESSED_BEFORE);
+    if (has_one_component(config, values))
+        return store_exactly(call, values, ONE_COMPONENT);
+    factz_report report;
+    struct result result = compress_values(call, config, values, &report);
+    if (result.bytes > 0 && report.warnings & FACTZ_WARNING_WIDE_RANGE && !call->chunk.wide_range) {
+        free(result.buffer);
+        return store_exactly(call, values, WIDE_RANGE);
+    }
+    const struct stream stream = {result.buffer, result.bytes, *config};
+    call->input_taken = heeded && result.bytes > 0 && history_add_written(&stream, values, report.bound);
+    return result;
 }
 
 static struct result compress(struct call *call)
@@ -141,7 +229,7 @@ static struct result compress(struct call *call)
     const bool reversed = other_order(&call->chunk);
     if (reversed)
         reverse_bytes(&call->chunk, call->input);
-    struct result result = compress_values(call, call->input);
+    struct result result = compress_chunk(call, call->input);
     /* If this fails and the filter is optional, HDF5 stores the input. */
     if (reversed && result.bytes == 0)
         reverse_bytes(&call->chunk, call->input);
@@ -149,20 +237,19 @@ static struct result compress(struct call *call)
 }
 
 /* Whether the header of the stream is that of a chunk of this dataset. */
-static bool inspect(struct call *call)
+static bool inspect(struct call *call, factz_info *info)
 {
-    factz_info info;
-    if (factz_inspect_host(call->input, call->input_bytes, &info) != FACTZ_OK) {
+    if (factz_inspect_host(call->input, call->input_bytes, info) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "a chunk cannot be read: %s", factz_last_error());
         return false;
     }
     const struct chunk *chunk = &call->chunk;
-    if (info.nx != chunk->nx || info.ny != chunk->ny || info.dtype != chunk->dtype) {
+    if (info->nx != chunk->nx || info->ny != chunk->ny || info->dtype != chunk->dtype) {
         snprintf(call->message, sizeof call->message,
             "a chunk cannot be read: its stream has %llu x %llu values of %zu bytes, and the chunks of the "
             "dataset %u x %u of %zu",
-            (unsigned long long)info.nx, (unsigned long long)info.ny,
-            info.dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float), chunk->nx, chunk->ny,
+            (unsigned long long)info->nx, (unsigned long long)info->ny,
+            info->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float), chunk->nx, chunk->ny,
             value_bytes(chunk));
         return false;
     }
@@ -172,7 +259,8 @@ static bool inspect(struct call *call)
 static struct result decompress(struct call *call)
 {
     const size_t bytes = chunk_bytes(&call->chunk);
-    if (!inspect(call))
+    factz_info info;
+    if (!inspect(call, &info))
         return FAILED;
     void *values = malloc(bytes);
     if (!values)
@@ -187,6 +275,11 @@ static struct result decompress(struct call *call)
     }
     if (other_order(&call->chunk))
         reverse_bytes(&call->chunk, values);
+    if (holds_decompressed(&info, &report) && !may_add_up()) {
+        const struct stream stream = {call->input, call->input_bytes, call->config};
+        history_add_read(stream, info.bound > 0 ? call->config.pin : 0);
+        call->input_taken = true;
+    }
     return (struct result){values, bytes, bytes};
 }
 
@@ -201,7 +294,8 @@ static size_t filter(
         hdf5_error(CALLER, HDF5_FILTER_CHUNK, call.message);
         return 0;
     }
-    free(*buffer);
+    if (!call.input_taken)
+        free(*buffer);
     *buffer = result.buffer;
     *buffer_bytes = result.buffer_bytes;
     return result.bytes;

@@ -37,8 +37,16 @@ typedef struct H5Z_class2_t {
 /* H5PL_type_t: the plugin is a filter. */
 #define H5PL_TYPE_FILTER 0
 
-/* H5T_class_t */
+/* H5T_class_t, H5T_order_t, H5T_norm_t */
 #define H5T_FLOAT 1
+#define H5T_ORDER_LE 0
+#define H5T_ORDER_BE 1
+#define H5T_NORM_IMPLIED 0
+/* H5E_type_t */
+#define H5E_MAJOR 0
+#define H5E_MINOR 1
+/* Extent of an axis without a limit. */
+#define H5S_UNLIMITED UINT64_MAX
 /* H5D_fill_value_t */
 #define H5D_FILL_VALUE_USER_DEFINED 2
 

@@ -1,21 +1,22 @@
 //! The HDF5 filter (plugins/hdf5): files that h5py, h5repack and nccopy write with it are read by h5py,
 //! h5dump, xarray and ncdump, under two versions of HDF5; the whole dataset keeps its critical points, chunk
-//! borders included; what the filter cannot do is refused with a reason; damaged chunks are errors.
-//! `factz h5args` prints its arguments.
+//! borders included, and no errors add up, however it is written; what the filter cannot do is refused with a
+//! reason; damaged chunks are errors. `factz h5args` prints its arguments.
 //!
 //! The tests themselves are the scripts of tests/plugins/hdf5.
 
 use crate::support::cli::Folder;
 use crate::support::{
-    both, build_and_install, configure_plugins, fresh_folder, output, python_of_plugins, root, run, skip,
-    static_library, STRICT_C,
+    both, build_and_install, configure_plugins, fresh_folder, linkings, output, python_of_plugins, root, run,
+    skip, static_library, STRICT_C, STRICT_CPP,
 };
 use factz::config_text;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: [&str; 4] = ["chunk.c", "dataset.c", "factz_filter.c", "hdf5_library.c"];
+const SOURCES: [&str; 7] =
+    ["chunk.c", "dataset.c", "factz_filter.c", "fingerprints.c", "hdf5_library.c", "history.c", "log.c"];
 
 /// Compiles the plugin, with the library in it, into a folder of its own below `folder`.
 pub fn plugin(folder: &Path) -> PathBuf {
@@ -42,6 +43,8 @@ fn script_in(folder: &Path, python: &Path, name: &str) -> Command {
         .env("FACTZ_SOURCE", root())
         .env("HDF5_PLUGIN_PATH", plugin(folder))
         .env_remove("FACTZ_HDF5_THREADS")
+        .env_remove("FACTZ_HDF5_LOG")
+        .env_remove("FACTZ_HDF5_AGAIN")
         .current_dir(folder);
     command
 }
@@ -68,11 +71,51 @@ macro_rules! scripts {
 
 scripts! {
     whole_datasets_keep_their_critical_points: "guarantee.py", "gcc" "h5dump" "h5diff";
+    chunks_in_parts_and_copies_add_no_errors: "parts.py", "gcc" "h5dump" "h5repack";
     tools_and_h5py_exchange_files: "exchange.py", "gcc" "h5dump" "h5repack" "h5diff";
     netcdf_files_are_written_and_read: "netcdf.py", "gcc" "nccopy" "ncdump";
     unsuitable_datasets_are_refused_with_a_reason: "refusals.py", "gcc" "h5repack";
     damaged_chunks_are_errors: "damage.py", "gcc" "h5dump";
     golden_files_stay_readable: "golden.py", "gcc" "h5dump";
+}
+
+/// xarray writes dask arrays whose chunks are smaller than those of the file.
+#[test]
+#[ignore = "make test-all"]
+fn dask_chunks_smaller_than_those_of_the_file() {
+    needs!("gcc");
+    let Some(python) = python_of_plugins(&["dask", "h5netcdf", "xarray"]) else { return };
+    let folder = fresh_folder("hdf5-dask.py");
+    run(&mut script_in(&folder, &python, "dask_chunks.py"));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Types and error classes are variables of libhdf5.so, of which a program has copies.
+#[test]
+#[ignore = "make test-all"]
+fn programs_of_a_shared_hdf5_name_its_variables() {
+    needs!("gcc", "g++", "h5cc");
+    let folder = fresh_folder("hdf5-shared");
+    let [shared, ..] = linkings(&folder);
+    let plugin = plugin(&folder);
+    let source = Path::new("tests/plugins/hdf5/shared.c");
+    let position_dependent = ["-fno-pie", "-no-pie"];
+    let cpp = ["HDF5_CC=g++", "HDF5_CLINKER=g++", "h5cc"];
+    for (compiler, options, more) in [
+        (&["h5cc"][..], &STRICT_C[..], &[][..]),
+        (&["h5cc"][..], &STRICT_C[..], &position_dependent[..]),
+        (&cpp[..], &STRICT_CPP[..], &["-x", "c++"][..]),
+    ] {
+        let program = shared.compile("env", &[compiler, &["-shlib"], options, more].concat(), &[source]);
+        let copies = both(&run(Command::new("readelf").arg("-rW").arg(&program)));
+        if cfg!(target_arch = "x86_64") {
+            assert!(copies.contains("_COPY ") && copies.contains("H5T_IEEE_F32LE_g"), "{copies}");
+        }
+        let mut command = Command::new(&program);
+        command.env("HDF5_PLUGIN_PATH", &plugin).current_dir(&folder);
+        assert!(both(&run(&mut command)).contains("everything holds"));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The plugin asks the library that calls it, and its messages go there.
@@ -195,6 +238,13 @@ fn arguments_are_those_of_the_configuration() {
     // Whole fields, and the largest chunk.
     folder.succeeds("h5args --rel 1e-3 --field 360x181 --chunk 360x181");
     folder.succeeds("h5args --abs 1 --chunk 32767x16384");
+
+    // A range that outliers make.
+    let wide = |form: &str| {
+        folder.succeeds(&format!("h5args --rel 1e-3 --field 9x8 --allow-wide-range --format {form}"))
+    };
+    assert_eq!(numbers(wide("netcdf").split_once(',').unwrap().1)[24..], [131072 + 1, 9, 8]);
+    assert_eq!(numbers(wide("h5repack").strip_prefix("UD=").unwrap())[3], 131072 + 65536 + 1);
     for (line, part) in [
         ("h5args", "a bound is missing"),
         ("h5args --rel 1e-3", "--rel needs --field NXxNY"),
@@ -203,14 +253,12 @@ fn arguments_are_those_of_the_configuration() {
             "h5args --rel 1e-3 --field 360x181 --chunk 64x64",
             "--rel needs --field NXxNY, and chunks of that size",
         ),
-        (
-            "h5args --abs 1 --chunk 100000x100000",
-            "--chunk 100000x100000: u and v of a chunk of HDF5 take less",
-        ),
+        ("h5args --abs 1 --chunk 100000x100000", "--chunk 100000x100000: u and v of a chunk take less"),
         ("h5args --abs 1 --chunk 32768x16384", "take less than 4 GiB"),
         ("h5args --abs 1 --chunk 32767x8193 --dtype f64", "take less than 4 GiB"),
         ("h5args --abs 1 --mode speculative --predictor lorenzo", "--mode speculative works with"),
-        ("h5args --abs 1 --field 5000000000x2", "--field 5000000000x2: a chunk of HDF5 has less than 2^32"),
+        ("h5args --abs 1 --field 5000000000x2", "--field 5000000000x2: there are less than 2^32"),
+        ("h5args --abs 1 --allow-wide-range", "--allow-wide-range is for --rel"),
         ("h5args --abs 1 --chunk 4x4 --format h5repack", "--chunk is not for h5repack"),
         ("h5args --abs 1 --dtype f64", "--chunk"),
         ("h5args --abs 1 --format xml", "h5py, h5repack, netcdf"),

@@ -14,6 +14,9 @@ use std::process::Command;
 
 const BOUND: f64 = 1e-2;
 
+/// How h5cc and h5pcc link HDF5.
+const LINKED: [&[&str]; 2] = [&[], &["-shlib"]];
+
 /// An example, the filter, and Python with h5py.
 struct Example {
     program: PathBuf,
@@ -22,11 +25,12 @@ struct Example {
 }
 
 impl Example {
-    fn new(test: &str, compiler: &str, source: &str) -> Option<Self> {
+    /// `linked` are options of the compiler: h5cc of Debian links a static HDF5 unless it is -shlib.
+    fn new(test: &str, compiler: &str, linked: &[&str], source: &str) -> Option<Self> {
         let python = python_of_plugins(&["h5py"])?;
-        let folder = fresh_folder(&format!("hdf5_examples-{test}"));
+        let folder = fresh_folder(&format!("hdf5_examples-{test}{}", linked.concat()));
         let [shared, ..] = linkings(&folder);
-        let program = shared.compile(compiler, &STRICT_C, &[source.as_ref()]);
+        let program = shared.compile(compiler, &[linked, &STRICT_C].concat(), &[source.as_ref()]);
         Some(Example { program, filter: plugin(&folder), python })
     }
     fn file(&self, name: &str) -> PathBuf {
@@ -81,7 +85,11 @@ fn vortices(nx: u64, ny: u64, step: u64) -> Field<f32> {
 #[ignore = "make test-all"]
 fn chunks_that_were_compressed_elsewhere() {
     needs!("gcc", "h5cc", "h5dump");
-    let Some(example) = Example::new("chunks", "h5cc", "examples-c/hdf5_chunks.c") else { return };
+    LINKED.into_iter().for_each(chunks_of);
+}
+
+fn chunks_of(linked: &[&str]) {
+    let Some(example) = Example::new("chunks", "h5cc", linked, "examples-c/hdf5_chunks.c") else { return };
     let run_with = |arguments: &[&str]| {
         let mut program = Command::new(&example.program);
         holds(example.with_filter(program.args(arguments)));
@@ -120,7 +128,13 @@ fn chunks_that_were_compressed_elsewhere() {
 #[ignore = "make test-all"]
 fn four_ranks_write_one_dataset() {
     needs!("gcc", "h5pcc", "mpirun", "h5dump");
-    let Some(example) = Example::new("parallel", "h5pcc", "examples-c/hdf5_parallel.c") else { return };
+    LINKED.into_iter().for_each(ranks_of);
+}
+
+fn ranks_of(linked: &[&str]) {
+    let Some(example) = Example::new("parallel", "h5pcc", linked, "examples-c/hdf5_parallel.c") else {
+        return;
+    };
     let ranks = |arguments: &[&str]| {
         let mut command = mpirun(&example.program, 4);
         command.args(arguments);
@@ -151,7 +165,7 @@ fn four_ranks_write_one_dataset() {
 #[ignore = "make test-all"]
 fn a_golden_file_stays_readable() {
     needs!("gcc", "h5cc", "h5dump");
-    let Some(example) = Example::new("golden", "h5cc", "examples-c/hdf5_chunks.c") else { return };
+    let Some(example) = Example::new("golden", "h5cc", &[], "examples-c/hdf5_chunks.c") else { return };
     let golden = root().join("tests/golden/hdf5/in-situ.h5");
     bless_if_missing(&golden, || {
         let options = ["--dims", "97x65", "--steps", "3", "--mode", "speculative"];

@@ -570,12 +570,21 @@ pub enum ChunkLayout {
 #[command(
     name = "h5args",
     after_long_help = "\
+Writing:
+  Write whole chunks, u and v together, or give HDF5 a chunk cache that holds the chunks which are being written \
+(H5Pset_chunk_cache, rdcc_nbytes in h5py; 1 MiB before HDF5 2.0, 8 MiB from then on): otherwise HDF5 decompresses and \
+compresses a chunk for each part. The filter lets no errors add up: a chunk with values that were decompressed before is stored \
+exactly, which takes more space. FACTZ_HDF5_LOG=FILE (or stderr) tells which chunks and why; FACTZ_HDF5_AGAIN=lossy compresses \
+them again.
+
 Chunks:
   HDF5 shows the filter a chunk, not the dataset, so the filter stores the borders of every chunk exactly: the triangles \
 between two chunks then stay as they are. Large chunks cost least. Where the chunks are as long as the field along an axis, \
 --field NXxNY saves the borders there.
   --rel is a fraction of the range of one chunk. The filter accepts it only if a chunk is a whole field, given by --field; \
 each step of a series then has a bound of its own. A bound for all chunks is --abs, fraction * (max - min).
+  A chunk in which outliers make the range, such as a fill value that nobody named, is stored exactly, unless \
+--allow-wide-range is given.
   A fill value of the dataset that is finite and not zero counts as --fill-value if none is given.
 
 Plugin:
@@ -613,6 +622,9 @@ pub struct H5args {
     /// Columns x rows of a field of the dataset; default: any
     #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
     pub field: Option<Dims>,
+    /// Let --rel count even where outliers make the range, such as a fill value that nobody named
+    #[arg(long)]
+    pub allow_wide_range: bool,
     /// Columns x rows of a chunk, for programs with HDF5 linked statically
     #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
     pub chunk: Option<Dims>,

@@ -23,7 +23,10 @@ const CHUNK_WORDS_VERSION: u32 = defined(CHUNK_HEADER, "WORDS_VERSION");
 /// Mark of the short form.
 const SHORT_FORM: u32 = defined(CHUNK_HEADER, "SHORT_FORM");
 
-/// HDF5 has no larger chunks.
+/// Mark of --allow-wide-range.
+const ALLOW_WIDE_RANGE: u32 = defined(CHUNK_HEADER, "ALLOW_WIDE_RANGE");
+
+/// The filter takes no larger chunks.
 const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
 
 /// Values of a filter that h5repack passes on.
@@ -72,6 +75,9 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
              a whole field; or give --abs E"
         ));
     }
+    if a.allow_wide_range && bound.0 != BoundKind::Relative {
+        return Err(failure!("--allow-wide-range is for --rel: leave it out"));
+    }
     let config = config_text::to_words(&chosen(&a.choices, &a.fill, bound)?)?;
     let list = |words: &[u32]| words.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let text = match a.format {
@@ -93,13 +99,13 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
 fn words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
     let mut words = config.to_vec();
     if a.field.is_some() || a.chunk.is_some() {
-        words.push(CHUNK_WORDS_VERSION);
+        words.push(CHUNK_WORDS_VERSION + wide_range(a));
         words.extend(field(a)?);
     }
     if let Some(dims) = a.chunk {
         let [nx, ny] = small("--chunk", dims)?;
         if 2 * a.dtype.bytes() * dims.count() > MOST_CHUNK_BYTES {
-            return Err(failure!("--chunk {dims}: u and v of a chunk of HDF5 take less than 4 GiB"));
+            return Err(failure!("--chunk {dims}: u and v of a chunk take less than 4 GiB"));
         }
         let interleaved = a.layout == ChunkLayout::Interleaved;
         let big_endian = cfg!(target_endian = "big");
@@ -118,13 +124,17 @@ fn short_words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
         ));
     }
     let used = config.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
-    let words = [&[SHORT_FORM + config[0]], &field(a)?[..], &config[1..used]].concat();
+    let words = [&[SHORT_FORM + config[0] + wide_range(a)], &field(a)?[..], &config[1..used]].concat();
     match words.len() {
         0..=H5REPACK_WORDS => Ok(words),
         n => {
             Err(failure!("h5repack takes {H5REPACK_WORDS} values, and this configuration has {n}: use h5py"))
         }
     }
+}
+
+fn wide_range(a: &H5args) -> u32 {
+    a.allow_wide_range as u32 * ALLOW_WIDE_RANGE
 }
 
 /// Columns and rows of the field, 0 where they are unknown.
@@ -135,6 +145,6 @@ fn field(a: &H5args) -> Result<[u32; 2], Failure> {
 fn small(option: &str, dims: Dims) -> Result<[u32; 2], Failure> {
     match [dims.nx, dims.ny].map(u32::try_from) {
         [Ok(nx), Ok(ny)] => Ok([nx, ny]),
-        _ => Err(failure!("{option} {dims}: a chunk of HDF5 has less than 2^32 columns and rows")),
+        _ => Err(failure!("{option} {dims}: there are less than 2^32 columns and rows")),
     }
 }

@@ -1,5 +1,7 @@
 """Datasets that the filter cannot compress are refused when they are created, with advice."""
-from common import expect, h5py, np, options, text_options, run, write
+import os
+
+from common import expect, h5py, np, options, read, run, same, text_options, write
 
 good = options("--abs 0.1")["compression_opts"]
 relative = options("--rel 1e-3 --field 360x181")["compression_opts"]
@@ -37,10 +39,21 @@ CASES = [
     (dict(words=changed(3, 0x7FF00000)), "bound = NaN must be finite and not negative"),
     (dict(words=good[:2] + (0, 0x7FF00000) + good[4:]), "bound = inf must be finite and not negative"),
     (dict(words=good + (2, 0, 0)), "cd_values[24] = 2 is a version of the description of chunks"),
+    (dict(words=good + (1, 64, 64)), "a field is said to have 64 x 64 vertices (nx x ny), and "),
+    (dict(words=good + (1, 360, 64), chunks=(2, 64, 360)), "the dataset has 360 x 181: give the right size"),
+    (dict(words=good + (1, 360, 181), maxshape=(2, None, 360)), "the dataset may grow along x or y"),
+    (dict(words=relative, shape=(2, 181, 361), chunks=(2, 181, 360)), "and the dataset has 361 x 181"),
+    # HDF5 has chunks of this size from 2.0 on.
+    (dict(shape=(2, 2**32 + 5, 9), chunks=(2, 2**32 - 5, 9)), "take more than 4 GiB"),
+    (dict(shape=(2, 20000, 30000), chunks=(2, 20000, 30000)), "2 x 20000 x 30000 take more than 4 GiB"),
+    (dict(shape=(2, 9, 2**32 + 5), chunks=(2, 9, 2**32 + 5)), "take more than 4 GiB"),
+    (dict(shape=(2, 16384, 16384), chunks=(2, 16384, 16384), dtype="f8"), "take more than 4 GiB"),
     (dict(words=relative), "a relative bound is a fraction of the range of one chunk"),
     (dict(shuffle=True), "filter 2 (shuffle) comes before factz, which must be the first"),
 ]
 for arguments, reason in CASES:
+    if reason.endswith("4 GiB") and h5py.version.hdf5_version_tuple < (2,):
+        reason = "Number of elements in chunk must be < 4gb"
     try:
         create(**arguments)
     except Exception as error:
@@ -53,6 +66,17 @@ create()
 with h5py.File("file.h5") as file:
     words = file["uv"].id.get_create_plist().get_filter(0)[2]
 create(words=words, dtype="f8", chunks=(2, 10, 20))
+# The size of the field in them is forgotten where it is not that of the dataset; a field that grows to its
+# size is right.
+with h5py.File("file.h5", "w") as file:
+    file.create_dataset("uv", shape, "f4", chunks=chunks, **options("--abs 0.1 --field 360x181"))
+    words = file["uv"].id.get_create_plist().get_filter(0)[2]
+    expect(words[25:27] == (360, 181), "the size of the field")
+    part = file.create_dataset("part", (2, 90, 360), "f4", chunks=(2, 64, 64), compression=411,
+                               compression_opts=words)
+    expect(part.id.get_create_plist().get_filter(0)[2][25:27] == (0, 0), "the size of another field")
+    file.create_dataset("grows", (2, 90, 360), "f4", maxshape=shape, chunks=chunks,
+                        **options("--abs 0.1 --field 360x181"))
 
 # The tools of another HDF5 say the same.
 with h5py.File("plain.h5", "w") as file:
@@ -63,3 +87,44 @@ expect("Applying original settings" in text, text)
 
 # Arguments that describe chunks do no harm.
 write("file.h5", np.zeros(shape, "f4"), chunks, "--abs 0.1 --chunk 3x4 --dtype f64 --layout interleaved")
+
+# What HDF5 makes of a refusal is not always told: the log has it.
+os.environ["FACTZ_HDF5_LOG"] = os.path.abspath("log.txt")
+with h5py.File("apart.nc", "w") as file:
+    for name, length in (("y", 181), ("x", 360)):
+        file[name] = np.zeros(length, "f4")
+        file[name].make_scale(name)
+    file["u"] = np.zeros((181, 360), "f4")
+    for axis, name in enumerate("yx"):
+        file["u"].dims[axis].attach_scale(file[name])
+arguments = text_options("--abs 0.1 --field 360x181", "netcdf")
+text = run("nccopy", "-c", "u:181,360", "-F", "u," + arguments, "apart.nc", "out.nc", fails=True)
+expect("NetCDF: HDF error" in text, text)
+expect("the dataset has 2 axes, and factz compresses u and v together" in open("log.txt").read(), "the log")
+
+# A range that outliers make: the chunk is stored exactly and the log says why, unless that is allowed.
+y, x = np.mgrid[0:160, 0:320] / 20
+field = np.stack([1 + np.sin(x) * np.cos(y), np.cos(x) * np.sin(y)]).astype("f4")
+field[:, :60, :100] = 1e20
+line = "--rel 1e-3 --field 320x160"
+for mandatory in (0, 1):
+    with h5py.File("wide.h5", "w") as file:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk(field.shape)
+        creation.set_filter(411, 1 - mandatory, options(line)["compression_opts"])
+        space = h5py.h5s.create_simple(field.shape)
+        made = h5py.h5d.create(file.id, b"uv", h5py.h5t.IEEE_F32LE, space, creation)
+        h5py.Dataset(made)[...] = field
+    same(read("wide.h5"), field, "a wide range")
+    with h5py.File("wide.h5") as file:
+        expect(file["uv"].id.get_chunk_info(0).filter_mask == 0, "by factz")
+expect("outliers make the range" in open("log.txt").read(), "the log")
+write("wide.h5", field, field.shape, line + " --allow-wide-range")
+expect(np.abs(read("wide.h5") - field)[field < 1e19].max() > 0.5, "a wide range that is allowed")
+write("named.h5", field, field.shape, line + " --fill-value 1e20")
+expect(np.abs(read("named.h5") - field).max() < 4e-3, "a fill value that is named")
+with h5py.File("short.h5", "w") as file:
+    file["uv"] = field
+short = text_options(line + " --allow-wide-range", "h5repack")
+run("h5repack", "-l", "uv:CHUNK=2x160x320", "-f", "uv:" + short, "short.h5", "out.h5")
+same(read("out.h5"), read("wide.h5"), "h5repack and h5py with a wide range")

@@ -66,6 +66,75 @@ class Datasets(unittest.TestCase):
             np.testing.assert_array_equal(file["uv"][1], factz.decompress(data))
             self.assertEqual(file["uv"].id.read_direct_chunk((1, 0, 0, 0))[1], data)
 
+    def test_a_process_that_only_appends_compresses(self):
+        u, v = field(NX, NY)
+        uv = np.stack([u, v])
+        with h5py.File(self.path, "w") as file:
+            file.create_dataset("uv", data=uv[None], maxshape=(None, 2, NY, NX), chunks=(1, 2, NY, NX),
+                                **factz.hdf5.options(abs=0.01))
+        append = (
+            "import h5py, factz.hdf5\nwith h5py.File(%r, 'r+') as file:\n    file['uv'].resize(2, axis=0)\n"
+            "    file['uv'][1] = file.attrs.get('no', 2) + __import__('numpy').eye(%d, %d)" % (self.path, NY, NX)
+        )
+        subprocess.run([sys.executable, "-B", "-c", append], check=True)
+        with h5py.File(self.path) as file:
+            self.assertEqual(file["uv"].id.get_chunk_info(1).filter_mask, 0)
+            self.assertEqual(sum(factz.hdf5.stored(file["uv"]).values()), 2)
+            self.assertEqual(factz.hdf5.stored(file["uv"])["plain"], 0)
+
+    def test_parts_are_written_with_a_large_cache_or_without(self):
+        u, v = (np.tile(c, (6, 6)) for c in field(NX, NY))
+        uv = np.stack([u, v])
+        wanted = factz.hdf5.file_options(uv.shape, count=2)
+        self.assertEqual(wanted, {"rdcc_nbytes": 2 * uv.nbytes})
+        self.assertEqual(factz.hdf5.file_options((2, 3, 4)), {"rdcc_nbytes": 2**20})
+        self.assertEqual(factz.hdf5.file_options(uv.shape, 8), {"rdcc_nbytes": 2 * uv.nbytes})
+        for cache in (wanted, {"rdcc_nbytes": 2**19}):
+            with h5py.File(self.path, "w", **cache) as file:
+                options = factz.hdf5.options(abs=0.02, field=u.shape)
+                dataset = file.create_dataset("uv", uv.shape, "f4", chunks=uv.shape, **options)
+                for k in range(2):
+                    for y in range(0, 6 * NY, NY):
+                        dataset[k, y : y + NY] = uv[k, y : y + NY]
+            with h5py.File(self.path) as file:
+                self.assertEqual(factz.compare(u, v, *file["uv"][:], abs=0.02).violations, 0)
+                self.assertEqual(factz.hdf5.stored(file["uv"])["compressed"], 1)
+        for wrong, kind in (((0, 3), ValueError), ((2.5, 3), TypeError)):
+            with self.assertRaisesRegex(kind, r"chunks\[0\]"):
+                factz.hdf5.file_options(wrong)
+
+    def test_chunks_are_counted_by_how_they_are_stored(self):
+        # Not the field of other tests: what is exact in a copy counts as decompressed, too.
+        u, v = (np.float32(1.5) * c for c in field(NX, NY))
+        uv = np.stack([u, v])
+
+        def stored(path, data, **options):
+            with h5py.File(path, "w") as file:
+                dataset = file.create_dataset("uv", data=data, chunks=data.shape, fletcher32=True, **options)
+                return {name: n for name, n in factz.hdf5.stored(dataset).items() if n}
+
+        options = factz.hdf5.options(abs=0.02)
+        self.assertEqual(stored(self.path, uv, **options), {"compressed": 1})
+        self.assertEqual(stored(self.path, np.stack([u, np.zeros_like(v)]), **options), {"exact": 1})
+        self.assertEqual(stored(self.path, uv, **factz.hdf5.options(abs=0)), {"exact": 1})
+        wide = uv.copy()
+        wide[:, 0, :20] = 1e20
+        self.assertEqual(stored(self.path, wide, **factz.hdf5.options(rel=0.01, field=(NY, NX))), {"exact": 1})
+        allowed = factz.hdf5.options(rel=0.01, field=(NY, NX), allow_wide_range=True)
+        self.assertEqual(stored(self.path, wide, **allowed), {"compressed": 1})
+        self.assertEqual(stored(self.path, uv, **options), {"compressed": 1})
+        with h5py.File(self.path) as file:
+            back = file["uv"][:]
+        self.assertEqual(stored(self.path, back, **options), {"again": 1})
+        with h5py.File(self.path) as file:
+            np.testing.assert_array_equal(file["uv"][:], back)
+        with h5py.File(self.path, "w") as file:
+            dataset = file.create_dataset("uv", data=uv, chunks=uv.shape, compression="gzip")
+            with self.assertRaisesRegex(ValueError, r"/uv has the filters \[1\]"):
+                factz.hdf5.stored(dataset)
+        with self.assertRaisesRegex(ValueError, "allow_wide_range=True is for rel="):
+            factz.hdf5.options(abs=1, allow_wide_range=True)
+
     def test_what_the_filter_refuses(self):
         options = factz.hdf5.options(abs=0.01)
         with h5py.File(self.path, "w") as file:
@@ -76,6 +145,10 @@ class Datasets(unittest.TestCase):
             ):
                 with self.assertRaisesRegex(ValueError, part):
                     file.create_dataset(part, shape, dtype, chunks=chunks, **options)
+            for size, maxshape in (((64, 63), None), ((64, 64), (2, None, 64))):
+                with self.assertRaisesRegex(ValueError, "a field is said to have"):
+                    file.create_dataset("field", (2, 64, 64), "f4", chunks=(2, 64, 64), maxshape=maxshape,
+                                        **factz.hdf5.options(abs=0.01, field=size))
             relative = factz.hdf5.options(rel=0.01)
             with self.assertRaisesRegex(ValueError, "relative bound"):
                 file.create_dataset("rel", (2, 64, 64), "f4", chunks=(2, 32, 32), **relative)
@@ -98,6 +171,8 @@ class Datasets(unittest.TestCase):
         words = factz.hdf5.options(abs=1, field=(np.int64(181), 360))["compression_opts"]
         self.assertEqual(words[-2:], (360, 181))
         self.assertIn("#define WORDS_VERSION %d\n" % words[-3], header)
+        wide = factz.hdf5.options(rel=1, field=(181, 360), allow_wide_range=True)["compression_opts"]
+        self.assertIn("#define ALLOW_WIDE_RANGE %du\n" % (wide[-3] - words[-3]), header)
 
 
 class Readme(unittest.TestCase):
@@ -118,6 +193,26 @@ class Plugin(unittest.TestCase):
         self.assertTrue(os.path.isfile(os.path.join(factz.hdf5.PLUGIN_FOLDER, "libh5zfactz.so")))
         header = (ROOT / "plugins/hdf5/filter_id.h").read_text()
         self.assertIn("#define FACTZ_HDF5_FILTER_ID %d\n" % factz.hdf5.FILTER_ID, header)
+
+    def test_the_path_for_programs_that_do_not_import(self):
+        def printed(**variables):
+            environment = {k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"}
+            command = [sys.executable, "-B", "-m", "factz.hdf5", "--path"]
+            return subprocess.check_output(command, text=True, env=dict(environment, **variables)).strip()
+
+        path = os.pathsep.join(["/other", factz.hdf5.PLUGIN_FOLDER, "/another"])
+        self.assertEqual(printed(HDF5_PLUGIN_PATH=path).split(os.pathsep),
+                         [factz.hdf5.PLUGIN_FOLDER, "/other", "/another"])
+        # The wheel of netCDF4 has filters of its own, which the variable would hide.
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "netCDF4", "plugins"))
+            with open(os.path.join(folder, "netCDF4", "__init__.py"), "w") as file:
+                file.write("raise ImportError('it must not be imported')")
+            code = "import factz.hdf5, os, sys; os.environ.pop('HDF5_PLUGIN_PATH', None); "
+            code += "sys.path.insert(0, %r); print(factz.hdf5.plugin_path())" % folder
+            told = subprocess.check_output([sys.executable, "-B", "-c", code], text=True).strip()
+            self.assertEqual(told.split(os.pathsep),
+                             [factz.hdf5.PLUGIN_FOLDER, os.path.join(folder, "netCDF4", "plugins")])
 
     def test_a_missing_plugin_is_an_import_error_with_advice(self):
         with tempfile.TemporaryDirectory() as empty:

@@ -1,0 +1,90 @@
+/*
+ * The values of a chunk as bits, whatever their type and order in memory.
+ */
+#ifndef FACTZ_HDF5_VALUES_H
+#define FACTZ_HDF5_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "factz.h"
+
+struct values {
+    unsigned char *bytes;
+    /* 64 bits rather than 32. */
+    bool wide;
+    size_t nx;
+    size_t ny;
+    /* Elements from a value to the next of its row, and from a u to its v. */
+    size_t stride;
+    size_t to_v;
+    /* Bits of the fill value, 0 where there is none. */
+    uint64_t fill;
+};
+
+/* The values at `bytes`, in the order of bytes of this machine, of a configuration with shape and layout. */
+static inline struct values values_of(const struct factz_config *config, void *bytes)
+{
+    struct values values = {bytes, config->dtype == FACTZ_DTYPE_F64, config->nx, config->ny, config->u_stride,
+        config->u_stride == 1 ? config->nx * config->ny : 1, 0};
+    if (config->has_fill_value) {
+        const float narrow = (float)config->fill_value;
+        uint32_t bits;
+        memcpy(&bits, &narrow, sizeof bits);
+        values.fill = bits;
+        if (values.wide)
+            memcpy(&values.fill, &config->fill_value, sizeof values.fill);
+    }
+    return values;
+}
+
+/* Number of values. */
+static inline size_t values_count(const struct values *values)
+{
+    return 2 * values->nx * values->ny;
+}
+
+static inline uint64_t get_bits(const struct values *values, size_t k)
+{
+    uint64_t wide;
+    uint32_t narrow;
+    if (values->wide) {
+        memcpy(&wide, values->bytes + k * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, values->bytes + k * sizeof narrow, sizeof narrow);
+    return narrow;
+}
+
+static inline void set_bits(struct values *values, size_t k, uint64_t bits)
+{
+    const uint32_t narrow = (uint32_t)bits;
+    if (values->wide)
+        memcpy(values->bytes + k * sizeof bits, &bits, sizeof bits);
+    else
+        memcpy(values->bytes + k * sizeof narrow, &narrow, sizeof narrow);
+}
+
+static inline double get_number(const struct values *values, size_t k)
+{
+    double wide;
+    float narrow;
+    if (values->wide) {
+        memcpy(&wide, values->bytes + k * sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, values->bytes + k * sizeof narrow, sizeof narrow);
+    return (double)narrow;
+}
+
+/* False for zero, NaN, infinity and the fill value, as places of a chunk have them that nobody wrote. */
+static inline bool holds_data(const struct values *values, uint64_t bits)
+{
+    const uint64_t infinity = values->wide ? UINT64_C(0x7ff) << 52 : UINT64_C(0xff) << 23;
+    const uint64_t magnitude = bits & (values->wide ? UINT64_MAX >> 1 : UINT64_C(0x7fffffff));
+    return magnitude != 0 && magnitude < infinity && bits != values->fill;
+}
+
+#endif
