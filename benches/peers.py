@@ -4,9 +4,10 @@
     benches/peers.py [--factz PATH] [--field NAME=FOLDER]... [--bounds 1e-1,1e-2,1e-3] [--speed] [--write]
 
 Every compressor gets the same absolute bound: a fraction of the joint range of u and v. A FOLDER holds u.f32, v.f32
-(little-endian, x fastest) and meta.json with nx and ny; three fields of data/ are always measured. `factz verify`
-counts the critical points that a reconstruction lost, made, or changed in type, with exact signs. The largest error
-is measured here. The result is Markdown on standard output; --write puts it into docs/benchmarks.md.
+(little-endian, x fastest) and meta.json with nx, ny and, where rows run from north to south, "north_first": true;
+three fields of data/ are always measured. `factz verify` counts the critical points that a reconstruction lost,
+made, or changed in type, with exact signs. The largest error is measured here. The result is Markdown on standard
+output; --write puts it into docs/benchmarks.md.
 
 --speed measures seconds as well: the median of 5 calls in memory, one thread each. zfp and SZ3 are called through
 their Python packages (zfpy, pysz), with arrays that exist already; factz reports its own seconds. The machine must
@@ -47,6 +48,7 @@ class Field:
         self.name, self.folder = name, Path(folder)
         meta = json.loads((self.folder / "meta.json").read_text())
         self.nx, self.ny = meta["nx"], meta["ny"]
+        self.shape = ["--dims", f"{self.nx}x{self.ny}"] + ["--north-first"] * meta.get("north_first", False)
         self.u, self.v = (np.fromfile(self.folder / f"{c}.f32", np.float32).reshape(self.ny, self.nx) for c in "uv")
         self.bytes = self.u.nbytes + self.v.nbytes
         self.range = float(max(self.u.max(), self.v.max())) - float(min(self.u.min(), self.v.min()))
@@ -70,8 +72,8 @@ class Factz:
     def round_trip(self, field, bound, repeats):
         with tempfile.TemporaryDirectory() as folder:
             stream, u, v = (Path(folder) / name for name in ("stream.fz", "u.f32", "v.f32"))
-            compress = lambda: self.run("compress", field.folder / "u.f32", field.folder / "v.f32", "-o", stream, "--dims",
-                                        f"{field.nx}x{field.ny}", "--abs", repr(bound), *self.options)["seconds"]
+            compress = lambda: self.run("compress", field.folder / "u.f32", field.folder / "v.f32", "-o", stream,
+                                        *field.shape, "--abs", repr(bound), *self.options)["seconds"]
             decompress = lambda: self.run("decompress", stream, u, v)["seconds"]
             seconds = [statistics.median(call() for _ in range(repeats)) for call in (compress, decompress)]
             planes = [np.fromfile(path, np.float32).reshape(field.ny, field.nx) for path in (u, v)]
@@ -124,8 +126,8 @@ def verify(program, field, planes, bound):
         others = [Path(folder) / name for name in ("u.f32", "v.f32")]
         for other, plane in zip(others, planes):
             np.ascontiguousarray(plane, np.float32).tofile(other)
-        found = Factz(program, "").run("verify", field.folder / "u.f32", field.folder / "v.f32", *others, "--dims",
-                                       f"{field.nx}x{field.ny}", "--abs", repr(bound))
+        found = Factz(program, "").run("verify", field.folder / "u.f32", field.folder / "v.f32", *others,
+                                       *field.shape, "--abs", repr(bound))
     return found["critical_points"], [found[key] for key in ("lost", "spurious", "type_changed")]
 
 

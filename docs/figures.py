@@ -61,6 +61,9 @@ class Field:
         self.folder, self.factz = ROOT / "data" / name, factz
         meta = json.loads((self.folder / "meta.json").read_text())
         self.nx, self.ny = meta["nx"], meta["ny"]
+        self.shape = ["--dims", f"{self.nx}x{self.ny}"] + ["--north-first"] * meta.get("north_first", False)
+        # The sign of dy: v points to smaller rows if it is -1.
+        self.down = -1 if meta.get("north_first") else 1
         self.u, self.v = (self.read(self.folder / f"{c}.f32") for c in "uv")
         self.range = float(max(self.u.max(), self.v.max())) - float(min(self.u.min(), self.v.min()))
         self.bytes = 8 * self.nx * self.ny
@@ -70,8 +73,8 @@ class Field:
 
     def stream(self, bound, target, *options):
         """Compresses with an absolute bound; returns the size of the stream in bytes."""
-        subprocess.run([self.factz, "compress", self.folder / "u.f32", self.folder / "v.f32", "-o", target, "--dims",
-                        f"{self.nx}x{self.ny}", "--abs", repr(bound), "--backend", "cpu", "--quiet", *options],
+        subprocess.run([self.factz, "compress", self.folder / "u.f32", self.folder / "v.f32", "-o", target,
+                        *self.shape, "--abs", repr(bound), "--backend", "cpu", "--quiet", *options],
                        check=True)
         return target.stat().st_size
 
@@ -90,8 +93,8 @@ class Field:
             for other, plane in zip(others, (u, v)):
                 np.ascontiguousarray(plane, np.float32).tofile(other)
             # Exit status 1 says that something was lost, which is the question here.
-            done = subprocess.run([self.factz, "verify", self.folder / "u.f32", self.folder / "v.f32", *others, "--dims",
-                                   f"{self.nx}x{self.ny}", "--abs", repr(bound), "--backend", "cpu", "--json"],
+            done = subprocess.run([self.factz, "verify", self.folder / "u.f32", self.folder / "v.f32", *others,
+                                   *self.shape, "--abs", repr(bound), "--backend", "cpu", "--json"],
                                   stdout=subprocess.PIPE)
             return json.loads(done.stdout)
 
@@ -330,7 +333,8 @@ def speculative(factz):
     y, x = np.mgrid[y0:y1 + 1, x0:x1 + 1]
     u, v = field.u[y0:y1 + 1, x0:x1 + 1], field.v[y0:y1 + 1, x0:x1 + 1]
     size = np.hypot(u, v)
-    axes.quiver(x, y, u / np.sqrt(size), v / np.sqrt(size), angles="xy", color=BLUE, scale=75, width=0.0028)
+    axes.quiver(x, y, u / np.sqrt(size), field.down * v / np.sqrt(size), angles="xy", color=BLUE, scale=75,
+                width=0.0028)
     axes.set_title("(a) Wind, and triangles\nwith a critical point")
     for axes in all_axes:
         shapes = []
@@ -415,8 +419,8 @@ def readme(factz):
     for axes, (name, pu, pv, bytes_) in zip(all_axes, panels):
         axes.imshow(np.hypot(pu, pv), cmap="Greys", vmin=-4, vmax=26, interpolation="bilinear")
         ny, nx = np.mgrid[y0:y1 + 1, x0:x1 + 1]
-        axes.streamplot(nx, ny, pu[y0:y1 + 1, x0:x1 + 1], pv[y0:y1 + 1, x0:x1 + 1], color="#9CC3DC", density=1.5,
-                        linewidth=0.7, arrowsize=0.6)
+        axes.streamplot(nx, ny, pu[y0:y1 + 1, x0:x1 + 1], field.down * pv[y0:y1 + 1, x0:x1 + 1], color="#9CC3DC",
+                        density=1.5, linewidth=0.7, arrowsize=0.6)
         after = critical(pu, pv)
         for upper in (False, True):
             a, b = before[upper], after[upper]

@@ -359,12 +359,15 @@ typedef struct factz_config {
      */
     uint64_t w_stride;
     /**
-     * Grid spacing along x, finite and positive; only the types of critical points depend on it.
-     * Default 1.
+     * Grid spacing along x, finite and not 0; only the types of critical points depend on it. Vertex (x, y)
+     * lies at (x * dx, y * dy), u points to larger x * dx and v to larger y * dy: dx is negative if columns
+     * run against u. Default 1.
      */
     double dx;
     /**
-     * Grid spacing along y. Default 1.
+     * Grid spacing along y, negative if rows run against v: -1 if row 0 is the northernmost and v positive
+     * to the north. With the wrong sign the types of the mirrored field are kept: vortices count as saddles.
+     * Default 1.
      */
     double dy;
     /**
@@ -474,11 +477,11 @@ typedef struct factz_info {
      */
     uint64_t nz;
     /**
-     * Grid spacing along x.
+     * Grid spacing along x, negative if columns run against u.
      */
     double dx;
     /**
-     * Grid spacing along y.
+     * Grid spacing along y, negative if rows run against v.
      */
     double dy;
     /**
@@ -689,11 +692,11 @@ typedef struct factz_critical_point {
      */
     uint64_t cell_y;
     /**
-     * Position along x: dx times a number between cell_x and cell_x + 1.
+     * Position along x: dx, with its sign, times a number between cell_x and cell_x + 1.
      */
     double x;
     /**
-     * Position along y: dy times a number between cell_y and cell_y + 1.
+     * Position along y: dy, with its sign, times a number between cell_y and cell_y + 1.
      */
     double y;
     /**
@@ -953,7 +956,7 @@ factz_status factz_config_from_info(const struct factz_info *info, struct factz_
  *    predictor=hierarchical | lorenzo
  *    preserve=none | points | types
  *    ties=all | zeros | sos
- *    dx=NUMBER  dy=NUMBER              the grid spacing
+ *    dx=NUMBER  dy=NUMBER              the grid spacing; dy=-1: rows run from north to south
  *    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
  *    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
  *    verify=yes | no                   whether decompression compares the checksum

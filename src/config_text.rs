@@ -249,7 +249,8 @@ mod tests {
             ("abs=1,verify=1", "verify=1 is none of no, yes"),
             ("abs=1,pin=left", "pin=left is none, all, or sides joined by +: xmin, xmax, ymin, ymax"),
             ("abs=1,fill=nan(0x0)", "fill=nan(0x0) is no number"),
-            ("abs=1,dx=0", "dx = 0 must be finite and positive"),
+            ("abs=1,dx=0", "dx = 0 must be finite and not 0"),
+            ("abs=1,dy=-inf", "dy = -inf must be finite and not 0"),
             ("abs=1,mode=speculative,predictor=lorenzo", "the Lorenzo predictor is block-wise"),
         ] {
             assert!(message(text).contains(part), "{text}: {}", message(text));
@@ -259,9 +260,9 @@ mod tests {
     #[test]
     fn text_is_canonical() {
         let text = "rel=0.001,mode=speculative,coder=huffman,predictor=hierarchical,preserve=points,\
-                    ties=zeros,dx=2,dy=0.5,pin=xmin+ymax,fill=9.96921e36,verify=no";
+                    ties=zeros,dx=2,dy=-0.5,pin=xmin+ymax,fill=9.96921e36,verify=no";
         let spaced = " rel = 1e-3 , mode=speculative, coder=huffman,preserve=points,\
-                      dx=2.0,dy=.5,ties = zeros,pin=ymax + xmin,fill=996921e31,verify=no ";
+                      dx=2.0,dy=-.5,ties = zeros,pin=ymax + xmin,fill=996921e31,verify=no ";
         assert_eq!(format(&parse(spaced).unwrap()).unwrap(), text);
         let plain = "abs=0,mode=block,coder=ans,predictor=hierarchical,preserve=types,ties=all,dx=1,dy=1";
         assert_eq!(format(&parse("abs=0,pin=none,fill=none").unwrap()).unwrap(), plain);

@@ -122,7 +122,8 @@ pub struct Config {
     pub halo: u32,
     /// Sides whose border line is stored exactly.
     pub pin: u32,
-    /// Grid spacing; only the types of critical points depend on it.
+    /// Grid spacing, negative where the axis runs backwards: vertex (x, y) lies at (x * dx, y * dy), u points
+    /// to larger x * dx, and v to larger y * dy. Only the types of critical points depend on it.
     pub dx: f64,
     pub dy: f64,
     pub bound_kind: BoundKind,
@@ -225,8 +226,10 @@ impl Request {
             }
         }
         for (name, d) in [("dx", c.dx), ("dy", c.dy)] {
-            if !(d.is_finite() && d > 0.0) {
-                return Err(Error::config(format!("{name} = {d} must be finite and positive")));
+            if !is_spacing(d) {
+                return Err(Error::config(format!(
+                    "{name} = {d} must be finite and not 0; it is negative where the axis runs backwards"
+                )));
             }
         }
         if !(c.bound.is_finite() && c.bound >= 0.0) {
@@ -258,6 +261,11 @@ impl Request {
     pub fn field_bytes(&self) -> u64 {
         2 * self.grid().vertices() * self.config.dtype.bytes()
     }
+}
+
+/// Whether a distance from one vertex to the next is one. It is negative where the axis runs backwards.
+pub(crate) fn is_spacing(d: f64) -> bool {
+    d.is_finite() && d != 0.0
 }
 
 /// Fills in a default pitch and checks that rows (with `ghosts` extra columns) do not overlap.
@@ -314,6 +322,7 @@ mod tests {
         let r = Request::new(base()).unwrap();
         assert_eq!(r.config().u, Layout { pitch: 10, stride: 1 });
         assert_eq!(r.field_bytes(), 1600);
+        assert!(Request::new(Config { dx: -0.25, dy: -5e-324, ..base() }).is_ok());
     }
 
     #[test]
@@ -332,7 +341,9 @@ mod tests {
             (Config { halo: 16, ..base() }, "halo = 0x10"),
             (Config { halo: 1, ..base() }, "u_pitch is 0"),
             (Config { pin: 32, ..base() }, "pin = 0x20"),
-            (Config { dx: 0.0, ..base() }, "dx = 0"),
+            (Config { dx: 0.0, ..base() }, "dx = 0 must"),
+            (Config { dx: -0.0, ..base() }, "dx = -0 must"),
+            (Config { dx: f64::NEG_INFINITY, ..base() }, "dx = -inf must"),
             (Config { dy: f64::NAN, ..base() }, "dy = NaN"),
             (Config { bound: -1.0, ..base() }, "bound = -1"),
             (Config { bound: f64::INFINITY, ..base() }, "bound = inf"),

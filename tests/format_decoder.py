@@ -66,8 +66,10 @@ class Header:
             require(value < choices, "a choice of the header")
         require(components == 2 and nz == 1, "components or axes")
         require(self.nx >= 1 and self.ny >= 1 and self.nx * self.ny <= 1 << 48, "grid size")
-        for x in (bound, absolute_bound, self.half_bin_width, dx, dy):
-            require(np.isfinite(x) and x >= 0, "bound or spacing")
+        for x in (bound, absolute_bound, self.half_bin_width):
+            require(np.isfinite(x) and x >= 0, "bound")
+        for x in (dx, dy):
+            require(np.isfinite(x) and x != 0, "spacing")
         require(self.stream_bytes % 4 == 0, "stream_bytes")
         require(HEADER_BYTES <= self.stream_bytes <= len(data), "stream_bytes")
         self.real = [np.float32, np.float64][dtype]

@@ -163,24 +163,27 @@ enum : i32 {
     POINT_TYPES
 };
 
-// Type of the critical point in a triangle with this orientation, in lanes with `holds`. Call with a warp.
-// Twin of kind_of.
+// What types depend on. Twin of Rule::of.
+__device__ __forceinline__ Rule rule_of(const Analysis& job) { return Rule(true, job.ties, job.dx, job.dy); }
+
+// Type of the critical point in a triangle whose determinants have this sign, in lanes with `holds`. Call
+// with a warp. Twin of kind_of.
 template <typename T>
 __device__ __forceinline__ i32 point_type(
-    bool holds, const Corners<T>& p, i32 orientation, i32 triangle, double dx, double dy, u32* sum) {
+    bool holds, const Corners<T>& p, i32 sign, i32 triangle, const Rule& rule, u32* sum) {
     i32 trace = 0, discriminant = 0;
-    const bool turns = holds && orientation > 0;
-    if (turns) {
-        const Jacobian j = jacobian(p, triangle, Rule{KEEPS_TYPES, dx, dy});
+    const bool has_type = holds && rule.keeps_type(sign);
+    if (has_type) {
+        const Jacobian j = jacobian(p, triangle, rule);
         double t, d, t_error, d_error;
         trace_discriminant(j, t, d);
         type_errors(j, 0.0, 0.0, t_error, d_error);
         trace = certain_sign(t, t_error);
         discriminant = certain_sign(d, d_error);
     }
-    const bool uncertain = turns && (trace == 0 || discriminant == 0);
-    if (__any_sync(FULL, uncertain)) exact_type(uncertain, p, triangle, dx, dy, sum, trace, discriminant);
-    if (orientation < 0) return SADDLE;
+    const bool uncertain = has_type && (trace == 0 || discriminant == 0);
+    if (__any_sync(FULL, uncertain)) exact_type(uncertain, p, triangle, rule, sum, trace, discriminant);
+    if (rule.turn(sign) < 0) return SADDLE;
     if (trace == 0) return CENTER;
     if (trace > 0) return discriminant < 0 ? REPELLING_FOCUS : REPELLING_NODE;
     return discriminant < 0 ? ATTRACTING_FOCUS : ATTRACTING_NODE;

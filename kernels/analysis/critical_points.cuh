@@ -163,8 +163,8 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
                     const i32 bit = holds ? __ffs((i32)found) - 1 : 0, k = bit >> 1, triangle = bit & 1;
                     Corners<T> p = {};
                     if (holds) p = corners_of<T>(job.fields[0], x + k, y, triangle);
-                    const i32 orientation = holds ? sign_det(p.u[0], p.v[0], p.u[1], p.v[1]) : 0;
-                    const i32 type = point_type(holds, p, orientation, triangle, job.dx, job.dy, sums[warp]);
+                    const i32 sign = holds ? sign_det(p.u[0], p.v[0], p.u[1], p.v[1]) : 0;
+                    const i32 type = point_type(holds, p, sign, triangle, rule_of(job), sums[warp]);
                     if (!holds) continue;
                     if (at < end) {
                         CriticalPoint point;

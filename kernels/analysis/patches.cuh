@@ -223,12 +223,13 @@ __device__ __forceinline__ void compare_triangle(const Analysis& job, bool has, 
     count_lanes(counts, COUNT_OTHER_POINTS, in1);
     count_lanes(counts, COUNT_LOST, in0 && !in1);
     count_lanes(counts, COUNT_NEW, !in0 && in1);
-    const i32 type0 = point_type(in0, p0, s0[0], triangle, job.dx, job.dy, sum);
+    const Rule rule = rule_of(job);
+    const i32 type0 = point_type(in0, p0, s0[0], triangle, rule, sum);
     for (i32 type = 0; type < POINT_TYPES; type++)
         count_lanes(counts, COUNT_BY_TYPE + type, in0 && type0 == type);
     const bool both = in0 && in1 && !same_bits(p0, p1);
     if (!__any_sync(FULL, both)) return;
-    const i32 type1 = point_type(both, p1, s1[0], triangle, job.dx, job.dy, sum);
+    const i32 type1 = point_type(both, p1, s1[0], triangle, rule, sum);
     count_lanes(counts, COUNT_CHANGED_TYPES, both && type0 != type1);
 }
 

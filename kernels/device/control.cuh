@@ -125,7 +125,7 @@ __device__ __forceinline__ float float_down(float x) { return x; }
 __device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }
 
 __device__ __forceinline__ Rule rule_of(const Job& job) {
-    return {(job.preserve == PRESERVE_TYPES ? KEEPS_TYPES : 0) | job.ties * KEEPS_TIES, job.dx, job.dy};
+    return Rule(job.preserve == PRESERVE_TYPES, job.ties, job.dx, job.dy);
 }
 
 // How a kernel begins, by its launch (src/cuda/schedule.rs). At its start it waits for the previous kernel;

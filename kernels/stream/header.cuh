@@ -127,8 +127,13 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ 2 << 16;
     if (lane == AT_NZ / 4) left = word ^ 1;
     if (lane == AT_NZ / 4 + 1) left = word;
-    // The high words of numbers that are neither negative nor infinite nor NaN; -0 is not negative.
-    if (is_real && lane & 1) left = word < 0x7ff00000 ? 0 : (word ^ 0x80000000) | below;
+    // The high words of numbers that are neither infinite nor NaN. The spacing is not 0; others are not
+    // negative, but may be -0.
+    const u32 magnitude = word & 0x7fffffff;
+    if (is_real && lane & 1 && magnitude >= 0x7ff00000)
+        left = 1;
+    else if (is_real && lane & 1)
+        left = lane >= AT_DX / 4 ? (magnitude | below) == 0 : word == magnitude ? 0 : magnitude | below;
     const u32 bad = __ballot_sync(FULL, (((left & 0x7f7f7f7f) + (0x7f7f7f7f - most)) | left) & 0x80808080);
     // No more than 2^48 vertices.
     const u64 vertices = h.nx * h.ny, tiles = ((h.nx + TILE - 1) / TILE) * ((h.ny + TILE - 1) / TILE);

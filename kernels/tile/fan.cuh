@@ -90,12 +90,18 @@ struct Fan {
         const Kinds after = kinds(candidate, spokes);
         u32 differ = (before.out & after.enclosing()) | (before.enclosing() & after.out) |
                      (before.positive & after.negative) | (before.negative & after.positive);
-        u32 stay = (before.out & after.out) | (before.negative & after.negative);
-        if (!rule.types()) stay |= before.positive & after.positive;
+        // Triangles with a point that is no saddle, with such a point before and after, with a saddle both
+        // times.
+        const bool turns = rule.turns();
+        const u32 typed_before = turns ? before.negative : before.positive,
+                  typed = typed_before & (turns ? after.negative : after.positive),
+                  saddles = turns ? before.positive & after.positive : before.negative & after.negative;
+        u32 stay = (before.out & after.out) | saddles;
+        if (!rule.types()) stay |= typed;
         // A tie with the same signs stays. Which signs may change, the setting says.
         const u32 changed = (before.spokes.positive ^ after.spokes.positive) |
                             (before.spokes.negative ^ after.spokes.negative),
-                  same = before.planes == after.planes ? ~(changed | of_next(changed)) & ~before.positive : 0;
+                  same = before.planes == after.planes ? ~(changed | of_next(changed)) & ~typed_before : 0;
         if (rule.ties() == TIES_ALL) {
             stay |= same;
             differ |= (before.out & ~after.out) | (~(before.out | before.enclosing()) & ~same);
@@ -108,10 +114,11 @@ struct Fan {
             const Corners<T> old_corners = corners_around(window, x, y, vertex(), k),
                              new_corners = corners_around(window, x, y, candidate, k);
             // With a point before and after, its type decides.
-            const bool has_type = (before.positive & after.positive) >> j & 1;
+            const bool has_type = typed >> j & 1;
+            const i32 sign = rule.turn(1);
             const Signature now =
-                has_type ? inside(1, old_corners, triangle, rule) : signature(old_corners, triangle, rule);
-            if (!stays(now, has_type ? inside(1, new_corners, triangle, rule)
+                has_type ? inside(sign, old_corners, triangle, rule) : signature(old_corners, triangle, rule);
+            if (!stays(now, has_type ? inside(sign, new_corners, triangle, rule)
                                      : signature(new_corners, triangle, rule)))
                 return false;
         }

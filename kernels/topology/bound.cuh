@@ -155,7 +155,8 @@ __device__ __forceinline__ bool is_kept(const Kept& kept, double d) {
 }
 
 __device__ inline bool type_kept(const Jacobian& j, const Rule& rule, double d) {
-    double move_ac = 2.0 * d * rule.dy * LADDER_MARGIN, move_bd = 2.0 * d * rule.dx * LADDER_MARGIN;
+    double move_ac = 2.0 * d * fabs(rule.along_x) * LADDER_MARGIN,
+           move_bd = 2.0 * d * fabs(rule.along_y) * LADDER_MARGIN;
     double trace, discriminant, trace_error, discriminant_error;
     trace_discriminant(j, trace, discriminant);
     double moved = move_ac + move_bd;
@@ -190,9 +191,10 @@ __device__ inline i32 estimated_candidate(
     if (keep_type) {
         double trace, discriminant;
         trace_discriminant(j, trace, discriminant);
-        const double both = rule.dx + rule.dy, linear = fabs(j.b) * rule.dy + fabs(j.c) * rule.dx;
+        const double along_x = fabs(rule.along_x), along_y = fabs(rule.along_y), both = along_y + along_x,
+                     linear = fabs(j.b) * along_x + fabs(j.c) * along_y;
         least = fminf(least, (float)(fabs(trace) / (2.0 * both * unit)));
-        least = fminf(least, estimate(4.0 * both * both + 16.0 * rule.dx * rule.dy,
+        least = fminf(least, estimate(4.0 * both * both + 16.0 * along_y * along_x,
                                  4.0 * fabs(j.a - j.d) * both + 8.0 * linear, fabs(discriminant), unit));
     }
     if (!(least < 1.0f)) return 0;
@@ -252,7 +254,7 @@ __device__ __forceinline__ TriangleBound<T> ladder_bound(
     i32 s[3];
     signs_of(d, p, s);
     const u32 k = kind(p, s);
-    const bool keep_type = k == IN && rule.types() && s[0] > 0;
+    const bool keep_type = k == IN && rule.keeps_type(s[0]);
     Jacobian j = {};
     if (keep_type) j = jacobian(p, triangle, rule);
     return {ladder<T>(kept_of(d, p, k == TIE), j, rule, keep_type, eps), k == IN};

@@ -80,7 +80,7 @@ __device__ inline void add_product(u32* sum, const Product& p, const Product& q,
 // warp.
 template <typename T>
 __device__ __noinline__ void exact_type(
-    bool asks, Corners<T> p, i32 triangle, double dx, double dy, u32* sum, i32& trace, i32& discriminant) {
+    bool asks, Corners<T> p, i32 triangle, Rule rule, u32* sum, i32& trace, i32& discriminant) {
     const i32 lane = threadIdx.x & 31;
     for (u32 open = __ballot_sync(FULL, asks); open; open &= open - 1) {
         const bool mine = lane == __ffs((i32)open) - 1;
@@ -89,14 +89,15 @@ __device__ __noinline__ void exact_type(
             for (i32 k = lane; k < EXACT_WORDS; k += 32) sum[k] = 0;
             __syncwarp();
             if (mine) {
-                // Differences as in jacobian, before they are multiplied by the spacing of the other axis.
+                // Differences as in jacobian, before they are multiplied.
                 const bool lower = triangle == LOWER;
                 const double ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2];
                 const double uy = lower ? p.u[1] : p.u[0], vy = lower ? p.v[1] : p.v[0];
                 const bool difference = which == 1;
+                const double along_x = rule.along_x, along_y = rule.along_y;
                 // trace: a + d; discriminant: (a - d)^2 + 4 b c.
-                const Product e[4] = {product(p.u[1], dy, false), product(ux, dy, true),
-                    product(p.v[2], dx, difference), product(vy, dx, !difference)};
+                const Product e[4] = {product(p.u[1], along_x, false), product(ux, along_x, true),
+                    product(p.v[2], along_y, difference), product(vy, along_y, !difference)};
                 if (which == 0) {
 #pragma unroll 1
                     for (i32 i = 0; i < 4; i++) add_product(sum, e[i]);
@@ -105,8 +106,8 @@ __device__ __noinline__ void exact_type(
                     for (i32 i = 0; i < 4; i++)
 #pragma unroll 1
                         for (i32 j = i; j < 4; j++) add_product(sum, e[i], e[j], j > i);
-                    const Product b[2] = {product(p.u[2], dx, false), product(uy, dx, true)};
-                    const Product c[2] = {product(p.v[1], dy, false), product(vx, dy, true)};
+                    const Product b[2] = {product(p.u[2], along_y, false), product(uy, along_y, true)};
+                    const Product c[2] = {product(p.v[1], along_x, false), product(vx, along_x, true)};
 #pragma unroll 1
                     for (i32 i = 0; i < 4; i++) add_product(sum, b[i & 1], c[i >> 1], 2);
                 }

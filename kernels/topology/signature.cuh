@@ -4,14 +4,28 @@
 #include "grid/element.cuh"
 #include "grid/triangles.cuh"
 
-// Contents of signatures. KEEPS_TIES: the setting of ties, above the bit of the types.
-enum : u32 { KEEPS_TYPES = 1, KEEPS_TIES = 2 };
+// Contents of signatures, and the spacing that types depend on. KEEPS_TIES: the setting of ties, above the
+// bits of the types.
+enum : u32 { KEEPS_TYPES = 1, TURNS = 2, KEEPS_TIES = 4 };
 struct Rule {
     u32 keeps;  // one register for all
-    double dx, dy;
+    // Factors that make derivatives times |dx * dy| of differences along x and along y.
+    double along_x, along_y;
+
+    // TURNS: one axis runs backwards.
+    __device__ __forceinline__ Rule(bool types, u32 ties, double dx, double dy)
+        : keeps((types ? KEEPS_TYPES : 0) |
+                ((__double_as_longlong(dx) ^ __double_as_longlong(dy)) < 0 ? TURNS : 0) | ties * KEEPS_TIES),
+          along_x(copysign(dy, dx)), along_y(copysign(dx, dy)) {}
+    Rule() = default;
 
     __device__ __forceinline__ bool types() const { return keeps & KEEPS_TYPES; }
     __device__ __forceinline__ u32 ties() const { return keeps / KEEPS_TIES; }
+    __device__ __forceinline__ bool turns() const { return keeps & TURNS; }
+    // The sign of the Jacobian's determinant, given that of a triangle's determinants.
+    __device__ __forceinline__ i32 turn(i32 sign) const { return turns() ? -sign : sign; }
+    // True if the type of a critical point is kept beside that sign: not that of a saddle.
+    __device__ __forceinline__ bool keeps_type(i32 sign) const { return types() && turn(sign) > 0; }
 };
 
 typedef u32 Signature;
@@ -70,7 +84,7 @@ __device__ __forceinline__ u32 kind(const Corners<T>& p, const i32 s[3]) {
     return TIE;
 }
 
-// Jacobian of the linear field on a triangle, times dx * dy.
+// Jacobian of the linear field on a triangle, times |dx * dy|.
 struct Jacobian {
     double a, b, c, d;
 };
@@ -82,10 +96,10 @@ __device__ __forceinline__ Jacobian jacobian(const Corners<T>& p, i32 triangle, 
     T ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2];
     T uy = lower ? p.u[1] : p.u[0], vy = lower ? p.v[1] : p.v[0];
     Jacobian j;
-    j.a = ((double)p.u[1] - (double)ux) * rule.dy;
-    j.b = ((double)p.u[2] - (double)uy) * rule.dx;
-    j.c = ((double)p.v[1] - (double)vx) * rule.dy;
-    j.d = ((double)p.v[2] - (double)vy) * rule.dx;
+    j.a = ((double)p.u[1] - (double)ux) * rule.along_x;
+    j.b = ((double)p.u[2] - (double)uy) * rule.along_y;
+    j.c = ((double)p.v[1] - (double)vx) * rule.along_x;
+    j.d = ((double)p.v[2] - (double)vy) * rule.along_y;
     return j;
 }
 
@@ -109,10 +123,11 @@ __device__ __forceinline__ i32 certain_sign(double value, double error) {
     return (i32)(value > error) - (i32)(value < -error);
 }
 
+// Signature of an IN triangle whose determinants have the sign s.
 template <typename T>
 __device__ Signature inside(i32 s, const Corners<T>& p, i32 triangle, const Rule& rule) {
-    Signature code = IN | (u32)(s + 1) << KIND_BITS;
-    if (s < 0 || !rule.types()) return code;
+    Signature code = IN | (u32)(rule.turn(s) + 1) << KIND_BITS;
+    if (!rule.keeps_type(s)) return code;
     Jacobian j = jacobian(p, triangle, rule);
     double trace, discriminant, trace_error, discriminant_error;
     trace_discriminant(j, trace, discriminant);

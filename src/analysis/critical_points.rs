@@ -57,7 +57,7 @@ pub struct CriticalPoint {
     /// 0 for the lower, 1 for the upper triangle of the cell.
     pub triangle: u32,
     pub kind: Kind,
-    /// Its position: grid coordinates times the spacing.
+    /// Its position: grid coordinates times the spacing, whose signs it has.
     pub x: f64,
     pub y: f64,
 }
@@ -208,6 +208,24 @@ mod tests {
         let found = one([[1.0, 2.0], [-2.0, -1.0]], 2.0, 1.0);
         assert_eq!(found[0].kind, Kind::AttractingFocus);
         assert!((found[0].x - 1.5).abs() < 1e-12);
+    }
+
+    /// A vortex that turns counterclockwise, seen from every side: its rows and columns in both orders.
+    #[test]
+    fn axes_that_run_backwards_have_the_types_of_the_plane() {
+        for (matrix, kind) in [
+            ([[-1.0, -3.0], [3.0, -1.0]], Kind::AttractingFocus),
+            ([[1.0, 0.25], [0.5, 2.0]], Kind::RepellingNode),
+            ([[0.0, -3.0], [3.0, 0.0]], Kind::Center),
+            ([[1.0, 3.0], [3.0, 1.0]], Kind::Saddle),
+        ] {
+            for (dx, dy) in [(2.0, 2.0), (2.0, -2.0), (-2.0, 2.0), (-2.0, -2.0)] {
+                let stored = matrix.map(|[along_x, along_y]| [along_x * dx, along_y * dy]);
+                let found = one(stored, dx, dy);
+                assert_eq!((found.len(), found[0].kind), (1, kind), "{dx} {dy}");
+                assert!((found[0].x - 0.75 * dx).abs() < 1e-12 && (found[0].y - 0.25 * dy).abs() < 1e-12);
+            }
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Domain {
             columns: grid.nx + (halo & SIDE_X_MAX != 0) as u64,
             rows: grid.ny + (halo & SIDE_Y_MAX != 0) as u64,
             missing: Missing::new::<T>(c.fill_value),
-            rule: Rule { types: true, ties: c.ties, dx: c.dx, dy: c.dy },
+            rule: Rule { types: true, ..Rule::of(c) },
         })
     }
 

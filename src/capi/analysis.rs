@@ -46,9 +46,9 @@ pub struct factz_critical_point {
     pub cell_x: u64,
     /// Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_Y_MAX.
     pub cell_y: u64,
-    /// Position along x: dx times a number between cell_x and cell_x + 1.
+    /// Position along x: dx, with its sign, times a number between cell_x and cell_x + 1.
     pub x: f64,
-    /// Position along y: dy times a number between cell_y and cell_y + 1.
+    /// Position along y: dy, with its sign, times a number between cell_y and cell_y + 1.
     pub y: f64,
     /// FACTZ_TRIANGLE_LOWER or FACTZ_TRIANGLE_UPPER.
     pub triangle: i32,

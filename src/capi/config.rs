@@ -135,10 +135,13 @@ pub struct factz_config {
     pub w_pitch: u64,
     /// Reserved for a third component: 0.
     pub w_stride: u64,
-    /// Grid spacing along x, finite and positive; only the types of critical points depend on it.
-    /// Default 1.
+    /// Grid spacing along x, finite and not 0; only the types of critical points depend on it. Vertex (x, y)
+    /// lies at (x * dx, y * dy), u points to larger x * dx and v to larger y * dy: dx is negative if columns
+    /// run against u. Default 1.
     pub dx: f64,
-    /// Grid spacing along y. Default 1.
+    /// Grid spacing along y, negative if rows run against v: -1 if row 0 is the northernmost and v positive
+    /// to the north. With the wrong sign the types of the mirrored field are kept: vortices count as saddles.
+    /// Default 1.
     pub dy: f64,
     /// Grid spacing along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
     pub dz: f64,

@@ -26,7 +26,7 @@ const _: () = assert!(FACTZ_CONFIG_WORDS == config_text::WORDS);
 ///    predictor=hierarchical | lorenzo
 ///    preserve=none | points | types
 ///    ties=all | zeros | sos
-///    dx=NUMBER  dy=NUMBER              the grid spacing
+///    dx=NUMBER  dy=NUMBER              the grid spacing; dy=-1: rows run from north to south
 ///    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
 ///    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
 ///    verify=yes | no                   whether decompression compares the checksum

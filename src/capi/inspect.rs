@@ -30,9 +30,9 @@ pub struct factz_info {
     pub ny: u64,
     /// 1.
     pub nz: u64,
-    /// Grid spacing along x.
+    /// Grid spacing along x, negative if columns run against u.
     pub dx: f64,
-    /// Grid spacing along y.
+    /// Grid spacing along y, negative if rows run against v.
     pub dy: f64,
     /// 1.
     pub dz: f64,

@@ -14,7 +14,7 @@ use crate::grid::wide_range::has_wide_range;
 use crate::predict::quantizer::ErrorBound;
 use crate::predict::tuning::Choice;
 use crate::report::{Report, WARNING_WIDE_RANGE};
-use crate::request::{BoundKind, Mode, Predictor, Preserve, Request};
+use crate::request::{BoundKind, Mode, Predictor, Request};
 use crate::runtime::log::event;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum::seal;
@@ -98,12 +98,7 @@ fn constraints<T: Real>(
     Constraints {
         mode: config.mode,
         preserve: config.preserve,
-        rule: Rule {
-            types: config.preserve == Preserve::Types,
-            ties: config.ties,
-            dx: config.dx,
-            dy: config.dy,
-        },
+        rule: Rule::of(config),
         bound: bound.useful,
         bound_up: bound.useful_up,
         halo: config.halo,

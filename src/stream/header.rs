@@ -4,7 +4,7 @@ use crate::error::{Error, Result, Status};
 use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
 use crate::report::StreamInfo;
-use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties, MAX_VERTICES};
+use crate::request::{is_spacing, BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties, MAX_VERTICES};
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// The version of the format: the only one that is written and read.
@@ -249,11 +249,14 @@ impl Header {
             ("bound", self.bound),
             ("absolute bound", self.absolute_bound),
             ("half bin width", self.half_bin_width),
-            ("dx", self.dx),
-            ("dy", self.dy),
         ] {
             if !(x.is_finite() && x >= 0.0) {
                 return Err(Error::corrupt(format!("the header holds {name} = {x}")));
+            }
+        }
+        for (name, d) in [("dx", self.dx), ("dy", self.dy)] {
+            if !is_spacing(d) {
+                return Err(Error::corrupt(format!("the header holds {name} = {d}")));
             }
         }
         if self.stream_bytes % 4 != 0 {
@@ -310,7 +313,7 @@ mod tests {
             absolute_bound: 0.25,
             half_bin_width: 0.2,
             dx: 1.0,
-            dy: 2.0,
+            dy: -2.0,
             has_fill: true,
             fill: [7, u64::MAX],
             stream_bytes: 4096,
@@ -344,6 +347,17 @@ mod tests {
             let mut bad = bytes;
             bad[k] = 0xff;
             assert!(Header::read(&bad).is_err(), "byte {k}");
+        }
+        for d in [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            for (name, bad) in [("dx", Header { dx: d, ..h }), ("dy", Header { dy: d, ..h })] {
+                let error = Header::read(&bad.write()).unwrap_err();
+                assert_eq!(error.status, Status::CorruptStream);
+                assert!(error.message.contains(&format!("{name} = {d}")), "{error}");
+            }
+        }
+        for d in [5e-324, -5e-324, f64::MAX, f64::MIN] {
+            let good = Header { dx: d, dy: -d, ..h };
+            assert_eq!(Header::read(&good.write()).unwrap(), good);
         }
     }
 }

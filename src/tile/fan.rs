@@ -184,8 +184,9 @@ mod tests {
     fn fans_and_signs_say_the_same_as_signatures() {
         let mut random = Random(1);
         let (mut kept, mut changed, mut settled) = (0, 0, 0);
-        for ties in [Ties::All, Ties::Zeros, Ties::Sos] {
-            let rule = Rule { types: true, ties, dx: 1.0, dy: 2.0 };
+        for (ties, dy) in [Ties::All, Ties::Zeros, Ties::Sos].into_iter().flat_map(|t| [(t, 2.0), (t, -2.0)])
+        {
+            let rule = Rule { types: true, ties, dx: 1.0, dy };
             let window = window(&mut random);
             let signs = Signs::new(&window);
             for (y, x) in (0..window.height).flat_map(|y| (0..window.width).map(move |x| (y, x))) {

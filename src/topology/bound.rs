@@ -103,7 +103,7 @@ fn near_bound<T: Real>(p: &[[T; 2]; 3], axis: T, triangle: Triangle, rule: &Rule
         OUT => round_down(m.edge_distance(p)),
         TIE if pinned(&p[0]) && pinned(&p[1]) && pinned(&p[2]) => T::MAX,
         TIE => ladder(eps, |d| m.kept(p, d) && components_kept(p, d)),
-        _ if rule.types && s[0] > 0 => {
+        _ if rule.keeps_type(s[0]) => {
             let j = jacobian(p, triangle, rule);
             ladder(eps, |d| m.kept(p, d) && type_kept(&j, rule, d))
         }
@@ -206,7 +206,7 @@ fn components_kept<T: Real>(p: &[[T; 2]; 3], d: f64) -> bool {
 /// values must exceed their change, their error here and their error after the move.
 fn type_kept(j: &Jacobian, rule: &Rule, d: f64) -> bool {
     // A difference of two components moves by less than 2d.
-    let (move_ac, move_bd) = (2.0 * d * rule.dy * MARGIN, 2.0 * d * rule.dx * MARGIN);
+    let [move_ac, move_bd] = rule.factors().map(|factor| 2.0 * d * factor.abs() * MARGIN);
     let (trace, discriminant) = j.trace_discriminant();
     let moved = move_ac + move_bd;
     let product = (j.b.abs() * move_ac + j.c.abs() * move_bd) + move_ac * move_bd;

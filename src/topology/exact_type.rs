@@ -13,7 +13,7 @@ const LOWEST: i32 = -4296;
 
 /// The signs of trace and discriminant of the Jacobian of a triangle.
 ///
-/// Both are multiplied by dx * dy (squared for the discriminant), which leaves products of doubles and their
+/// Both are multiplied by |dx * dy| (squared for the discriminant), which leaves products of doubles and their
 /// sums.
 pub fn exact_type<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> (i32, i32) {
     // The vertices where an edge along x and an edge along y begin; they end at vertex 1 and at vertex 2.
@@ -22,11 +22,12 @@ pub fn exact_type<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> 
         Triangle::Upper => (2, 0),
     };
     let value = |vertex: usize, component: usize| p[vertex][component].to_f64();
+    let [along_x, along_y] = rule.factors();
     let along_x = |component| {
-        [product(value(1, component), rule.dy, false), product(value(x0, component), rule.dy, true)]
+        [product(value(1, component), along_x, false), product(value(x0, component), along_x, true)]
     };
     let along_y = |component| {
-        [product(value(2, component), rule.dx, false), product(value(y0, component), rule.dx, true)]
+        [product(value(2, component), along_y, false), product(value(y0, component), along_y, true)]
     };
     let ([a0, a1], b, c, [d0, d1]) = (along_x(0), along_y(0), along_x(1), along_y(1));
     let mut trace = Sum::new();
@@ -149,8 +150,8 @@ mod tests {
             Triangle::Lower => (0, 1, 1, 2),
             Triangle::Upper => (2, 1, 0, 2),
         };
-        let (a, b) = (difference(x1, x0, 0) * &dy, difference(y1, y0, 0) * &dx);
-        let (c, d) = (difference(x1, x0, 1) * &dy, difference(y1, y0, 1) * &dx);
+        let (a, b) = (difference(x1, x0, 0) / &dx, difference(y1, y0, 0) / &dy);
+        let (c, d) = (difference(x1, x0, 1) / &dx, difference(y1, y0, 1) / &dy);
         let e = &a - &d;
         let discriminant = &e * &e + exact(4.0) * b * c;
         let sign = |x: &BigRational| x.is_positive() as i32 - x.is_negative() as i32;
@@ -173,7 +174,7 @@ mod tests {
                 _ => f64::from_bits(1.0f64.to_bits() + random.below(3)),
             };
             let p: [[f64; 2]; 3] = std::array::from_fn(|_| [value(), value()]);
-            let spacing = |x: f64| if x > 0.0 { x } else { 1.0 };
+            let spacing = |x: f64| if x != 0.0 { x } else { 1.0 };
             let rule = Rule { types: true, ties: Ties::All, dx: spacing(value()), dy: spacing(value()) };
             for triangle in [Triangle::Lower, Triangle::Upper] {
                 let signs = exact_type(&p, triangle, &rule);

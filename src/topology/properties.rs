@@ -63,11 +63,13 @@ fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, 
         }
         return (code, true);
     }
-    let code = IN | ((s[0] + 1) as u32) << 3;
-    if s[0] < 0 || !rule.types {
+    let (dx, dy) = (exact(rule.dx), exact(rule.dy));
+    // The sign of the Jacobian's determinant.
+    let turned = s[0] * sign(&(&dx * &dy));
+    let code = IN | ((turned + 1) as u32) << 3;
+    if turned < 0 || !rule.types {
         return (code, true);
     }
-    let (dx, dy) = (exact(rule.dx), exact(rule.dy));
     let at = |i: usize, j: usize, c: usize, h: &BigRational| (&q[i][c] - &q[j][c]) / h;
     let (ux, uy, vx, vy) = match triangle {
         Triangle::Lower => (at(1, 0, 0, &dx), at(2, 1, 0, &dy), at(1, 0, 1, &dx), at(2, 1, 1, &dy)),
@@ -234,7 +236,7 @@ impl Random {
         }
     }
     fn rule(&mut self) -> (Triangle, Rule) {
-        let spacing = [1.0, 0.5, 0.1, 3.0e-5, 1.0];
+        let spacing = [1.0, 0.5, 0.1, 3.0e-5, -1.0, -0.7];
         let rule = Rule {
             types: self.below(4) != 0,
             ties: self.one_of(&Ties::NAMES).1,

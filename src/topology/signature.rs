@@ -3,7 +3,7 @@
 
 use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
-use crate::request::Ties;
+use crate::request::{Config, Preserve, Ties};
 
 /// Contents of signatures, and the spacing that types of critical points depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,9 +12,41 @@ pub struct Rule {
     pub types: bool,
     /// Promise for a triangle with the origin on the boundary of its hull.
     pub ties: Ties,
-    /// Grid spacing along x and y, finite and positive. Only their ratio matters.
+    /// Grid spacing along x and y, finite and not 0. Only their signs and the ratio of their magnitudes matter.
     pub dx: f64,
     pub dy: f64,
+}
+
+impl Rule {
+    /// That of a configuration.
+    pub fn of(config: &Config) -> Rule {
+        Rule { types: config.preserve == Preserve::Types, ties: config.ties, dx: config.dx, dy: config.dy }
+    }
+
+    /// Factors that make derivatives times |dx * dy| of differences along x and along y. All that depends on
+    /// the spacing and its signs comes from these two and [`Rule::turn`].
+    #[inline(always)]
+    pub(super) fn factors(&self) -> [f64; 2] {
+        [self.dy.copysign(self.dx), self.dx.copysign(self.dy)]
+    }
+
+    /// The sign of the Jacobian's determinant, given that of a triangle's determinants: the other one where
+    /// one axis runs backwards.
+    #[inline(always)]
+    fn turn(&self, sign: i32) -> i32 {
+        if self.dx.is_sign_negative() != self.dy.is_sign_negative() {
+            -sign
+        } else {
+            sign
+        }
+    }
+
+    /// Whether the type of a critical point is kept beside the sign of its Jacobian's determinant, given the
+    /// sign of its triangle's determinants: not that of a saddle.
+    #[inline(always)]
+    pub(super) fn keeps_type(&self, sign: i32) -> bool {
+        self.types && self.turn(sign) > 0
+    }
 }
 
 /// The kind in the low [`KIND_BITS`] bits, above them the signs that it depends on, two bits each
@@ -31,7 +63,7 @@ pub const NONFINITE: Signature = 1;
 /// A critical point whose type could not be certified.
 pub const UNCERTAIN: Signature = 2;
 /// The kind of triangles with exactly one critical point, strictly inside. Above it: the sign of the
-/// orientation and, for certified types with a positive one, the signs of trace and discriminant.
+/// Jacobian's determinant and, for certified types with a positive one, the signs of trace and discriminant.
 pub const IN: u32 = 3;
 /// The kind of triangles with the origin on the boundary of the hull. Above it: the three signs of
 /// the determinants, then the six signs of the components.
@@ -93,8 +125,8 @@ pub fn is_critical(signature: Signature) -> bool {
     signature == UNCERTAIN || signature & KIND_MASK == IN
 }
 
-/// The certified signs of trace and discriminant of an IN signature with positive orientation under a
-/// rule with types; `None` for a saddle.
+/// The certified signs of trace and discriminant of an IN signature under a rule with types; `None` for a
+/// saddle.
 pub(crate) fn certified_type(signature: Signature) -> Option<(i32, i32)> {
     let sign = |k: u32| (signature >> (KIND_BITS + 2 * k) & 3) as i32 - 1;
     (sign(0) > 0).then(|| (sign(1), sign(2)))
@@ -164,10 +196,10 @@ fn one_ray<T: Real>(p: &[[T; 2]; 3]) -> bool {
         && p[2][1].sign() == v
 }
 
-/// The signature of an IN triangle with orientation s.
+/// The signature of an IN triangle whose determinants have the sign s.
 fn inside<T: Real>(s: i32, p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> Signature {
-    let code = IN | ((s + 1) as u32) << KIND_BITS;
-    if s < 0 || !rule.types {
+    let code = IN | ((rule.turn(s) + 1) as u32) << KIND_BITS;
+    if !rule.keeps_type(s) {
         return code;
     }
     let (trace, discriminant) = jacobian(p, triangle, rule).type_signs();
@@ -266,7 +298,7 @@ pub(crate) fn keeps_tie<T: Real>(p: [&[[T; 2]; 3]; 2], s: [&[i32; 3]; 2], ties: 
     parallel(0, 0) && parallel(0, 1) && parallel(1, 0) && parallel(1, 1)
 }
 
-/// The Jacobian of a triangle's linear field times dx * dy, which changes no sign: `a` = u_x,
+/// The Jacobian of a triangle's linear field times |dx * dy|, which changes no sign: `a` = u_x,
 /// `b` = u_y, `c` = v_x, `d` = v_y. Each entry is a difference and a product: relative error
 /// 2 * ROUNDING, absolute error far below UNDERFLOW.
 pub(super) struct Jacobian {
@@ -282,11 +314,12 @@ pub(super) fn jacobian<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule
         Triangle::Lower => (0, 1, 1, 2),
         Triangle::Upper => (2, 1, 0, 2),
     };
+    let [along_x, along_y] = rule.factors();
     Jacobian {
-        a: (p[x1][0].to_f64() - p[x0][0].to_f64()) * rule.dy,
-        b: (p[y1][0].to_f64() - p[y0][0].to_f64()) * rule.dx,
-        c: (p[x1][1].to_f64() - p[x0][1].to_f64()) * rule.dy,
-        d: (p[y1][1].to_f64() - p[y0][1].to_f64()) * rule.dx,
+        a: (p[x1][0].to_f64() - p[x0][0].to_f64()) * along_x,
+        b: (p[y1][0].to_f64() - p[y0][0].to_f64()) * along_y,
+        c: (p[x1][1].to_f64() - p[x0][1].to_f64()) * along_x,
+        d: (p[y1][1].to_f64() - p[y0][1].to_f64()) * along_y,
     }
 }
 

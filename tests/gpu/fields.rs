@@ -42,6 +42,7 @@ pub struct Placement {
     pub elements: u64,
     pub halo: u32,
     pub pin: u32,
+    pub spacing: [f64; 2],
 }
 
 pub const VARIANTS: usize = 6;
@@ -79,7 +80,9 @@ impl Placement {
             }
             _ => return Placement::new(0, [nx, ny]),
         };
-        Placement { nx, ny, margin, u, v, u_at, v_at, elements, halo, pin }
+        // Every order of columns and rows.
+        let spacing = [[1.0, 1.5], [1.0, -1.5], [-1.0, 1.5], [-1.0, -1.5]][variant % 4];
+        Placement { nx, ny, margin, u, v, u_at, v_at, elements, halo, pin, spacing }
     }
 
     pub fn config<T: Real>(&self) -> Config {
@@ -89,8 +92,8 @@ impl Placement {
             v: self.v,
             halo: self.halo,
             pin: self.pin,
-            dx: 1.0,
-            dy: 1.5,
+            dx: self.spacing[0],
+            dy: self.spacing[1],
             ..Config::new(self.nx, self.ny, BoundKind::Relative, 1e-2)
         }
     }

@@ -189,6 +189,7 @@ def bytes_of_the_host(lib):
         {"halo": "xmax+ymin"},
         {"fill": 0.0},
         {"dx": 2.0},
+        {"dy": -1.0},
     ]
     for dtype in ("f4", "f8"):
         u, v = field(301, 203, dtype)
@@ -213,7 +214,7 @@ def analysis_of_the_host(lib):
         rng = np.random.default_rng(3)
         u2, v2 = (a + rng.uniform(-0.1, 0.1, a.shape).astype(dtype) for a in (u, v))
         du, dv, du2, dv2 = map(lib.put, (u, v, u2, v2))
-        for options in ({}, {"halo": "xmax+ymin", "dx": 2.0}, {"fill": 0.0}):
+        for options in ({}, {"halo": "xmax+ymin", "dx": 2.0, "dy": -1.0}, {"fill": 0.0}):
             found = factz.compare(du, dv, du2, dv2, abs=0.05, **options)
             assert found == factz.compare(u, v, u2, v2, abs=0.05, **options) and found.violations > 100
             same(factz.critical_points(du2, dv2, **options), factz.critical_points(u2, v2, **options))

@@ -129,7 +129,10 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.v_pitch = u64::MAX, config, "v_pitch = 18446744073709551615");
     check(&|c| c.config.v_stride = 0, config, "v_stride is 0");
     check(&|c| c.config.v_stride = u64::MAX, config, "v_stride = 18446744073709551615");
-    check(&|c| c.config.dx = -1.0, config, "dx = -1");
+    check(&|c| c.config.dx = 0.0, config, "dx = 0 must");
+    check(&|c| c.config.dx = f64::NEG_INFINITY, config, "dx = -inf");
+    check(&|c| c.config.dy = -0.0, config, "dy = -0 must");
+    check(&|c| c.config.dy = f64::NAN, config, "dy = NaN");
     check(&|c| c.config.dy = f64::INFINITY, config, "dy = inf");
     check(&|c| c.config.bound = f64::NAN, config, "bound = NaN");
     let lorenzo = (FACTZ_PREDICTOR_LORENZO, FACTZ_MODE_SPECULATIVE);
@@ -186,7 +189,7 @@ fn sizes_are_pure_and_suffice() {
 
     // For decompression shape and type alone count.
     let mut back = MaybeUninit::<factz_sizes>::uninit();
-    let mut shape = factz_config { mode: 77, halo: 99, u_stride: 0, dx: -1.0, bound: f64::NAN, ..c };
+    let mut shape = factz_config { mode: 77, halo: 99, u_stride: 0, dx: 0.0, bound: f64::NAN, ..c };
     shape.has_fill_value = 5;
     ok(unsafe { factz_decompress_sizes(&shape, back.as_mut_ptr()) });
     let back = unsafe { back.assume_init() };

@@ -254,6 +254,58 @@ fn points_of_a_stream_are_those_of_its_field() {
     f.fails("points u.f32 w.fz --dims 360x181", &["w.fz", "give it alone"]);
 }
 
+/// The wind of data/ begins at the north pole: --north-first, or a negative DY.
+#[test]
+fn rows_run_from_north_to_south() {
+    let f = Folder::with_field("north-first", "wind_global");
+    let negative: Vec<f32> = f.values("v.f32").iter().map(|x| -x).collect();
+    f.write("south.f32", &bytes_of(&negative));
+    let north = "u.f32 v.f32 --dims 360x181 --north-first";
+    let south = "u.f32 south.f32 --dims 360x181";
+    let rows = |command: &str, turns: bool| -> Vec<Vec<String>> {
+        let list = f.succeeds(command);
+        let rows = list.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let turned = |mut row: Vec<String>| {
+            row[1] = format!("-{}", row[1]);
+            row
+        };
+        rows.map(|row| if turns { turned(row) } else { row }).collect()
+    };
+    let listed = rows(&format!("points {north}"), false);
+    assert!(listed.len() == 1394 && listed == rows(&format!("points {south}"), true));
+    for (options, dy) in [
+        ("--north-first", -1.0),
+        ("--spacing 1,-1", -1.0),
+        ("--spacing 2,3 --north-first", -3.0),
+        ("--spacing -2,-3", -3.0),
+    ] {
+        let compress = format!("compress u.f32 v.f32 -o w.fz --dims 360x181 --rel 1e-2 {options}");
+        assert_eq!(f.json(&compress)["dy"], dy, "{options}");
+        assert_eq!(f.json("info w.fz")["dy"], dy, "{options}");
+        // The stream has the spacing that it was made with.
+        let c = f.json("verify u.f32 v.f32 w.fz");
+        assert_eq!([&c["violations"], &c["dy"]], [&0.into(), &Value::from(dy)], "{options}");
+        let c = f.json("verify u.f32 v.f32 w.fz --north-first");
+        assert_eq!([&c["violations"], &c["dy"]], [&0.into(), &Value::from(dy)], "{options}");
+        f.succeeds("diff u.f32 v.f32 w.fz");
+    }
+    let args = |options: &str| f.succeeds(&format!("h5args --abs 0.05 --format h5repack {options}"));
+    assert!(args("--north-first") == args("--spacing 1,-1") && args("--north-first") != args(""));
+    let b = f.json(&format!("bench {north} --bounds 1e-2 --repeat 1 --threads 1 --mode block --coder ans"));
+    assert!(b["runs"].as_array().unwrap().iter().all(|run| run["violations"] == 0));
+    // Types of the field in the mirror are others.
+    f.succeeds("compress u.f32 v.f32 -o mirror.fz --dims 360x181 --rel 1e-2");
+    for command in
+        ["verify u.f32 v.f32 mirror.fz --json", "diff u.f32 v.f32 mirror.fz --json -o differences.csv"]
+    {
+        f.succeeds(command);
+        let out = f.factz(&format!("{command} --north-first"));
+        assert_eq!(out.status.code(), Some(1), "{command}: {}", text(&out.stderr));
+        let c: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!([&c["lost"], &c["spurious"], &c["type_changed"]], [0, 0, 14], "{command}");
+    }
+}
+
 #[test]
 fn demo_keeps_everything_and_draws() {
     let f = Folder::new("demo");
@@ -312,6 +364,12 @@ fn wrong_usage_is_explained() {
         ("--rel -1 --dims 360x181", &["'-1'", "--rel", "0 or more"]),
         ("--rel nan --dims 360x181", &["'nan'", "finite"]),
         ("--rel 1 --dims 360x181 --spacing 1", &["'1'", "DX,DY"]),
+        ("--rel 1 --dims 360x181 --spacing 1,0", &["'1,0'", "DX,DY", "other than 0"]),
+        ("--rel 1 --dims 360x181 --spacing -inf,1", &["'-inf,1'", "DX,DY"]),
+        (
+            "--rel 1 --dims 360x181 --spacing 2,-3 --north-first",
+            &["--spacing 2,-3 --north-first", "leave out --north-first", "--spacing 2,3"],
+        ),
         (
             "--rel 1 --dims 360x181 --mode speculative --predictor lorenzo",
             &["--mode speculative works with --predictor hierarchical alone"],

@@ -212,6 +212,7 @@ fn golden_streams_cover_the_format() {
     let has = |what: &str, f: &dyn Fn(&[u8]) -> bool| has(&lists, what, f);
     for value in [0, 1] {
         has("each mode", &|s| s[13] == value);
+        has("rows in each order", &|s| s[95] >> 7 == value);
         has("each level bound scaling", &|s| s[18] == 0 && s[20] == value);
     }
     for value in 0..3 {

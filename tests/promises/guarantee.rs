@@ -306,7 +306,8 @@ fn case() -> impl Strategy<Value = Case> {
         1 => Just(0.0),
         1 => Just(1e-300),
     ];
-    let spacing = prop_oneof![Just((1.0, 1.0)), (0.01..100.0, 0.01..100.0)];
+    let distance = || prop_oneof![0.01..100.0, -100.0..-0.01];
+    let spacing = prop_oneof![Just((1.0, 1.0)), (distance(), distance())];
     (shape, options, kind, bound, spacing).prop_map(
         |(
             (content, nx, ny, seed),

@@ -163,9 +163,9 @@ fn numbers(text: &str) -> Vec<u32> {
 fn arguments_are_those_of_the_configuration() {
     let folder = Folder::new("h5args");
     let choices =
-        "--abs 0.05 --mode speculative --coder huffman --preserve points --ties zeros --spacing 2,0.5 \
+        "--abs 0.05 --mode speculative --coder huffman --preserve points --ties zeros --spacing 2,-0.5 \
                    --fill-value 1e20";
-    let text = "abs=0.05,mode=speculative,coder=huffman,preserve=points,ties=zeros,dx=2,dy=0.5,fill=1e20";
+    let text = "abs=0.05,mode=speculative,coder=huffman,preserve=points,ties=zeros,dx=2,dy=-0.5,fill=1e20";
     let config = config_text::to_words(&config_text::parse(text).unwrap()).unwrap();
     let header = std::fs::read_to_string(root().join("plugins/hdf5/filter_id.h")).unwrap();
     let filter = header.lines().find_map(|line| line.strip_prefix("#define FACTZ_HDF5_FILTER_ID ")).unwrap();

@@ -45,6 +45,7 @@ mod mpi;
 mod pictures;
 #[cfg(target_os = "linux")]
 mod python;
+mod spacing;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod sweep;
 mod symbols;

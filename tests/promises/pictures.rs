@@ -107,9 +107,12 @@ fn free_marks(image: &Image, panel: &Value, placed: &[(f64, f64, [u8; 3])]) -> u
 #[test]
 fn marks_are_where_the_points_are() {
     let f = Folder::with_field("marks", "wind_global");
-    for (size, spacing) in
-        [("--width 1000", [1.0, 1.0]), ("--width 3000 --y-up", [1.0, 1.0]), ("", [1.0, 0.5])]
-    {
+    for (size, spacing) in [
+        ("--width 1000", [1.0, 1.0]),
+        ("--width 3000 --y-up", [1.0, 1.0]),
+        ("", [1.0, 0.5]),
+        ("", [-1.0, -0.5]),
+    ] {
         // Types depend on the spacing.
         let [dx, dy] = spacing;
         let field = format!("u.f32 v.f32 --dims 360x181 --spacing {dx},{dy}");

@@ -9,7 +9,7 @@ const CONFIGURATIONS: usize = 7;
 #[test]
 fn a_sweep_reports_every_configuration() {
     let f = Folder::with_field("sweep", "navy_winds_000");
-    let d = f.json("sweep u.f32 v.f32 --dims 144x73 -o new/report --bounds 1e-1,1e-2 --repeat 1 --no-peers");
+    let d = f.json("sweep u.f32 v.f32 --dims 144x73 --spacing 1,-1 -o new/report --bounds 1e-1,1e-2 --repeat 1 --no-peers");
     let runs = d["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2 * CONFIGURATIONS);
     let changed = |run: &Value| -> u64 {

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _abi
 from ._compression import _no_workspace, _sizes
-from ._config import Sides, configured, count_of
+from ._config import Sides, configured, count_of, float_of
 from ._device import queue_of
 from ._fields import Placed, buffer, place
 from ._library import check, library
@@ -101,7 +101,7 @@ def critical_points(
 
     Args:
         u, v: the field, arrays as in :func:`compress`.
-        dx, dy: the grid spacing: the unit of positions, and types depend on it.
+        dx, dy: the grid spacing as in :func:`compress`: types depend on it, and positions are multiples.
         halo: sides where the outermost line of u and v is a ghost line. The cells beside "xmax" and "ymax"
             belong to the block, so that each cell belongs to one block.
         fill: vertices where u or v has this value hold no data.
@@ -110,7 +110,7 @@ def critical_points(
 
     Returns:
         A NumPy array of dtype :data:`CRITICAL_POINT`, sorted by cell, row by row: ``cell_x``, ``cell_y``
-        (column and row), ``x``, ``y`` (position, in the unit of dx and dy), ``triangle``
+        (column and row), ``x``, ``y`` (position: dx and dy, with their signs, times a column and a row), ``triangle``
         (:class:`Triangle`) and ``point_type`` (:class:`PointType`). It is in host memory for device arrays
         too, whose libraries have no structured arrays.
 
@@ -200,4 +200,5 @@ def relative_bound(rel: float, low: float, high: float) -> float:
     """The absolute bound that a relative one stands for in a field with the range from low to high, rounded
     as
     compression with ``rel=`` rounds it. 0 if low is above high, NaN if rel is negative or not finite."""
-    return library.relative_bound(rel, low, high)
+    numbers = {"rel": rel, "low": low, "high": high}
+    return library.relative_bound(*(float_of(name, value) for name, value in numbers.items()))

@@ -347,7 +347,9 @@ def compress(
         predictor: "hierarchical" or, with mode "block", "lorenzo" (faster, larger data).
         preserve: "types" (critical points and their types), "points", or "none" (the bound alone).
         ties: "all", "zeros" or "sos": what is kept of triangles whose zero lies on an edge or at a vertex.
-        dx, dy: the grid spacing; only types of critical points depend on it.
+        dx, dy: the grid spacing, negative where the axis runs backwards: ``dy=-1`` if row 0 is the
+            northernmost and v positive to the north. Only types of critical points depend on it; with the
+            wrong sign those of the mirrored field are kept, in which vortices are saddles.
         pin: sides whose border line is kept bit for bit: "all", or of "xmin+xmax+ymin+ymax". xmin is column
             0, ymin is row 0.
         halo: sides where the outermost line of u and v is a ghost line of a neighbour's original values. It

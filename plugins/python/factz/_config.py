@@ -32,7 +32,14 @@ def number_of(option: str, value: str, names: Dict[str, int]) -> int:
         raise ValueError("%s=%r is none of %s" % (option, value, ", ".join(names))) from None
 
 
+def _refuse_truth(option: str, value: object) -> None:
+    """True and False count as 1 and 0 in Python, and are no numbers here, nor are those of arrays."""
+    if isinstance(value, bool) or str(getattr(value, "dtype", "")).endswith("bool"):
+        raise TypeError("%s=%r is a truth value: give a number" % (option, value))
+
+
 def float_of(option: str, value: Optional[float]) -> float:
+    _refuse_truth(option, value)
     try:
         if value is not None and not isinstance(value, (str, bytes)):
             return float(value)
@@ -43,6 +50,7 @@ def float_of(option: str, value: Optional[float]) -> float:
 
 def count_of(option: str, value: int, least: int = -(2**31), most: int = 2**31 - 1) -> int:
     """An integer in a range; by default that of int in C, to which ctypes would cut it without a word."""
+    _refuse_truth(option, value)
     try:
         count = operator.index(value)
     except TypeError:

@@ -48,9 +48,9 @@ a device
   130, 143  interrupted, terminated
 
 Examples:
-  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
+  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --north-first --rel 1e-2
   factz decompress wind.fz u2.f32 v2.f32
-  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
+  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --rel 1e-2
   factz info wind.fz"
 )]
 pub struct Arguments {
@@ -83,14 +83,15 @@ pub enum Command {
 #[derive(Args)]
 #[command(after_long_help = "\
 Units: --abs is in the unit of the field; --rel is a fraction of max(u, v) - min(u, v) over the finite values. \
-The bound is never loosened. Of the spacing only the ratio DX to DY matters, and only for the types of \
-critical points (node or spiral, source or sink). Seconds and MB/s are those of the work in memory, without \
+The bound is never loosened. Of the spacing only the signs and the ratio DX to DY matter, and only for the types of \
+critical points (saddle, node or spiral, source or sink). Weather and climate files mostly begin with the northernmost \
+row: --north-first keeps the types that the flow has on the map. Seconds and MB/s are those of the work in memory, without \
 files; on a CUDA device they include the copies there and back.
 
 Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged.
 
 Examples:
-  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
+  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --north-first --rel 1e-2
   factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative --backend cuda
   factz compress flow.npz --keys vx,vy -o flow.fz --abs 0.05
   factz compress uo.npy vo.npy -o ocean.fz --rel 1e-3 --fill-value 9.96921e36
@@ -168,7 +169,7 @@ Exit status: 0 everything is kept; 1 something is not, and the report says what;
 that cannot be read.
 
 Examples:
-  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
+  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --rel 1e-2
   factz verify u.f32 v.f32 wind.fz
   factz verify flow.npz flow2.npz --abs 0.05
   factz verify u.npy v.npy flow2.npz --abs 0.05
@@ -185,9 +186,8 @@ pub struct Verify {
     pub bound: BoundArguments,
     #[command(flatten)]
     pub fill: FillArguments,
-    /// Grid spacing, as it was for compression; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     /// Promise for triangles whose zero lies on an edge or at a vertex; default: as the stream says,
     /// otherwise all
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES))]
@@ -238,7 +238,7 @@ pub struct Info {
 
 /// Lists the critical points of a field: place, type, eigenvalues.
 ///
-/// Columns: x, y (position: grid coordinates times the spacing), x_cell, y_cell (cell), triangle (0: the
+/// Columns: x, y (position: grid coordinates times the spacing, with its signs), x_cell, y_cell (cell), triangle (0: the
 /// lower, 1: the upper one of the cell), type, and the eigenvalues of the Jacobian of the triangle, real and
 /// imaginary parts.
 #[derive(Args)]
@@ -258,7 +258,7 @@ with the arrays type (0 saddle, 1 attracting_node, 2 repelling_node, 3 attractin
 Exit status: 0 the list is complete; 2 it is not.
 
 Examples:
-  factz points u.f32 v.f32 --dims 360x181
+  factz points u.f32 v.f32 --dims 360x181 --north-first
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
   factz points wind.fz -o points.vtp"
 )]
@@ -273,9 +273,8 @@ pub struct Points {
     /// Format of the list; default: by the ending of its name, otherwise csv
     #[arg(long, value_enum)]
     pub format: Option<ListFormat>,
-    /// Grid spacing; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -297,7 +296,7 @@ ties and missing data as well, without a list. The ending of -o tells the format
 Exit status: 0 no point differs; 1 some do; 2 wrong usage, or a file that cannot be read or written.
 
 Examples:
-  factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181
+  factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first
   factz diff u.npy v.npy wind.fz -o differences.json"
 )]
 pub struct Diff {
@@ -315,9 +314,8 @@ pub struct Diff {
     /// Format of the list; default: by the ending of its name, otherwise csv
     #[arg(long, value_parser = table_format())]
     pub format: Option<ListFormat>,
-    /// Grid spacing; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -345,7 +343,7 @@ y0, x1, y1) and the marks (colour, count).
 Exit status: 0 the picture is written; 2 it is not.
 
 Examples:
-  factz render u.f32 v.f32 --dims 360x181 -o wind.png
+  factz render u.f32 v.f32 --dims 360x181 --north-first -o wind.png
   factz render wind.fz -o wind.png --width 3000 --y-up
   factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30"
 )]
@@ -374,9 +372,8 @@ pub struct Render {
     /// Put row 0 at the bottom
     #[arg(long)]
     pub y_up: bool,
-    /// Grid spacing; default: that of the stream, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
-    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -423,7 +420,7 @@ A table of the microseconds of each kernel follows.
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 
 Examples:
-  factz bench u.f32 v.f32 --dims 360x181
+  factz bench u.f32 v.f32 --dims 360x181 --north-first
   factz bench u.npy v.npy --bounds 1e-2,1e-4 --threads 1,8 --repeat 5 --json
   factz bench --backend cuda --synthetic dense --dims 16384x16384")]
 pub struct Bench {
@@ -484,7 +481,7 @@ Exit status: 0 measured, and every promise is kept; 1 one is not; 2 wrong usage,
 written.
 
 Examples:
-  factz sweep u.f32 v.f32 --dims 360x181 -o report
+  factz sweep u.f32 v.f32 --dims 360x181 --north-first -o report
   factz sweep u.npy v.npy -o report --bounds 1e-2,1e-3,1e-4 --repeat 5 --no-peers")]
 pub struct Sweep {
     #[command(flatten)]
@@ -516,9 +513,8 @@ pub struct Sweep {
     /// Put row 0 at the bottom of the pictures
     #[arg(long)]
     pub y_up: bool,
-    /// Grid spacing
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
-    pub spacing: Spacing,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
     #[command(flatten)]
     pub talk: Talk,
 }

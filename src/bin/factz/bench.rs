@@ -1,6 +1,6 @@
 //! Measurements on one field: every configuration, bound and number of threads.
 
-use crate::args::Bench;
+use crate::args::{Bench, Spacing};
 use crate::array::{typed, Dims, Field};
 use crate::failure::{failure, input_names, Failure};
 use crate::figures::{joined, shape_json};
@@ -15,7 +15,8 @@ use serde_json::json;
 use std::path::Path;
 
 /// All combinations that exist of the configurations and bounds to measure.
-fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Vec<Config> {
+fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Result<Vec<Config>, Failure> {
+    let spacing = a.promise.spacing.or(Spacing::UNIT)?;
     let mut all = Vec::new();
     for &mode in &a.mode {
         for &predictor in &a.predictor {
@@ -30,14 +31,14 @@ fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Vec<Config> {
                     coder,
                     preserve: a.promise.preserve,
                     ties: a.promise.ties,
-                    dx: a.promise.spacing.dx,
-                    dy: a.promise.spacing.dy,
+                    dx: spacing.dx,
+                    dy: spacing.dy,
                     ..Config::new(dims.nx, dims.ny, BoundKind::Relative, bound)
                 }));
             }
         }
     }
-    all
+    Ok(all)
 }
 
 /// What to call the field, and where it comes from.
@@ -70,7 +71,7 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
         Subject::Read(field) => (field.dims, field.dtype()),
         Subject::Made(_, dims, dtype) => (*dims, *dtype),
     };
-    let configurations = configurations(a, dims, dtype);
+    let configurations = configurations(a, dims, dtype)?;
     #[cfg_attr(not(feature = "cuda"), allow(unused_variables))]
     if let Some(device) = engine::device(a.backend)? {
         #[cfg(feature = "cuda")]
@@ -118,7 +119,6 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Spacing;
 
     #[test]
     fn dense_fields_have_the_density_of_critical_points_that_is_said() {

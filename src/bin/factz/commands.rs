@@ -1,6 +1,6 @@
 //! Compression and decompression of files.
 
-use crate::args::{BoundArguments, Choices, Compress, Decompress, FillArguments};
+use crate::args::{BoundArguments, Choices, Compress, Decompress, FillArguments, Spacing};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, is_dash, output_name, Failure};
@@ -42,7 +42,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let field = input::read_field(&files, &a.field.shape.expected(None))?;
-    let config = config(a, &field, (bound_kind, bound));
+    let config = config(a, &field, (bound_kind, bound))?;
     let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
     let mut output = Output::create(&a.output)?;
@@ -84,24 +84,29 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
 }
 
 /// A configuration with these choices, without a shape.
-pub fn chosen(a: &Choices, fill: &FillArguments, (bound_kind, bound): (BoundKind, f64)) -> Config {
-    Config {
+pub fn chosen(
+    a: &Choices,
+    fill: &FillArguments,
+    (bound_kind, bound): (BoundKind, f64),
+) -> Result<Config, Failure> {
+    let Spacing { dx, dy } = a.promise.spacing.or(Spacing::UNIT)?;
+    Ok(Config {
         mode: a.mode,
         predictor: a.predictor,
         coder: a.coder,
         preserve: a.promise.preserve,
         ties: a.promise.ties,
         fill_value: fill.fill_value,
-        dx: a.promise.spacing.dx,
-        dy: a.promise.spacing.dy,
+        dx,
+        dy,
         ..Config::new(0, 0, bound_kind, bound)
-    }
+    })
 }
 
-fn config(a: &Compress, field: &Field, bound: (BoundKind, f64)) -> Config {
+fn config(a: &Compress, field: &Field, bound: (BoundKind, f64)) -> Result<Config, Failure> {
     let Dims { nx, ny } = field.dims;
     let dense = Config::new(nx, ny, bound.0, bound.1);
-    Config { dtype: field.dtype(), nx, ny, u: dense.u, v: dense.v, ..chosen(&a.choices, &a.fill, bound) }
+    Ok(Config { dtype: field.dtype(), nx, ny, u: dense.u, v: dense.v, ..chosen(&a.choices, &a.fill, bound)? })
 }
 
 fn compressed_text(

@@ -20,7 +20,8 @@ const BOUNDS: [f64; 3] = [1e-1, 1e-2, 1e-3];
 /// The bound of the picture.
 const PICTURED: f64 = 1e-2;
 const PICTURE_WIDTH: usize = 1800;
-const SPACING: Spacing = Spacing::UNIT;
+/// Row 0 is the north pole.
+const SPACING: Spacing = Spacing { dx: 1.0, dy: -1.0 };
 
 fn component(bytes: &[u8]) -> Values {
     Values::F32(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
@@ -54,8 +55,9 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     let mut measured = Vec::new();
     for (mode, preserve) in configurations {
         for bound in BOUNDS {
-            let config =
-                Config { mode, preserve, ..Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound) };
+            let Spacing { dx, dy } = SPACING;
+            let plain = Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound);
+            let config = Config { mode, preserve, dx, dy, ..plain };
             let (m, decoded) = measure(&field, &config, &threads, 5)?;
             voice.text(&row(&m))?;
             measured.push((m, decoded));

@@ -48,7 +48,7 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let engine = Engine::new(&a.place)?;
     let pair = Pair::read(&files, &a.shape, &a.fill, &engine, &voice)?;
-    let spacing = pair.spacing(a.spacing);
+    let spacing = pair.spacing(&a.spacing)?;
     let [before, after] =
         pair.critical_points(&engine, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;
     let mut differences = paired(&before, &after);

@@ -72,7 +72,7 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
              a whole field; or give --abs E"
         ));
     }
-    let config = config_text::to_words(&chosen(&a.choices, &a.fill, bound))?;
+    let config = config_text::to_words(&chosen(&a.choices, &a.fill, bound)?)?;
     let list = |words: &[u32]| words.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let text = match a.format {
         H5Format::H5py => {

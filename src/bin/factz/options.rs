@@ -1,6 +1,7 @@
 //! Options that several commands share, with the text of `--help`, and how their values are read.
 
 use crate::array::Dims;
+use crate::failure::{failure, Failure};
 use crate::input::Expected;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -83,10 +84,6 @@ fn parse_keys(text: &str) -> Result<Keys, String> {
     }
 }
 
-impl Spacing {
-    pub const UNIT: Spacing = Spacing { dx: 1.0, dy: 1.0 };
-}
-
 impl ShapeArguments {
     pub fn expected(&self, fill_value: Option<f64>) -> Expected {
         Expected { dims: self.dims, dtype: self.dtype, keys: self.keys.0.clone(), fill_value }
@@ -139,18 +136,52 @@ fn parse_fill(text: &str) -> Result<f64, String> {
     Ok(value)
 }
 
-/// Grid spacing along x and y.
+/// Grid spacing along x and y, negative where the axis runs backwards.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
     pub dx: f64,
     pub dy: f64,
 }
 
-pub fn parse_spacing(text: &str) -> Result<Spacing, String> {
-    let positive = |s: &str| s.trim().parse::<f64>().ok().filter(|d| d.is_finite() && *d > 0.0);
-    match text.split_once(',').map(|(x, y)| (positive(x), positive(y))) {
+impl Spacing {
+    pub const UNIT: Spacing = Spacing { dx: 1.0, dy: 1.0 };
+}
+
+fn parse_spacing(text: &str) -> Result<Spacing, String> {
+    let distance = |s: &str| s.trim().parse::<f64>().ok().filter(|d| d.is_finite() && *d != 0.0);
+    match text.split_once(',').map(|(x, y)| (distance(x), distance(y))) {
         Some((Some(dx), Some(dy))) => Ok(Spacing { dx, dy }),
-        _ => Err("give DX,DY: two positive numbers, for example 1,0.5".into()),
+        _ => Err("give DX,DY: two numbers other than 0, for example 1,0.5, or 1,-0.5 where row 0 is the \
+                  northernmost"
+            .into()),
+    }
+}
+
+/// The grid spacing, which the types of points depend on.
+#[derive(Args)]
+pub struct SpacingArguments {
+    /// Distances from column to column and from row to row; a negative one where the axis runs backwards;
+    /// default: those of the stream, if there is one, otherwise 1,1
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, allow_hyphen_values = true)]
+    spacing: Option<Spacing>,
+    /// Rows run from north to south, and v is positive to the north: makes DY negative
+    #[arg(long)]
+    north_first: bool,
+}
+
+impl SpacingArguments {
+    /// As given, or else another one.
+    pub fn or(&self, otherwise: Spacing) -> Result<Spacing, Failure> {
+        let spacing = self.spacing.unwrap_or(otherwise);
+        match self.spacing {
+            Some(Spacing { dx, dy }) if self.north_first && dy < 0.0 => Err(failure!(
+                "--spacing {dx},{dy} --north-first: both say that rows run from north to south; leave out \
+                 --north-first, or give --spacing {dx},{}",
+                -dy
+            )),
+            _ if self.north_first => Ok(Spacing { dy: -spacing.dy.abs(), ..spacing }),
+            _ => Ok(spacing),
+        }
     }
 }
 
@@ -239,7 +270,6 @@ pub struct Promise {
     /// Promise for triangles whose zero lies on an edge or at a vertex
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
     pub ties: Ties,
-    /// Grid spacing
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
-    pub spacing: Spacing,
+    #[command(flatten)]
+    pub spacing: SpacingArguments,
 }

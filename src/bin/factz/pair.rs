@@ -1,6 +1,6 @@
 //! A field and its reconstruction, from arrays or from a stream.
 
-use crate::args::{FillArguments, ShapeArguments, Spacing};
+use crate::args::{FillArguments, ShapeArguments, Spacing, SpacingArguments};
 use crate::array::{typed, Element, Field, Values};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
@@ -47,9 +47,9 @@ impl Pair {
     }
 
     /// The grid spacing: as given, or else that of the stream.
-    pub fn spacing(&self, given: Option<Spacing>) -> Spacing {
+    pub fn spacing(&self, given: &SpacingArguments) -> Result<Spacing, Failure> {
         let of_stream = self.info.as_ref().map(|i| Spacing { dx: i.dx, dy: i.dy });
-        given.or(of_stream).unwrap_or(Spacing::UNIT)
+        given.or(of_stream.unwrap_or(Spacing::UNIT))
     }
 
     pub fn critical_points(

@@ -1,6 +1,6 @@
 //! The list of a field's critical points.
 
-use crate::args::{Points, Spacing};
+use crate::args::Points;
 use crate::engine::Engine;
 use crate::failure::{input_names, Failure};
 use crate::figures::{joined, kinds_json};
@@ -18,7 +18,7 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let files = a.field.files();
     let engine = Engine::new(&a.place)?;
     let Single { field, spacing } = stream::read_field(&files, &a.field.shape, &a.fill, &engine, &voice)?;
-    let spacing = a.spacing.or(spacing).unwrap_or(Spacing::UNIT);
+    let spacing = a.spacing.or(spacing)?;
     let done = engine.critical_points(&field, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;
     let points = &done.result;
     let entries = point_list::entries(&field, points, spacing);

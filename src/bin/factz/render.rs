@@ -80,7 +80,7 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
     }
     let names = input_names(files, ", ");
     let Single { field, spacing } = stream::read_field(files, &a.shape, &a.fill, engine, voice)?;
-    let spacing = a.spacing.or(spacing).unwrap_or(Spacing::UNIT);
+    let spacing = a.spacing.or(spacing)?;
     let points = engine.critical_points(&field, spacing).map_err(|e| e.about(&names))?.result;
     let about = critical_points_text(points.len() as u64);
     let title = format!("{}: {} x {}, {about}", bare_names(files), field.dims.nx, field.dims.ny);
@@ -91,7 +91,7 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
 
 fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
     let pair = Pair::read(files, &a.shape, &a.fill, engine, voice)?;
-    let spacing = pair.spacing(a.spacing);
+    let spacing = pair.spacing(&a.spacing)?;
     let [before, after] =
         pair.critical_points(engine, spacing).map_err(|e| e.about(input_names(files, ", ")))?;
     let dims = pair.before.dims;

@@ -70,10 +70,10 @@ fn inspect_whole(stream: &[u8]) -> Result<StreamInfo, Failure> {
     Ok(info)
 }
 
-/// A field from arrays or from a stream, with the spacing of the stream.
+/// A field from arrays or from a stream, with the spacing of the stream, otherwise 1,1.
 pub struct Single {
     pub field: Field,
-    pub spacing: Option<Spacing>,
+    pub spacing: Spacing,
 }
 
 /// Reads one field, given by a file with both components, by a file for each, or by a stream.
@@ -89,10 +89,10 @@ pub fn read_field(
         check(&stream, files, shape)?;
         let (mut field, _) = stream.decode(engine, &Progress::new("decompressing", voice))?;
         field.fill_value = fill.fill_value.or(field.fill_value);
-        return Ok(Single { field, spacing: Some(stream.spacing()) });
+        return Ok(Single { field, spacing: stream.spacing() });
     }
     let field = input::read_field(files, &shape.expected(fill.fill_value))?;
-    Ok(Single { field, spacing: None })
+    Ok(Single { field, spacing: Spacing::UNIT })
 }
 
 /// A stream holds both components and tells its shape and type, which options may only repeat.

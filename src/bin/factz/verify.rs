@@ -57,7 +57,7 @@ fn terms(a: &Verify, pair: &Pair) -> Result<Terms, Failure> {
     let ties = a.ties.or(info.map(|i| i.ties)).unwrap_or(Ties::All);
     let bound = a.bound.bound().or(info.map(|i| (i.bound_kind, i.bound)));
     let absolute = |(kind, bound)| engine::absolute_bound(&pair.before, kind, bound, a.place.threads);
-    Ok(Terms { spacing: pair.spacing(a.spacing), ties, bound: bound.map(absolute).transpose()? })
+    Ok(Terms { spacing: pair.spacing(&a.spacing)?, ties, bound: bound.map(absolute).transpose()? })
 }
 
 pub fn verify(a: &Verify) -> Result<Verdict, Failure> {

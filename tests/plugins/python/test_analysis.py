@@ -80,6 +80,17 @@ class Points(unittest.TestCase):
             value = weight[0] * a[r, c] + weight[1] * side + weight[2] * a[r + 1, c + 1]
             self.assertLess(np.abs(value).max(), 1e-12)
 
+    def test_rows_from_north_to_south_have_the_types_of_the_plane(self):
+        u, v = field(NX, NY)
+        points, plane = factz.critical_points(u, v, dy=-1), factz.critical_points(u, -v)
+        plane["y"] = -plane["y"]
+        np.testing.assert_array_equal(points, plane)
+        self.assertTrue((points["y"] < 0).all())
+        self.assertTrue((points["point_type"] != factz.critical_points(u, v)["point_type"]).any())
+        u2, v2 = factz.decompress(factz.compress(u, v, abs=0.05, dy=-1))
+        for found in (factz.compare(u, v, u2, v2, abs=0.05, dy=-1), factz.compare(u, -v, u2, -v2, abs=0.05)):
+            self.assertEqual(found.violations, 0)
+
     def test_more_points_than_expected(self):
         u, v = np.random.default_rng(5).standard_normal((2, 300, 300))
         points = factz.critical_points(u, v)
@@ -146,7 +157,7 @@ class Options(unittest.TestCase):
                 "predictor": "lorenzo",
                 "preserve": "none",
                 "ties": "zeros",
-                "dy": 3.0,
+                "dy": -3.0,
                 "fill": -1.0,
             },
         ]

@@ -62,6 +62,15 @@ class Refused(unittest.TestCase):
             refuses(ValueError, "threads=%d is not between" % threads, abs=1, threads=threads)
         for option in ("abs", "dx", "dy", "fill"):
             refuses(TypeError, "%s='small' is no number" % option, **dict({"abs": 1}, **{option: "small"}))
+        for option in ("abs", "rel", "dx", "dy", "fill", "threads"):
+            bound = {} if option in ("abs", "rel") else {"abs": 1}
+            for value in (True, False, np.True_, np.array(False)):
+                refuses(TypeError, "%s=%r is a truth value" % (option, value), **dict(bound, **{option: value}))
+        self.refuses(TypeError, "rel=True is a truth value", factz.relative_bound, True, 0.0, 1.0)
+        self.refuses(TypeError, "high=False is a truth value", factz.relative_bound, 1e-3, 0.0, False)
+        self.refuses(TypeError, "rel='a' is no number", factz.relative_bound, "a", 0.0, 1.0)
+        for value, part in ((0, "dy = 0"), (-0.0, "dy = -0"), (float("-inf"), "dy = -inf")):
+            refuses(factz.InvalidConfigError, part, abs=1, dy=value)
         refuses(TypeError, "threads=1.5 is no integer", abs=1, threads=1.5)
         refuses(ValueError, "stream= is for arrays in device memory", abs=1, stream=0)
         refuses(ValueError, "workspace= is for arrays in device memory", abs=1, workspace=np.zeros(9, "u1"))
@@ -78,6 +87,7 @@ class Refused(unittest.TestCase):
             ((1, 3, 4), ValueError, "shape=(1, 3, 4) must be (ny, nx)"),
             (12, ValueError, "shape=12 must be (ny, nx)"),
             ((3.5, 4), TypeError, "shape[0]=3.5 is no integer"),
+            ((3, True), TypeError, "shape[1]=True is a truth value"),
         ):
             self.refuses(kind, part, factz.compress_sizes, shape, "f4", abs=1)
             self.refuses(kind, part, factz.decompress_sizes, shape, "f4")

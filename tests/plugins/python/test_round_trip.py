@@ -139,6 +139,7 @@ class Guarantee(unittest.TestCase):
             {"pin": "all"},
             {"fill": 0.0},
             {"dx": 2.0, "dy": 0.5},
+            {"dy": -1.0},
         ]
         cases, reports = [], []
         for dtype, choice, bound in itertools.product(

@@ -1,9 +1,9 @@
 //! Comparisons, ranges and critical points of blocks.
 
 use super::*;
-use crate::support::fields::{bytes_of, dtype, sides, Random, TIES};
+use crate::support::fields::{bytes_of, dtype, sides, stored, Random, CODERS, FRONTS, TIES};
 use factz::{compare, critical_points, range, CriticalPoint};
-use factz::{BoundKind, Layout, Request, View};
+use factz::{BoundKind, Layout, Preserve, Request, View};
 use factz::{SIDE_X_MAX, SIDE_Y_MAX};
 
 /// A field with zeros, missing values and critical points, and a changed copy.
@@ -107,7 +107,8 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
         u: layout,
         v: layout,
         halo: sides([x0 > 0, x0 + nx < columns, y0 > 0, y0 + ny < rows]),
-        dx: random.one_of(&[1.0, 0.75]),
+        dx: random.one_of(&[1.0, 0.75, -1.0]),
+        dy: random.one_of(&[1.0, -1.0]),
         fill_value: random.one_of(&[None, Some(fill), Some(fill)]),
         ties: random.one_of(&TIES),
         ..Config::new(nx, ny, random.one_of(&[BoundKind::Relative, BoundKind::Absolute]), 1e-3)
@@ -120,6 +121,48 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
         let found = emulated_analysis(&config, &fields, first, order, folder);
         assert!(found == expected, "seed {seed}, order {order}: {config:?}\n{found:?}\n{expected:?}");
     }
+}
+
+/// Columns and rows against their axes: the kernels keep, count and list the types that the library does.
+fn check_orders<T: Real>(field: &Field<T>, [dx, dy]: [f64; 2], order: u32, folder: &Path) {
+    for (front, (mode, predictor)) in FRONTS.into_iter().enumerate() {
+        let coder = CODERS[front % 2];
+        let config = Config { mode, predictor, coder, dx, dy, ..field.config(BoundKind::Relative, 5e-2) };
+        let stream = check_compression(field, &config, 0, order, folder, "against the axes");
+        let other = Config { dx: dx.abs(), dy: dy.abs(), ..config };
+        // With both axes turned, the same triangles keep the same signs.
+        let is_same = field.compressed_block(&other, 0, 1).0[128..] == stream[128..];
+        assert_eq!(is_same, dx * dy > 0.0, "{config:?}");
+        let request = Request::new(config).expect("a valid configuration");
+        // A reconstruction that changes types, too.
+        let preserve = Preserve::None;
+        let lossy = field.compressed_block(&Config { preserve, ..config }, 0, 1).0;
+        for stream in [stream, lossy] {
+            let after = Field::<T>::restored(&config, &stream, 1);
+            let ([u0, v0], [u1, v1]) = (field.views(0), after.views(0));
+            let expected = analysis_words(&request, [u0, v0, u1, v1]);
+            let [[u0, v0], [u1, v1]] = [field, &after].map(|field| field.components.clone());
+            let found = emulated_analysis(request.config(), &[u0, v0, u1, v1], 0, order, folder);
+            assert!(found == expected, "{config:?}\n{found:?}\n{expected:?}");
+        }
+    }
+}
+
+#[test]
+fn kernels_keep_and_find_the_types_of_the_plane() {
+    needs!("g++");
+    let wind = stored("wind_global").block(192, 76, 66, 45);
+    let wide = wind.widened();
+    let cases = [
+        ([1.0, -1.0], ORDERS[0], false),
+        ([1.0, -1.0], ORDERS[1], true),
+        ([-1.0, 1.0], ORDERS[1], false),
+        ([-1.0, -0.5], ORDERS[0], true),
+    ];
+    for_each("emulated_orders", &cases, |&(spacing, order, is_wide), folder| match is_wide {
+        true => check_orders(&wide, spacing, order, folder),
+        false => check_orders(&wind, spacing, order, folder),
+    });
 }
 
 #[test]

@@ -82,17 +82,32 @@ fn kernels_read_the_choices_of_a_header_as_the_library_does() {
     let mut cases = golden().1;
     cases.retain(|(case, _)| text(case, "name") == "example_f32");
     let (case, stream) = &cases[0];
+    let check = |at: usize, bytes: &[u8], folder: &Path| {
+        let (config, mut stream) = (config(case, 0), stream.clone());
+        stream[at..at + bytes.len()].copy_from_slice(bytes);
+        factz::stream::checksum::seal(&mut stream);
+        let expected = expected::<f32>(&config, &stream).map_err(|status| status as i32);
+        let is_same = restored(&config, ORDERS[0], folder, &stream) == expected;
+        assert!(is_same, "{bytes:?} at {at}: {:?}", expected.err());
+        expected.is_err()
+    };
     let refused = AtomicUsize::new(0);
-    for_each("emulated_choices", &(12..28).collect::<Vec<usize>>(), |byte, folder| {
+    for_each("emulated_choices", &(12..28).collect::<Vec<usize>>(), |&byte, folder| {
         for value in [0, 1, 2, 3, 6, 0xff] {
-            let (config, mut stream) = (config(case, 0), stream.clone());
-            stream[*byte] = value;
-            factz::stream::checksum::seal(&mut stream);
-            let expected = expected::<f32>(&config, &stream).map_err(|status| status as i32);
-            refused.fetch_add(expected.is_err() as usize, Ordering::Relaxed);
-            let is_same = restored(&config, ORDERS[0], folder, &stream) == expected;
-            assert!(is_same, "byte {byte} = {value}: {:?}", expected.err());
+            refused.fetch_add(check(byte, &[value], folder) as usize, Ordering::Relaxed);
         }
     });
     assert!(refused.into_inner() > 40, "too few of these headers were refused");
+    // Bounds are not negative, but may be -0; the spacing is of either sign and not 0.
+    let refused_numbers = AtomicUsize::new(0);
+    for_each("emulated_numbers", &[56, 64, 72, 80, 88], |&at, folder| {
+        for x in [0.0, -0.0, -1.0, 5e-324, -5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN] {
+            let is_refused = check(at, &f64::to_le_bytes(x), folder);
+            let is_bound = at < 80;
+            let is_bad = !x.is_finite() || if is_bound { x < 0.0 } else { x == 0.0 };
+            assert_eq!(is_refused, is_bad, "{x} at {at}");
+            refused_numbers.fetch_add(is_refused as usize, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(refused_numbers.into_inner(), 5 * 6);
 }

@@ -122,7 +122,7 @@ impl Panel {
 
     fn draw_background(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
         let Area { left, top, width, .. } = self.area();
-        let down = if self.background.view.y_up { -1.0 } else { 1.0 };
+        let down = sense_of_v(self.background.view.y_up, self.spacing);
         let flow = &self.background.flow;
         let brightness = texture::along(flow, width, sizes.grain, down)?;
         for (y, (row, light)) in flow.chunks(width).zip(brightness.chunks(width)).enumerate() {
@@ -185,6 +185,17 @@ impl Panel {
     }
 }
 
+/// -1 if v points up in the image where u points to the right, else 1. Lines have no direction: where columns
+/// run backwards, v is turned in place of u.
+fn sense_of_v(y_up: bool, spacing: Spacing) -> f32 {
+    let turns = [y_up, spacing.dx < 0.0, spacing.dy < 0.0];
+    if turns.into_iter().fold(false, |a, b| a != b) {
+        -1.0
+    } else {
+        1.0
+    }
+}
+
 /// The pixels of a part of a view.
 fn outline(view: &View, window: Window) -> Area {
     let ((x0, y0), (x1, y1)) = (view.pixel(window.x0, window.y0), view.pixel(window.x1, window.y1));
@@ -194,7 +205,8 @@ fn outline(view: &View, window: Window) -> Area {
 }
 
 /// Round numbers between two others, about as many as there is room for.
-pub fn ticks(low: f64, high: f64, room: f64) -> Vec<f64> {
+pub fn ticks(one: f64, other: f64, room: f64) -> Vec<f64> {
+    let (low, high) = (one.min(other), one.max(other));
     let least = (high - low) / room.clamp(1.0, 8.0);
     if !(least.is_normal() && least > 0.0) {
         return Vec::new();
@@ -224,7 +236,20 @@ mod tests {
     fn ticks_are_round() {
         assert_eq!(ticks(-0.5, 359.5, 8.0), [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0]);
         assert_eq!(ticks(-0.5, 0.5, 1.0), [0.0]);
+        assert_eq!(ticks(0.5, -180.5, 8.0), [-150.0, -100.0, -50.0, 0.0]);
         assert!(ticks(0.0, 0.0, 5.0).is_empty() && ticks(0.0, f64::INFINITY, 5.0).is_empty());
+    }
+
+    #[test]
+    fn lines_run_as_the_flow_does_on_the_map() {
+        let sense = |y_up, dx, dy| sense_of_v(y_up, Spacing { dx, dy });
+        assert_eq!([sense(false, 1.0, 2.0), sense(true, 1.0, 2.0)], [1.0, -1.0]);
+        // North first, row 0 at the top; columns from east to west; both.
+        assert_eq!(
+            [sense(false, 1.0, -2.0), sense(false, -1.0, 2.0), sense(false, -1.0, -2.0)],
+            [-1.0, -1.0, 1.0]
+        );
+        assert_eq!(sense(true, 1.0, -2.0), 1.0);
     }
 
     #[test]

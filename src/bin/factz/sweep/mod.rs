@@ -6,7 +6,7 @@ mod peers;
 mod plots;
 mod tables;
 
-use crate::args::Sweep;
+use crate::args::{Spacing, Sweep};
 use crate::array::{Dims, Field};
 use crate::engine;
 use crate::failure::{bare_names, input_names, Failure};
@@ -107,14 +107,14 @@ pub struct Subject {
 }
 
 /// The configurations of factz, and whether the plots have them.
-fn configurations(a: &Sweep, field: &Field) -> Vec<(Codec, Config)> {
+fn configurations(a: &Sweep, spacing: Spacing, field: &Field) -> Vec<(Codec, Config)> {
     let Dims { nx, ny } = field.dims;
     let base = Config {
         dtype: field.dtype(),
         ties: a.ties,
         fill_value: a.fill.fill_value,
-        dx: a.spacing.dx,
-        dy: a.spacing.dy,
+        dx: spacing.dx,
+        dy: spacing.dy,
         ..Config::new(nx, ny, BoundKind::Relative, 0.0)
     };
     let choice = |name: &str, mode, predictor, coder, preserve| {
@@ -154,7 +154,8 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     let about = |e: Failure| e.about(input_names(&files, ", "));
     output::make_folder(&a.output)?;
     let voice = Voice::new(&a.talk);
-    let points = engine::critical_points(&field, a.spacing, a.threads).map_err(about)?;
+    let spacing = a.spacing.or(Spacing::UNIT)?;
+    let points = engine::critical_points(&field, spacing, a.threads).map_err(about)?;
     let name = input_names(&files, ", ");
     voice.text(&format!(
         "{name}: {} values of {} each, {}\n\n{}",
@@ -166,7 +167,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     let progress = Progress::new("measuring", &voice);
     let mut runs = Vec::new();
     let mut shown = Vec::new();
-    let configurations = configurations(a, &field);
+    let configurations = configurations(a, spacing, &field);
     let all = (a.bounds.len() * (configurations.len() + peers::MOST)) as f64;
     for (codec, config) in &configurations {
         for &bound in &a.bounds {
@@ -185,7 +186,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
             progress.report(runs.len() as f64 / all);
         }
     }
-    let remark = peers::measure(a, &field, &mut runs, |run, count| {
+    let remark = peers::measure(a, spacing, &field, &mut runs, |run, count| {
         progress.report(count as f64 / all);
         voice.text(&tables::row(run))
     })?;
@@ -197,7 +198,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
         critical_points: points.len() as u64,
         remark,
     };
-    let pictures = pictures(a, &field, &points, &subject, &shown)?;
+    let pictures = pictures(a, spacing, &field, &points, &subject, &shown)?;
     let written = write(&a.output, &subject, &runs, &pictures)?;
     finish(&voice, &field, &subject, &runs, &written)
 }
@@ -205,17 +206,18 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
 /// The field, and the reconstructions of factz with and without preservation.
 fn pictures(
     a: &Sweep,
+    spacing: Spacing,
     field: &Field,
     points: &[CriticalPoint],
     subject: &Subject,
     shown: &[(String, Field)],
 ) -> Result<[Picture; 2], Failure> {
-    let style = Style { width: PICTURE_WIDTH, y_up: a.y_up, spacing: a.spacing };
+    let style = Style { width: PICTURE_WIDTH, y_up: a.y_up, spacing };
     let points_text = critical_points_text(subject.critical_points);
     let title =
         format!("{}: {} x {}, {points_text}", bare_names(&a.field.files()), field.dims.nx, field.dims.ny);
     let compared = |(title, decoded): &(String, Field)| -> Result<_, Failure> {
-        let after = engine::critical_points(decoded, a.spacing, a.threads)?;
+        let after = engine::critical_points(decoded, spacing, a.threads)?;
         Ok((title.clone(), paired(points, &after)))
     };
     let [(kept_title, kept), (plain_title, plain)] = [compared(&shown[0])?, compared(&shown[1])?];

@@ -1,7 +1,7 @@
 //! Other compressors, by way of Python's h5py and hdf5plugin, if they are there.
 
 use super::{Codec, Run};
-use crate::args::Sweep;
+use crate::args::{Spacing, Sweep};
 use crate::array::{typed, Element, Field, Values};
 use crate::engine::{self, Terms};
 use crate::failure::{failure, Failure};
@@ -29,6 +29,7 @@ enum Answer {
 /// Adds the runs of the peers. Returns why there are none, or fewer.
 pub fn measure(
     a: &Sweep,
+    spacing: Spacing,
     field: &Field,
     runs: &mut Vec<Run>,
     mut report: impl FnMut(&Run, usize) -> Result<(), Failure>,
@@ -52,7 +53,7 @@ pub fn measure(
         match serde_json::from_str(&line) {
             Ok(Answer::Measured { codec, bound, bytes, seconds }) => {
                 let after = read_field(folder.path(), field).map_err(cannot)?;
-                let terms = Terms { spacing: a.spacing, ties: a.ties, bound: Some(bounds[bound]) };
+                let terms = Terms { spacing, ties: a.ties, bound: Some(bounds[bound]) };
                 let comparison = engine::compare(field, &after, &terms, a.threads)?;
                 let codec = Codec { name: codec, preserves: false, plotted: true };
                 let speeds = seconds.map(|s| megabytes_per_second(field.bytes(), s));
