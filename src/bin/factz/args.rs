@@ -442,7 +442,7 @@ pub struct Bench {
           default_value = "1e-1,1e-2,1e-3")]
     pub bounds: Vec<f64>,
     /// Thread counts; default: 1 and one per core
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size)]
     pub threads: Vec<usize>,
     /// Number of runs, of which the median counts
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
@@ -499,7 +499,7 @@ pub struct Sweep {
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
     pub repeat: usize,
     /// Threads of factz; the others have one
-    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "1", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "1")]
     pub threads: usize,
     /// Leave out zfp, SZ3 and SPERR
     #[arg(long)]
@@ -537,7 +537,7 @@ pub struct Demo {
     #[arg(long, value_name = "FILE", default_value = "target/demo/wind_global.png")]
     pub picture: PathBuf,
     /// Threads; 0 means one per core
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
     pub threads: usize,
     #[command(flatten)]
     pub talk: Talk,
@@ -611,10 +611,10 @@ pub struct H5args {
     #[arg(long, value_enum, default_value = "h5py")]
     pub format: H5Format,
     /// Columns x rows of a field of the dataset; default: any
-    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NXxNY")]
     pub field: Option<Dims>,
     /// Columns x rows of a chunk, for programs with HDF5 linked statically
-    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NXxNY")]
     pub chunk: Option<Dims>,
     /// Type of the values in --chunk
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]), default_value = "f32", requires = "chunk")]
