@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::stream::Stream;
-use crate::{coasts, input, Verdict};
+use crate::{coasts, foreign, input, Verdict};
 use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, WARNING_WIDE_RANGE};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -39,6 +39,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     check(&a.choices)?;
     let files = a.field.files();
     refuse_input(&a.output, &files, "stream")?;
+    foreign::refuse_name(&a.output, "a stream, OUT.fz for example", &[])?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let field = input::read_field(&files, &a.field.shape.expected(None))?;
@@ -202,6 +203,12 @@ impl Places<'_> {
         Ok(())
     }
 
+    /// Without --format the ending of a name is its format.
+    fn check_names(&self) -> Result<(), Failure> {
+        let own = ["npy", "npz"];
+        self.paths().try_for_each(|path| foreign::refuse_name(path, "raw values, .npy and .npz", &own))
+    }
+
     fn write(&self, field: &Field) -> Result<(), Failure> {
         let (path, format) = self.u;
         let outputs = match self.v {
@@ -218,6 +225,9 @@ impl Places<'_> {
 pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let places = Places::of(a)?;
     places.check(&a.input)?;
+    if a.format.is_none() {
+        places.check_names()?;
+    }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let stream = Stream::read(&a.input)?;
     let engine = Engine::new(&a.place)?;
