@@ -5,12 +5,13 @@ use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, choices_json, fill_json, joined, report_json, shape_json};
+use crate::foreign::Product;
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::stream::Stream;
-use crate::{coasts, foreign, input, Verdict};
+use crate::{coasts, input, Verdict};
 use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, WARNING_WIDE_RANGE};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -39,7 +40,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     check(&a.choices)?;
     let files = a.field.files();
     refuse_input(&a.output, &files, "stream")?;
-    foreign::refuse_name(&a.output, "a stream, OUT.fz for example", &[])?;
+    Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let field = input::read_field(&files, &a.field.shape.expected(None))?;
@@ -205,8 +206,7 @@ impl Places<'_> {
 
     /// Without --format the ending of a name is its format.
     fn check_names(&self) -> Result<(), Failure> {
-        let own = ["npy", "npz"];
-        self.paths().try_for_each(|path| foreign::refuse_name(path, "raw values, .npy and .npz", &own))
+        self.paths().try_for_each(|path| Product::Arrays.refuse_name(path))
     }
 
     fn write(&self, field: &Field) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Files of other programs: what they are, by their first bytes or by the ending of their name, and how values
 //! get out of them or into them.
 
-use crate::failure::{is_dash, Failure};
+use crate::failure::{failure, is_dash, Failure};
 use crate::{npy, stream};
 use std::path::Path;
 
@@ -94,11 +94,11 @@ const KINDS: [Kind; 17] = [
         .advice("`xz -dc FILE > NEW` makes the file that it was"),
     kind("a file compressed by bzip2", &["bz2"], |b| b.starts_with(b"BZh") && b.get(4..10) == Some(b"1AY&SY"))
         .advice("`bzip2 -dc FILE > NEW` makes the file that it was"),
-    kind("a text with commas", &["csv"], |b| is_text(b) && b.contains(&b',')).python(
+    kind("a text file with commas", &["csv"], |b| is_text(b) && b.contains(&b',')).python(
         "import numpy; numpy.save('u.npy', numpy.loadtxt('FILE', delimiter=','))",
         "makes a row of the field of each line",
     ),
-    kind("a text", &["txt", "asc"], is_text).python(
+    kind("a text file", &["txt", "asc"], is_text).python(
         "import numpy; numpy.save('u.npy', numpy.loadtxt('FILE'))",
         "makes a row of the field of each line",
     ),
@@ -166,22 +166,47 @@ pub fn of_stream(path: &Path, start: &[u8]) -> Option<String> {
     })
 }
 
-/// Refuses the name of an output whose ending promises another format than those that are written, `own` and
-/// files of other names.
-pub fn refuse_name(path: &Path, written: &str, own: &[&str]) -> Result<(), Failure> {
-    let Some(kind) = by_name(path).filter(|_| !own.contains(&&*ending(path)) && !is_dash(path)) else {
-        return Ok(());
-    };
-    let mut text =
-        format!("{}: the name is that of {}, and factz writes {written}", path.display(), kind.what);
-    if !kind.reverse.is_empty() {
-        text += &format!(
-            "; of flow.npy, which `factz decompress` makes, {} makes such a file; `factz h5args` is for programs \
-             with HDF5 or netCDF-4 that compress by factz",
-            python(kind.reverse).replace("FILE", &shell_name(path))
-        );
+/// What a command writes into a file.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Product {
+    Stream,
+    Arrays,
+    List,
+}
+
+impl Product {
+    /// Its formats, and their endings among those of [`KINDS`].
+    fn formats(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Product::Stream => ("a stream, such as OUT.fz", &[]),
+            Product::Arrays => ("raw values, .npy and .npz", &["npy", "npz"]),
+            Product::List => (".csv, .json and .vtp", &["csv", "txt", "vtp"]),
+        }
     }
-    Err(Failure::new(text))
+
+    /// Refuses the name of an output whose ending promises another format.
+    pub fn refuse_name(self, path: &Path) -> Result<(), Failure> {
+        let (formats, own) = self.formats();
+        let Some(kind) = by_name(path).filter(|_| !own.contains(&&*ending(path)) && !is_dash(path)) else {
+            return Ok(());
+        };
+        let more = match self {
+            Product::Arrays if !kind.reverse.is_empty() => format!(
+                "; decompress to flow.npy, and {} makes the other file of it",
+                python(kind.reverse).replace("FILE", &shell_name(path))
+            ),
+            Product::Stream if kind.reverse.is_empty() => String::new(),
+            Product::Stream => {
+                "; programs with HDF5 and netCDF-4 compress by its filter: see `factz h5args`".into()
+            }
+            _ => String::new(),
+        };
+        Err(failure!(
+            "{}: is the name of {}, and factz writes {formats} here{more}",
+            path.display(),
+            kind.what
+        ))
+    }
 }
 
 /// A name as it stands in a command for a shell; FILE for one with characters that a shell reads as its own.

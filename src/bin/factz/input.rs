@@ -391,7 +391,7 @@ impl<T: Element> Intake<T> {
         let (name, what, dtype, expected) = (&self.name, self.what(), T::DTYPE.name(), self.expected_bytes());
         let other = if T::BYTES == 4 { ("f64", expected * 2) } else { ("f32", expected / 2) };
         let both = self.components() == 2;
-        let record = <[u8; 4]>::try_from(start).map_or(0, u32::from_le_bytes) as u64;
+        let record = start.first_chunk().map_or(0, |&word| u32::from_le_bytes(word)) as u64;
         let hint = if record > 0 && bytes % (record + RECORD_MARKS) == 0 {
             format!(
                 "it looks like a sequential file of Fortran, with marks around records of {record} bytes: write it with \

@@ -1,7 +1,8 @@
 //! Files that appear under their names only when they are complete, and standard output.
 
 use crate::failure::{failure, is_dash, output_name, Failure};
-use crate::{foreign, litter, standard};
+use crate::foreign::Product;
+use crate::{litter, standard};
 use std::ffi::CString;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
@@ -65,11 +66,7 @@ impl Output {
         let name = output_name(path);
         let cannot = |e| failure!("{name}: cannot be written: {e}");
         if is_standard(path) {
-            if standard::was_closed(1) {
-                return Err(failure!(
-                    "{name}: is closed: redirect it (> FILE, or | PROGRAM), or name a file"
-                ));
-            }
+            standard::refuse_closed(1, &name, "> FILE, or | PROGRAM")?;
             let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(cannot)?;
             return Ok(Self::direct(name, path, file.into()));
         }
@@ -329,7 +326,7 @@ impl ListTarget<'_> {
     pub fn of<'a>(output: &'a Option<PathBuf>, json: bool) -> Result<ListTarget<'a>, Failure> {
         let path = output.as_deref().or((!json).then_some(Path::new("-")));
         if let Some(path) = path {
-            foreign::refuse_name(path, "lists as .csv, .json and .vtp", &["csv", "txt", "vtp"])?;
+            Product::List.refuse_name(path)?;
         }
         Ok(ListTarget { path })
     }

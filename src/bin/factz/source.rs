@@ -32,11 +32,7 @@ impl Source {
         let file = match is_dash(path) {
             true => {
                 refuse_terminal(&name)?;
-                if standard::was_closed(0) {
-                    return Err(failure!(
-                        "{name}: is closed: redirect it (< FILE, or PROGRAM |), or name a file"
-                    ));
-                }
+                standard::refuse_closed(0, &name, "< FILE, or PROGRAM |")?;
                 File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?)
             }
             false => File::open(path).map_err(|e| failure!("{name}: cannot be opened: {e}"))?,

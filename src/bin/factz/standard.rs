@@ -1,6 +1,7 @@
 //! Standard streams that were closed when the program began. Rust's runtime opens `/dev/null` in their place, so
 //! that what is written there would be lost without a word.
 
+use crate::failure::{failure, Failure};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// A bit for each of the descriptors 0 and 1.
@@ -21,7 +22,10 @@ extern "C" fn look() {
     }
 }
 
-/// Whether standard input (0) or output (1) was closed.
-pub fn was_closed(descriptor: u8) -> bool {
-    CLOSED.load(Relaxed) & 1 << descriptor != 0
+/// Refuses standard input (0) or output (1) if it was closed.
+pub fn refuse_closed(descriptor: u8, name: &str, redirection: &str) -> Result<(), Failure> {
+    match CLOSED.load(Relaxed) & 1 << descriptor {
+        0 => Ok(()),
+        _ => Err(failure!("{name}: is closed: redirect it ({redirection}), or name a file")),
+    }
 }
