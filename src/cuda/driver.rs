@@ -58,9 +58,7 @@ pub(super) fn available() -> Result<()> {
             let none = |text: &'static str| Err(Error::new(Status::NoDevice, text));
             // SAFETY: loads the driver's library, which has no preconditions.
             if !unsafe { sys::is_culib_present() } {
-                return none(
-                    "there is no CUDA driver (libcuda.so.1) on this machine; use the _host functions",
-                );
+                return none("there is no CUDA driver (libcuda.so.1) here: the processor can do the work");
             }
             // SAFETY: the library is present.
             check(unsafe { sys::cuInit(0) }, "cuInit")

@@ -12,7 +12,7 @@ pub type Stream = *mut c_void;
 pub(super) enum Module {}
 
 pub(super) fn available() -> Result<()> {
-    Err(Error::new(Status::NoDevice, "this library was built without CUDA; use the _host functions"))
+    Err(Error::new(Status::NoDevice, "factz was built without CUDA: the processor can do the work"))
 }
 
 /// # Safety

@@ -3,7 +3,8 @@
 
 use crate::support::cli::{text, Folder};
 use crate::support::run;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -170,5 +171,122 @@ fn too_little_memory_is_said_and_never_an_abort() {
         }
         assert!(short > 0 || command.starts_with("info"), "{command} takes no memory");
         assert!(!f.names().iter().any(|n| n.starts_with('.')), "{:?}", f.names());
+    }
+}
+
+#[test]
+fn the_file_behind_a_link_is_made() {
+    let f = folder("links");
+    std::fs::create_dir(f.0.join("other")).unwrap();
+    for (link, to) in [
+        ("near.fz", "made1.fz"),
+        ("far.fz", "other/made2.fz"),
+        ("first.fz", "other/second.fz"),
+        ("other/second.fz", "../made3.fz"),
+        ("round.fz", "trip.fz"),
+        ("trip.fz", "round.fz"),
+        ("lost.fz", "no/such/made.fz"),
+    ] {
+        std::os::unix::fs::symlink(to, f.0.join(link)).unwrap();
+    }
+    let compress = |name: &str| format!("compress u.f32 v.f32 -o {name} --dims 600x500 --rel 1e-3");
+    let stream = f.read("s.fz");
+    for (link, made) in [("near.fz", "made1.fz"), ("far.fz", "other/made2.fz"), ("first.fz", "made3.fz")] {
+        f.succeeds(&compress(link));
+        let is_link = |name: &str| std::fs::symlink_metadata(f.0.join(name)).unwrap().is_symlink();
+        assert!(is_link(link) && !is_link(made) && f.read(made) == stream, "{link}");
+    }
+    f.fails(&compress("round.fz"), &["round.fz: cannot be written", "symbolic links"]);
+    f.fails(&compress("lost.fz"), &["lost.fz: cannot be written", "there is no directory ./no/such"]);
+    f.fails(&compress("new/folder/x.fz"), &["new/folder/x.fz", "there is no directory new/folder"]);
+    f.fails(&compress("u.f32/x.fz"), &["u.f32/x.fz: cannot be written", "Not a directory"]);
+}
+
+#[test]
+fn closed_standard_streams_lose_nothing() {
+    let f = folder("closed");
+    for (closed, line) in [
+        ("exec >&-", "compress u.f32 v.f32 -o - --dims 600x500 --rel 1e-3"),
+        ("exec >&-", "decompress s.fz -"),
+        ("exec >&-", "points u.f32 v.f32 --dims 600x500"),
+        ("exec >&-", "h5args --abs 1"),
+        ("exec <&-", "compress - -o out.fz --dims 600x500 --rel 1e-3"),
+        ("exec <&-", "info -"),
+    ] {
+        let out = f.limited(closed, line);
+        let error = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && error.contains("is closed: redirect it"), "{line}: {error}");
+    }
+    // A report need not be seen, and /dev/null is a place like any other.
+    let out = f.limited("exec >&- <&-", "compress u.f32 v.f32 -o out.fz --dims 600x500 --rel 1e-3");
+    assert!(out.status.success() && f.read("out.fz") == f.read("s.fz"));
+    assert!(f.limited("exec <>/dev/null >&0", "decompress s.fz -").status.success());
+}
+
+fn is_root() -> bool {
+    // SAFETY: asks for a number.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Runs as a user without privileges.
+#[test]
+fn folders_and_files_that_may_not_be_written_are_named() {
+    let f = folder("rights");
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    for name in ["u.f32", "v.f32"] {
+        std::fs::copy(f.0.join(name), at(name)).unwrap();
+    }
+    std::fs::copy(env!("CARGO_BIN_EXE_factz"), at("factz")).unwrap();
+    for folder in ["locked", "open"] {
+        std::fs::create_dir(at(folder)).unwrap();
+        std::fs::write(at(folder).join("old.fz"), b"old").unwrap();
+    }
+    let set = |name: &str, mode| std::fs::set_permissions(at(name), PermissionsExt::from_mode(mode)).unwrap();
+    for (name, mode) in
+        [("", 0o755), ("open", 0o777), ("open/old.fz", 0o644), ("locked/old.fz", 0o666), ("locked", 0o555)]
+    {
+        set(name, mode);
+    }
+    let compress = |output: &str| {
+        let mut command = Command::new(at("factz"));
+        let line = format!("compress u.f32 v.f32 -o {output} --dims 600x500 --rel 1e-3 --backend cpu");
+        command.args(line.split_whitespace()).current_dir(place.path());
+        if is_root() {
+            command.uid(65534).gid(65534);
+        }
+        let out = command.output().unwrap();
+        (out.status.code(), text(&out.stderr))
+    };
+    for output in ["locked/new.fz", "locked/old.fz"] {
+        let (status, error) = compress(output);
+        let said = format!("{output}: cannot be written: its directory locked is not writable");
+        assert!(status == Some(2) && error.contains(&said), "{error}");
+    }
+    assert_eq!(std::fs::read(at("locked/old.fz")).unwrap(), b"old");
+    if is_root() {
+        let (status, error) = compress("open/old.fz");
+        assert!(status == Some(2) && error.contains("open/old.fz: exists and is read-only"), "{error}");
+        chown(at("open/old.fz"), Some(65534), Some(65534)).unwrap();
+        assert_eq!(compress("open/old.fz").0, Some(0));
+    }
+    set("locked", 0o755);
+}
+
+#[test]
+fn a_replaced_file_hands_down_its_owner_and_permissions() {
+    let f = folder("owner");
+    let path = f.0.join("out.fz");
+    std::fs::write(&path, b"old").unwrap();
+    let own = std::fs::metadata(&path).map(|m| (m.uid(), m.gid())).unwrap();
+    let owners = if is_root() { vec![own, (65534, 65533)] } else { vec![own] };
+    for mode in [0o640, 0o604, 0o666] {
+        for &(uid, gid) in &owners {
+            chown(&path, Some(uid), Some(gid)).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+            f.succeeds("compress u.f32 v.f32 -o out.fz --dims 600x500 --rel 1e-3");
+            let now = std::fs::metadata(&path).unwrap();
+            assert_eq!((now.uid(), now.gid(), now.mode() & 0o777), (uid, gid, mode));
+        }
     }
 }

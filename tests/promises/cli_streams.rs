@@ -1,12 +1,15 @@
 //! The command line in pipes: standard input and output, reports beside them, and the kinds of files.
 
 use crate::support::cli::{npy, text, Folder};
+use crate::support::{python_of_plugins, run};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::process::{Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// Standard output of a run that succeeds and reports on standard error, or not at all.
 fn data(out: Output, report: &str) -> Vec<u8> {
@@ -222,9 +225,15 @@ fn test_finds_damage_without_writing() {
     let out = w.factz("test flipped.fz wind.fz cut.fz longer.fz u.f32");
     assert_eq!(out.status.code(), Some(1));
     let (said, errors) = (text(&out.stdout), text(&out.stderr));
-    assert_eq!((said.lines().count(), errors.lines().count()), (2, 3), "{said}{errors}");
-    assert!(said.contains("longer.fz: good") && said.contains("4 bytes behind its end"), "{said}");
-    for part in ["flipped.fz: the checksum", "cut.fz: has", "the end is missing", "u.f32: "] {
+    assert_eq!((said.lines().count(), errors.lines().count()), (1, 4), "{said}{errors}");
+    assert!(said.starts_with("wind.fz: good"), "{said}");
+    for part in [
+        "flipped.fz: the checksum",
+        "cut.fz: has",
+        "the end is missing",
+        "longer.fz: 4 bytes follow",
+        "u.f32: ",
+    ] {
         assert!(errors.contains(part), "{part}: {errors}");
     }
     let out = w.factz("test --json flipped.fz wind.fz nowhere.fz");
@@ -321,4 +330,314 @@ fn arrays_of_numpy_are_written_as_the_names_say() {
         w.succeeds(&format!("verify u.f32 v.f32 {archive} --rel 1e-2"));
         w.succeeds(&format!("verify {archive} u.f32 v.f32 --abs 0.5"));
     }
+}
+
+/// Runs to the end, in seconds.
+fn ends(mut command: Command) -> Output {
+    let mut child = command.spawn().unwrap();
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begin.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("{command:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// How a command of an error begins and ends.
+const SHELL: [&str; 2] = ["`", "`"];
+const PYTHON: [&str; 2] = ["python3 -c \"", ")\""];
+
+/// Runs a command that the error of a command tells, the first between two marks.
+fn run_advice(f: &Folder, line: &str, [begin, end]: [&str; 2], python: Option<&Path>) {
+    let error = text(&f.factz(line).stderr);
+    let command = error.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
+    let (command, _) = command.unwrap_or_else(|| panic!("{line}: no command in {error}"));
+    let mut command = format!("{begin}{command}{end}").replace('`', "");
+    if let Some(python) = python {
+        command = command.replace("python3", &python.display().to_string());
+    }
+    run(Command::new("sh").args(["-ec", &command]).current_dir(&f.0));
+}
+
+#[test]
+fn a_file_holds_one_stream_and_nothing_behind_it() {
+    let w = Wind::new("several");
+    let bytes = w.stream.len();
+    w.succeeds("compress u.f32 v.f32 -o other.fz --dims 360x181 --rel 3e-2");
+    let other = w.read("other.fz");
+    let two = [&w.stream[..], &other].concat();
+    w.write("two.fz", &two);
+    w.write("garbage.fz", &[&w.stream[..], b"what is this"].concat());
+    let cut = format!("head -c {bytes}");
+    for command in [
+        "decompress FILE u1 v1",
+        "verify u.f32 v.f32 FILE",
+        "diff u.f32 v.f32 FILE",
+        "points FILE",
+        "render FILE -o p.png",
+        "render --compare u.f32 v.f32 FILE -o p.png",
+    ] {
+        w.fails(&command.replace("FILE", "two.fz"), &["two.fz: holds several streams", "bytes follow", &cut]);
+        w.fails(&command.replace("FILE", "garbage.fz"), &["garbage.fz: 12 bytes follow", "no stream", &cut]);
+    }
+    for file in ["two.fz", "garbage.fz"] {
+        let out = w.factz(&format!("test {file}"));
+        assert!(out.status.code() == Some(1) && text(&out.stderr).contains(&cut), "{}", text(&out.stderr));
+        let info = w.json(&format!("info {file}"));
+        let surplus = w.read(file).len() - bytes;
+        assert_eq!([&info["stream_bytes"], &info["surplus_bytes"]], [bytes, surplus]);
+        assert_eq!([&info["file_bytes"], &info["missing_bytes"]], [bytes + surplus, 0]);
+        assert!(w.succeeds(&format!("info {file}")).contains(&cut));
+    }
+    run_advice(&w, "decompress two.fz u1 v1", SHELL, None);
+    run_advice(&w, "decompress two.fz u1 v1", ["`tail", "`"], None);
+    assert!(w.read("first.fz") == w.stream && w.read("rest.fz") == other);
+    for (line, parts) in [("decompress - u1 v1", [&*cut, "another stream"]), ("test -", [&*cut, "goes on"])] {
+        let out = w.piped(line, &two);
+        let error = text(&out.stderr);
+        assert!(!out.status.success() && parts.iter().all(|part| error.contains(part)), "{error}");
+    }
+    assert!(text(&data(w.piped("info -", &two), "")).contains("another stream"));
+    assert!(!w.0.join("u1").exists());
+}
+
+#[test]
+fn info_tells_of_a_truncated_file() {
+    let w = Wind::new("truncated");
+    let bytes = w.stream.len();
+    for there in [bytes - 1, bytes / 2, 128] {
+        w.write("cut.fz", &w.stream[..there]);
+        let told = format!("has {there} bytes, its header says {bytes}: the end is missing");
+        assert!(w.succeeds("info cut.fz").contains(&told));
+        assert!(text(&data(w.piped("info -", &w.stream[..there]), "")).contains(&told));
+        let info = w.json("info cut.fz");
+        assert_eq!([&info["file_bytes"], &info["missing_bytes"]], [there, bytes - there]);
+    }
+    w.write("cut.fz", &w.stream[..127]);
+    for command in ["info cut.fz", "decompress cut.fz u1 v1"] {
+        w.fails(command, &["cut.fz: has 127 bytes", "the end is missing"]);
+    }
+    assert_eq!(w.json("info wind.fz")["surplus_bytes"], 0);
+}
+
+/// What endless input gives: status and error.
+fn endless(w: &Wind, line: &str) -> (Option<i32>, String) {
+    let mut cat = Command::new("cat").arg("/dev/zero").stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = w.command(line);
+    command.stdin(cat.stdout.take().unwrap());
+    let out = ends(command);
+    cat.kill().unwrap();
+    cat.wait().unwrap();
+    (out.status.code(), text(&out.stderr))
+}
+
+/// Nothing is read behind a field whose size is known, nor behind a stream.
+#[test]
+fn input_ends_with_the_field() {
+    let w = Wind::new("endless");
+    assert!(ends(w.command("compress /dev/zero /dev/zero -o zero.fz --dims 36x18 --abs 1")).status.success());
+    assert_eq!(w.json("info zero.fz")["nx"], 36);
+    let huge = ends(w.command("compress /dev/zero - -o no.fz --dims 16777216x16777216 --abs 1"));
+    assert!(text(&huge.stderr).contains("/dev/zero: not enough memory"), "{}", text(&huge.stderr));
+    let (status, error) = endless(&w, "compress - -o no.fz --dims 36x18 --abs 1");
+    assert!(status == Some(2) && error.contains("goes on behind the 5184 bytes"), "{error}");
+    for line in ["info -", "decompress - u1 v1", "test -"] {
+        let (status, error) = endless(&w, line);
+        assert!(status != Some(0) && error.contains("no factz stream"), "{line}: {error}");
+    }
+    // A pipe that stays open.
+    let pipe = w.0.join("pipe");
+    let name = std::ffi::CString::new(pipe.clone().into_os_string().into_encoded_bytes()).unwrap();
+    // SAFETY: a C string.
+    assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+    for (line, bytes) in [
+        ("compress pipe -o piped.fz --dims 360x181 --rel 1e-2", w.both()),
+        ("decompress pipe u1 v1", w.stream.clone()),
+        ("info pipe", w.stream.clone()),
+    ] {
+        let command = w.command(line);
+        let runs = std::thread::spawn(move || ends(command));
+        let mut writer = File::options().write(true).open(&pipe).unwrap();
+        writer.write_all(&bytes).unwrap();
+        let out = runs.join().unwrap();
+        assert!(out.status.success(), "{line}: {}", text(&out.stderr));
+    }
+    assert!(w.read("piped.fz") == w.stream && w.read("u1") == w.decoded[0] && !w.0.join("no.fz").exists());
+}
+
+#[test]
+fn files_of_other_formats_are_named_with_what_to_do() {
+    let w = Wind::new("foreign");
+    let kinds: [(&str, &[u8], [&str; 2]); 15] = [
+        ("a.h5", b"\x89HDF\r\n\x1a\n\0\0\0\0", ["HDF5", "h5dump -d /u -b LE -o u.raw a.h5"]),
+        ("a.nc", b"\x89HDF\r\n\x1a\n\0\0\0\0", ["netCDF-4", "h5py.File('a.nc')"]),
+        ("b.nc", b"CDF\x01\0\0\0\0", ["netCDF", "xarray.open_dataset('b.nc')"]),
+        ("a.grib", b"GRIB\xff\xff\0\x02", ["GRIB", "cfgrib"]),
+        ("a.vtk", b"# vtk DataFile Version 3.0\n", ["VTK", "pyvista.read('a.vtk')"]),
+        ("a.vti", b"<?xml version=\"1.0\"?>\n<VTKFile>", ["VTK", "pyvista.read('a.vti')"]),
+        ("a.mat", b"MATLAB 5.0 MAT-file", ["MATLAB", "loadmat('a.mat')"]),
+        ("a.png", b"\x89PNG\r\n\x1a\n", ["a picture", "colours"]),
+        ("a.gz", b"\x1f\x8b\x08\0\0\0\0\0", ["gzip", "gzip -dc a.gz"]),
+        ("a.zst", b"\x28\xb5\x2f\xfd\0\0\0\0", ["zstd", "zstd -dc a.zst"]),
+        ("a.txt", b"1.0 2.0 3.0\n4.0 5.0 6.0\n", ["a text file", "loadtxt('a.txt')"]),
+        ("a.csv", b"1.0,2.0,3.0\n4.0,5.0,6.0\n", ["a text file", "delimiter=','"]),
+        ("npy.raw", b"\x93NUMPY\x01\0", ["NumPy", ".npy"]),
+        ("npz.raw", b"PK\x03\x04\0\0\0\0", ["zip", ".npz"]),
+        // The name tells where the bytes do not.
+        ("a.bp", b"\x01\x02\x03\x04\x05", ["ADIOS2", "FileReader('a.bp')"]),
+    ];
+    for (name, bytes, parts) in kinds {
+        w.write(name, bytes);
+        // Only two texts are long enough to be told from values with certainty.
+        let shapeless = if name.starts_with("a.txt") { "a.txt v.f32 --dtype f32" } else { name };
+        w.fails(&format!("compress {shapeless} -o o.fz --abs 1"), &[name]);
+        w.fails(&format!("compress u.f32 {name} -o o.fz --abs 1 --dims 360x181"), &parts);
+        w.fails(&format!("verify u.f32 v.f32 {name} --dims 360x181"), &parts);
+        if name != "a.bp" {
+            w.fails(&format!("info {name}"), &[name, parts[0]]);
+            w.fails(&format!("decompress {name} u1 v1"), &[name, parts[0]]);
+            // Whatever its name is.
+            std::fs::rename(w.0.join(name), w.0.join("x.raw")).unwrap();
+            w.fails("points x.raw --dims 360x181", &[parts[0]]);
+        }
+    }
+    for (name, part) in [("a.zarr", "zarr.open('a.zarr')"), ("b.bp", "adios2"), ("folder", "is a directory")]
+    {
+        std::fs::create_dir(w.0.join(name)).unwrap();
+        w.fails(&format!("compress {name} -o o.fz --abs 1"), &[part]);
+    }
+    // Values may begin with any bytes: a file of the right size holds values.
+    let mut u = w.u.clone();
+    u[..8].copy_from_slice(b"CDF\x01\0\0\0\0");
+    w.write("u.nc", &u);
+    w.succeeds("compress u.nc v.f32 -o o.fz --abs 1 --dims 360x181");
+}
+
+#[test]
+fn outputs_have_no_names_of_other_formats() {
+    let w = Wind::new("foreign-outputs");
+    for (name, part) in
+        [("o.h5", "HDF5"), ("o.nc", "netCDF"), ("o.vti", "VTK"), ("o.PNG", "picture"), ("o.fz.gz", "gzip")]
+    {
+        w.fails(&format!("compress u.f32 v.f32 -o {name} --dims 360x181 --abs 1"), &[name, part, "a stream"]);
+        w.fails(&format!("decompress wind.fz {name}"), &[name, part, ".npz"]);
+        w.fails(&format!("decompress wind.fz u1 {name}"), &[name, part, ".npz"]);
+        w.fails(&format!("points wind.fz -o {name}"), &[name, part, ".csv"]);
+        w.fails(&format!("diff u.f32 v.f32 wind.fz -o {name}"), &[name, part, ".csv"]);
+        assert!(!w.0.join(name).exists());
+    }
+    w.fails("compress u.f32 v.f32 -o o.npy --dims 360x181 --abs 1", &["o.npy", "NumPy", "a stream"]);
+    w.succeeds("decompress wind.fz o.h5 --format raw");
+}
+
+/// Values of another byte order, in a frame, or several fields.
+#[test]
+fn raw_values_of_another_make_are_told_from_ours() {
+    let w = Wind::new("other-make");
+    let swapped = |bytes: &[u8], size: usize| -> Vec<u8> {
+        bytes.chunks(size).flat_map(|value| value.iter().rev().copied()).collect()
+    };
+    let scaled = |scale: f32| -> Vec<u8> {
+        w.values("u.f32").iter().flat_map(|x| (x * scale).to_le_bytes()).collect()
+    };
+    let wide: Vec<u8> = w.values("u.f32").iter().flat_map(|&x| (x as f64).to_le_bytes()).collect();
+    let mut land = w.u.clone();
+    land.chunks_mut(4).step_by(3).for_each(|x| x.copy_from_slice(&1e20f32.to_le_bytes()));
+    w.write("swapped", &swapped(&w.u, 4));
+    w.write("wide", &swapped(&wide, 8));
+    w.write("land", &swapped(&land, 4));
+    w.write("both", &swapped(&w.both(), 4));
+    let compress = |files: &str| format!("compress {files} -o o.fz --dims 360x181 --abs 1");
+    let said = "looks like big-endian";
+    w.fails(&compress("swapped v.f32"), &[said, "numpy.fromfile('swapped', '>f4').reshape(181, 360)"]);
+    w.fails(&compress("u.f32 land"), &[said]);
+    w.fails(&compress("wide wide --dtype f64"), &[said, "'>f8'"]);
+    w.fails("points both --dims 360x181", &[said, ".reshape(2, 181, 360)"]);
+    // Tiny, huge and equal values stay as they are.
+    for scale in [1e-30, 1e30, 0.0] {
+        w.write("scaled", &scaled(scale));
+        w.succeeds(&compress("scaled scaled"));
+    }
+    let (marks, record) = ((w.u.len() as u32).to_le_bytes(), w.u.len());
+    w.write("fortran", &[&marks, &w.u[..], &marks].concat());
+    let cut = format!("`tail -c +5 FILE | head -c {record} > NEW`");
+    w.fails(&compress("fortran v.f32"), &["fortran: has", "Fortran", &cut]);
+    w.write("series", &w.u.repeat(3));
+    let cut = format!("`tail -c +{} FILE | head -c {record} > NEW`", record + 1);
+    w.fails(&compress("series v.f32"), &["series: has", "3 fields", &cut]);
+}
+
+#[test]
+fn arrays_of_three_axes_come_with_the_command_for_one_field() {
+    let w = Wind::new("axes");
+    w.write("steps.npy", &npy("<f4", "(4, 181, 360)", &w.u.repeat(4)));
+    w.write("fields.npy", &npy("<f4", "(3, 2, 181, 360)", &w.both().repeat(3)));
+    w.write("xyz.npy", &npy("<f4", "(3, 181, 360)", &[&w.both()[..], &w.u].concat()));
+    w.write("vectors.npy", &npy("<f4", "(5, 4, 3)", &[0; 240]));
+    w.write("both.npy", &npy("<f4", "(2, 3, 3)", &[0; 72]));
+    let both = "(2, rows, columns) or (rows, columns, 2)";
+    for (files, parts) in [
+        ("steps.npy v.f32", ["(4, 181, 360)", "numpy.load('steps.npy', mmap_mode='r')[0])"]),
+        ("steps.npy", [both, "mmap_mode='r')[0])"]),
+        ("fields.npy", [both, "mmap_mode='r')[0])"]),
+        ("fields.npy v.f32", ["(3, 2, 181, 360)", "mmap_mode='r')[0, 0])"]),
+        ("xyz.npy", ["three components", "mmap_mode='r')[:2])"]),
+        ("vectors.npy", ["three components", "mmap_mode='r')[..., :2])"]),
+        ("both.npy v.f32", ["(2, 3, 3)", "holds both components: give this file alone"]),
+    ] {
+        w.fails(&format!("compress {files} -o o.fz --abs 1"), &parts);
+    }
+}
+
+/// The commands of the errors make files that can be read.
+#[test]
+fn advice_works() {
+    let w = Wind::new("advice");
+    let Some(python) = python_of_plugins(&["numpy", "h5py", "adios2"]) else { return };
+    let run_python = |code: &str| run(Command::new(&python).args(["-c", code]).current_dir(&w.0));
+    w.write("both", &w.both());
+    run_python(
+        "import numpy, h5py, adios2; u, v = numpy.fromfile('both', 'f4').reshape(2, 181, 360)\n\
+         with h5py.File('u.h5', 'w') as f: f['u'] = u\n\
+         with adios2.Stream('u.bp', 'w') as f: f.write('u', u, [181, 360], [0, 0], [181, 360])\n\
+         numpy.savetxt('u.txt', u); numpy.savetxt('u.csv', u, delimiter=','); u.astype('>f4').tofile('big')\n\
+         numpy.save('steps.npy', numpy.stack([u, v, u, v])); numpy.save('xyz.npy', numpy.stack([u, v, u]))\n\
+         numpy.save('fields.npy', numpy.stack([[u, v], [v, u]] * 2))\n\
+         numpy.save('vectors.npy', numpy.stack([u, v, u], 2))",
+    );
+    let gives_the_stream = |files: &str| {
+        w.succeeds(&format!("compress {files} -o o.fz --rel 1e-2"));
+        assert!(w.read("o.fz") == w.stream, "{files}");
+    };
+    for name in ["u.h5", "u.bp", "u.txt", "u.csv"] {
+        run_advice(
+            &w,
+            &format!("compress {name} v.f32 -o o.fz --abs 1 --dims 360x181"),
+            PYTHON,
+            Some(&python),
+        );
+        // Text is read as f64.
+        run_python("import numpy; numpy.save('u.npy', numpy.load('u.npy').astype('f4'))");
+        gives_the_stream("u.npy v.f32");
+        std::fs::remove_file(w.0.join("u.npy")).unwrap();
+    }
+    for (files, made) in [
+        ("big v.f32 --dims 360x181", "NEW.npy v.f32"),
+        ("steps.npy v.f32", "NEW.npy v.f32"),
+        ("fields.npy", "NEW.npy"),
+        ("xyz.npy", "NEW.npy"),
+        ("vectors.npy", "NEW.npy"),
+    ] {
+        run_advice(&w, &format!("compress {files} -o o.fz --abs 1"), PYTHON, Some(&python));
+        gives_the_stream(made);
+    }
+    w.succeeds("decompress wind.fz flow.npy");
+    run_advice(&w, "decompress wind.fz new.h5", ["python3 -c \"", "')\""], Some(&python));
+    run_python("import numpy, h5py; assert (h5py.File('new.h5')['uv'][:] == numpy.load('flow.npy')).all()");
+    run(Command::new("gzip").args(["-k", "u.f32"]).current_dir(&w.0));
+    run_advice(&w, "compress u.f32.gz v.f32 -o o.fz --abs 1", SHELL, None);
+    assert!(w.read("NEW") == w.u);
 }

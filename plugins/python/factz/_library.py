@@ -67,8 +67,25 @@ def _declare(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
 library = _load()
 
 
+# What C calls it, and what this package does.
+NAMES = (
+    ("config: ", ""),
+    ("info: ", ""),
+    ("bound = ", "the bound (abs, rel) = "),
+    ("fill_value = ", "fill = "),
+    ("dtype = F32", "dtype = float32"),
+    ("dtype = F64", "dtype = float64"),
+    ("dtype = f32", "dtype = float32"),
+    (" F32 values", " float32 values"),
+    (" F64 values", " float64 values"),
+    ("factz_prepare_device", "factz.prepare_device"),
+)
+
+
 def check(status: int) -> None:
     """Raises the exception of a status that is not OK, with the library's text."""
     if status != _abi.OK:
         name, text = library.status_string(status).decode(), library.last_error().decode()
+        for in_c, here in NAMES:
+            text = text.replace(in_c, here)
         raise error_of(status, "%s: %s" % (name, text))

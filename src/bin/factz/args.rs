@@ -23,8 +23,11 @@ Fields:
 NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x.
   One file holds both components as u and then v (raw, or .npy of shape (2, NY, NX)), side by side (.npy of shape \
 (NY, NX, 2)), or as the arrays u and v of a .npz (other names: --keys).
-  - is standard input or output; a file of that name is ./-. The first bytes of standard input tell its format. If \
-data goes to standard output, the report goes to standard error.
+  - is standard input or output; a file of that name is ./-. The first bytes of standard input, and of a pipe, tell its \
+format. With --dims a raw input ends with the field: nothing is read behind it, and bytes that follow in a file or pipe \
+are an error. If data goes to standard output, the report goes to standard error.
+  Files of other formats (HDF5, netCDF, GRIB, VTK, Zarr, ADIOS2, MATLAB, text) are not read; the error names a command \
+that makes a .npy of their values.
 
 Critical points:
   Every grid cell is cut into two triangles along the diagonal from (x, y) to (x+1, y+1). A triangle has a critical \
@@ -38,7 +41,9 @@ CUDA_VISIBLE_DEVICES chooses among several.
 
 Files:
   An output appears under its name when it is complete and on the disk. An error, an interrupt or a lack of memory \
-leaves what was there before, and no temporary file.
+leaves what was there before, and no temporary file. It is written in the directory of the output, which must be \
+writable. A replaced file hands down its permissions and, as far as the user may, its owner and group; the file \
+behind a symbolic link is replaced or made, not the link.
 
 Exit status:
   0  done
@@ -120,7 +125,7 @@ pub struct Compress {
 #[command(
     override_usage = "factz decompress [OPTIONS] <STREAM> <U> <V>\n       factz decompress [OPTIONS] <STREAM> <FIELD>",
     after_long_help = "\
-The stream contains shape and type. The endings of the file names tell their format (--format overrules them): .npy, \
+The stream contains shape and type; a file that goes on behind it is an error. The endings of the file names tell their format (--format overrules them): .npy, \
 .npz, or raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape \
 (2, NY, NX) in .npy, as the arrays u and v in .npz. On standard output the values are raw unless --format says \
 otherwise.
@@ -200,8 +205,8 @@ pub struct Verify {
 
 /// Tests streams for damage by decoding them, without writing anything.
 ///
-/// The header, the checksum and every part of the stream are checked. Each stream gets a line: a good one on
-/// standard output, a damaged one on standard error.
+/// The header, the checksum and every part of the stream are checked, and that the file ends with the stream.
+/// Each stream gets a line: a good one on standard output, a damaged one on standard error.
 #[derive(Args)]
 #[command(after_long_help = "\
 Exit status: 0 all streams are good; 1 one or more are damaged or no streams; 2 one or more cannot be read or tested.
@@ -222,7 +227,8 @@ pub struct Test {
 /// Shows the header of a stream.
 #[derive(Args)]
 #[command(after_long_help = "\
-Only the header is read; `factz test` checks the whole stream.
+Only the header is read; `factz test` checks the whole stream. A file that is shorter or longer than its header says is \
+told of: how much is missing, or follows, and how to cut it. With --json these are missing_bytes and surplus_bytes.
 
 Exit status: 0 it is a stream; 2 it is not, or it cannot be read.
 
@@ -442,7 +448,7 @@ pub struct Bench {
           default_value = "1e-1,1e-2,1e-3")]
     pub bounds: Vec<f64>,
     /// Thread counts; default: 1 and one per core
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size)]
     pub threads: Vec<usize>,
     /// Number of runs, of which the median counts
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
@@ -499,7 +505,7 @@ pub struct Sweep {
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
     pub repeat: usize,
     /// Threads of factz; the others have one
-    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "1", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "1")]
     pub threads: usize,
     /// Leave out zfp, SZ3 and SPERR
     #[arg(long)]
@@ -537,7 +543,7 @@ pub struct Demo {
     #[arg(long, value_name = "FILE", default_value = "target/demo/wind_global.png")]
     pub picture: PathBuf,
     /// Threads; 0 means one per core
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
     pub threads: usize,
     #[command(flatten)]
     pub talk: Talk,
@@ -620,13 +626,13 @@ pub struct H5args {
     #[arg(long, value_enum, default_value = "h5py")]
     pub format: H5Format,
     /// Columns x rows of a field of the dataset; default: any
-    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NXxNY")]
     pub field: Option<Dims>,
     /// Let --rel count even where outliers make the range, such as a fill value that nobody named
     #[arg(long)]
     pub allow_wide_range: bool,
     /// Columns x rows of a chunk, for programs with HDF5 linked statically
-    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NXxNY")]
     pub chunk: Option<Dims>,
     /// Type of the values in --chunk
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]), default_value = "f32", requires = "chunk")]

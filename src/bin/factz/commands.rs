@@ -5,6 +5,7 @@ use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, choices_json, fill_json, joined, report_json, shape_json};
+use crate::foreign::Product;
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
@@ -39,6 +40,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     check(&a.choices)?;
     let files = a.field.files();
     refuse_input(&a.output, &files, "stream")?;
+    Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let field = input::read_field(&files, &a.field.shape.expected(None))?;
@@ -202,6 +204,11 @@ impl Places<'_> {
         Ok(())
     }
 
+    /// Without --format the ending of a name is its format.
+    fn check_names(&self) -> Result<(), Failure> {
+        self.paths().try_for_each(|path| Product::Arrays.refuse_name(path))
+    }
+
     fn write(&self, field: &Field) -> Result<(), Failure> {
         let (path, format) = self.u;
         let outputs = match self.v {
@@ -218,6 +225,9 @@ impl Places<'_> {
 pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let places = Places::of(a)?;
     places.check(&a.input)?;
+    if a.format.is_none() {
+        places.check_names()?;
+    }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let stream = Stream::read(&a.input)?;
     let engine = Engine::new(&a.place)?;

@@ -36,7 +36,7 @@ fn json_of(difference: &Pairing) -> Value {
 }
 
 pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
-    let target = ListTarget::of(&a.output, a.talk.json);
+    let target = ListTarget::of(&a.output, a.talk.json)?;
     let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
     if format == ListFormat::Vtp {
         let name = target.path().map_or(String::new(), output_name);

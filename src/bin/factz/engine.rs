@@ -173,10 +173,8 @@ pub fn device(backend: BackendName) -> Result<Option<Device>, Failure> {
         BackendName::Auto => Ok(Device::open().ok()),
         BackendName::Cuda => Device::open().map(Some).map_err(|e| {
             failure!(
-                "--backend cuda: there is no CUDA device here that this program can use (status {} = {:?}): \
-                 {e}; leave it out, or give --backend cpu",
-                e.status as i32,
-                e.status
+                "--backend cuda: there is no CUDA device here that this program can use: {e} (give \
+                 --backend cpu, or auto)"
             )
         }),
     }

@@ -28,9 +28,26 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Members of a configuration as the library's messages name them, and the options that set them.
+const OPTIONS: [(&str, &str); 7] = [
+    ("dtype = ", "--dtype "),
+    ("bound = ", "the bound "),
+    ("mode = ", "--mode "),
+    ("predictor = ", "--predictor "),
+    ("fill_value = ", "--fill-value "),
+    ("dx = ", "--spacing: DX = "),
+    ("dy = ", "--spacing: DY = "),
+];
+
 impl From<factz::Error> for Failure {
     fn from(e: factz::Error) -> Self {
-        Failure { message: e.message.into_owned(), status: Some(e.status) }
+        let mut message = e.message.into_owned();
+        if matches!(e.status, Status::InvalidArgument | Status::InvalidConfig) {
+            for (member, option) in OPTIONS {
+                message = message.replace(member, option);
+            }
+        }
+        Failure { message, status: Some(e.status) }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::args::{ChunkLayout, H5Format, H5args};
 use crate::array::Dims;
 use crate::commands::{check, chosen, required_bound};
 use crate::failure::{failure, Failure};
-use crate::say::print;
+use crate::say::print_result;
 use crate::Verdict;
 use factz::{config_text, BoundKind};
 use serde_json::json;
@@ -91,7 +91,7 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
             format!("UD={FILTER},0,{},{}", words.len(), list(&words))
         }
     };
-    print(std::io::stdout(), format!("{text}\n").as_bytes())?;
+    print_result(format!("{text}\n").as_bytes())?;
     Ok(Verdict::Good)
 }
 

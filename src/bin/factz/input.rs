@@ -1,16 +1,16 @@
 //! Fields from files and from standard input: raw values, `.npy` and `.npz`, one component or both in each.
 
 use crate::array::{Dims, Element, Field, Values};
-use crate::failure::{failure, input_name, is_dash, Failure};
+use crate::failure::{failure, is_dash, Failure};
+use crate::foreign::{self, python, shell_name};
 use crate::memory;
 use crate::npy::{self, Arrangement};
+use crate::source::Source;
 use crate::store::Format;
-use factz::stream::header::MAGIC;
 use factz::{Dtype, Real};
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, IsTerminal, Read, Seek};
-use std::path::Path;
+use std::io::{BufReader, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use zip::ZipArchive;
 
@@ -24,13 +24,13 @@ pub struct Expected {
     pub fill_value: Option<f64>,
 }
 
-trait Source: Read + Seek {}
-impl<T: Read + Seek> Source for T {}
-type Archive = ZipArchive<Box<dyn Source>>;
+trait Seekable: Read + Seek {}
+impl<T: Read + Seek> Seekable for T {}
+type Archive = ZipArchive<Box<dyn Seekable>>;
 
 enum Content {
-    /// At the first value; how many bytes there are is known of regular files.
-    Stream(Box<dyn Read>, Option<u64>),
+    /// At the first value.
+    Source(Source),
     Entry(Rc<RefCell<Archive>>, usize),
 }
 
@@ -43,6 +43,8 @@ struct Piece {
     dtype: Option<Dtype>,
     big_endian: bool,
     arrangement: Arrangement,
+    /// The file of raw values, and what else it may be by its first bytes or its name.
+    raw: Option<(PathBuf, Option<String>)>,
 }
 
 /// Reads one field, given by a file with both components or by a file for each.
@@ -67,19 +69,14 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
     for files in &fields {
         let mut pieces = Vec::new();
         for file in *files {
-            pieces.extend(open(file, files.len() == 1, expected)?);
+            pieces.extend(open(file, files.len() == 1, &known)?);
         }
         for piece in &pieces {
             agree(piece, &mut known)?;
         }
         opened.push(pieces);
     }
-    let dims = known.dims.ok_or_else(|| {
-        let raw = opened.iter().flatten().next().map_or(String::new(), |piece| piece.name.clone());
-        failure!(
-            "--dims NXxNY is missing: {raw} is a raw array and does not tell its shape (columns x rows, x fastest)"
-        )
-    })?;
+    let dims = known.dims.ok_or_else(|| shapeless(opened.iter().flatten()))?;
     let dtype = known.dtype.unwrap_or(Dtype::F32);
     opened
         .into_iter()
@@ -115,80 +112,61 @@ fn agree(piece: &Piece, known: &mut Expected) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens a file or standard input. The kind of a file is told by its name, that of standard input by its
-/// first bytes.
-fn open(path: &Path, both: bool, expected: &Expected) -> Result<Vec<Piece>, Failure> {
-    let name = input_name(path);
-    if is_dash(path) {
-        return open_standard(name, both, expected);
-    }
-    let file = File::open(path).map_err(|e| failure!("{name}: cannot be opened: {e}"))?;
-    let metadata = file.metadata().map_err(|e| failure!("{name}: cannot be read: {e}"))?;
-    if metadata.is_dir() {
-        return Err(failure!("{name}: is a directory, not an array"));
-    }
-    let length = metadata.is_file().then_some(metadata.len());
-    let mut reader = BufReader::with_capacity(1 << 16, file);
-    match Format::of(path) {
-        Format::Npz => open_archive(name, Box::new(reader), both, expected),
+/// The failure of raw values without a shape.
+fn shapeless<'a>(mut pieces: impl Iterator<Item = &'a Piece> + Clone) -> Failure {
+    let foreign = pieces.clone().find_map(|piece| {
+        let (_, foreign) = piece.raw.as_ref()?;
+        foreign.as_ref().map(|foreign| failure!("{}: {foreign}", piece.name))
+    });
+    foreign.unwrap_or_else(|| {
+        let raw = pieces.next().map_or("", |piece| piece.name.as_str());
+        failure!(
+            "--dims NXxNY is missing: {raw} is a raw array and does not tell its shape (columns x rows, x fastest)"
+        )
+    })
+}
+
+/// Opens a file or standard input. The format of a file is told by its name, that of standard input and of
+/// pipes by their first bytes.
+fn open(path: &Path, both: bool, known: &Expected) -> Result<Vec<Piece>, Failure> {
+    let mut source = Source::open(path)?;
+    let name = source.name.clone();
+    let start = source.peek(first_bytes(both, known))?;
+    let format = match !is_dash(path) && path.is_file() {
+        true => Format::of(path),
+        false if start.starts_with(npy::MAGIC) => Format::Npy,
+        false if start.starts_with(npy::ARCHIVE_MAGIC) => Format::Npz,
+        false => Format::Raw,
+    };
+    match format {
+        Format::Npz => open_archive(source, both, known),
         Format::Npy => {
-            let header = npy::read_header(&name, &mut reader)?;
-            let length = length.zip(reader.stream_position().ok()).map(|(all, at)| all.saturating_sub(at));
-            Ok(vec![Piece::npy(name, Content::Stream(Box::new(reader), length), &header, both, expected)?])
+            let header = npy::read_header(&name, &mut source)?;
+            Ok(vec![Piece::npy(name, Content::Source(source), &header, both, known)?])
         }
-        Format::Raw if is_stream(&mut reader) => Err(failure!(
-            "{name}: is a stream, not an array: give the arrays that `factz decompress` makes of it (of two fields, only \
-             the second can be a stream)"
-        )),
-        Format::Raw => Ok(vec![Piece::raw(name, Content::Stream(Box::new(reader), length), both)]),
+        Format::Raw => {
+            let foreign = foreign::of_input(path, start);
+            let arrangement = if both { Arrangement::Stacked } else { Arrangement::Alone };
+            let (content, raw) = (Content::Source(source), Some((path.to_owned(), foreign)));
+            Ok(vec![Piece { name, content, dims: None, dtype: None, big_endian: false, arrangement, raw }])
+        }
     }
 }
 
-/// Whether the next bytes are the header of a stream: more than its mark, which values may begin with by
-/// chance.
-fn is_stream(reader: &mut impl BufRead) -> bool {
-    reader.fill_buf().is_ok_and(|bytes| factz::inspect(bytes).is_ok())
+/// Bytes that tell what a file is: no more than there must be, since the writer of a pipe may wait behind them.
+fn first_bytes(both: bool, known: &Expected) -> usize {
+    let dtype = known.dtype.unwrap_or(Dtype::F32);
+    let bytes = known.dims.map(|dims| (1 + both as u64) * dims.count() * dtype.bytes());
+    bytes.map_or(8, |bytes| bytes.min(foreign::ENOUGH as u64) as usize)
 }
 
-fn open_standard(name: String, both: bool, expected: &Expected) -> Result<Vec<Piece>, Failure> {
-    let mut input = std::io::stdin();
-    refuse_terminal(&name)?;
-    let mut start = Vec::new();
-    let cannot = |e| failure!("standard input: cannot be read: {e}");
-    input.by_ref().take(npy::MAGIC.len() as u64).read_to_end(&mut start).map_err(cannot)?;
-    let (is_npy, is_npz) = (start == npy::MAGIC, start.starts_with(b"PK\x03\x04"));
-    let mut reader = Cursor::new(start).chain(input);
-    if is_npz {
-        // An archive has its table at its end.
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).map_err(cannot)?;
-        return open_archive(name, Box::new(Cursor::new(bytes)), both, expected);
-    }
-    if is_npy {
-        let header = npy::read_header(&name, &mut reader)?;
-        return Ok(vec![Piece::npy(name, Content::Stream(Box::new(reader), None), &header, both, expected)?]);
-    }
-    Ok(vec![Piece::raw(name, Content::Stream(Box::new(reader), None), both)])
-}
-
-/// Nobody types binary values.
-pub fn refuse_terminal(name: &str) -> Result<(), Failure> {
-    match std::io::stdin().is_terminal() {
-        true => Err(failure!("{name}: is a terminal: redirect it (< FILE, or PROGRAM |), or name a file")),
-        false => Ok(()),
-    }
-}
-
-fn open_archive(
-    name: String,
-    source: Box<dyn Source>,
-    both: bool,
-    expected: &Expected,
-) -> Result<Vec<Piece>, Failure> {
+fn open_archive(source: Source, both: bool, expected: &Expected) -> Result<Vec<Piece>, Failure> {
+    let name = source.name.clone();
     if !both {
         return Err(failure!("{name}: is an archive of arrays: give it alone, in place of U and V"));
     }
-    let archive = ZipArchive::new(source).map_err(|e| failure!("{name}: is not a NumPy .npz file: {e}"))?;
+    let seekable = seekable(source).map_err(|e| failure!("{name}: cannot be read: {e}"))?;
+    let archive = ZipArchive::new(seekable).map_err(|e| failure!("{name}: is not a NumPy .npz file: {e}"))?;
     let archive = Rc::new(RefCell::new(archive));
     let both = expected.keys.len() == 1;
     let find = |key: &String| {
@@ -208,16 +186,21 @@ fn open_archive(
     expected.keys.iter().map(find).collect()
 }
 
+/// The source of an archive, which has its table at its end.
+fn seekable(mut source: Source) -> std::io::Result<Box<dyn Seekable>> {
+    if source.length().is_some() {
+        return Ok(Box::new(BufReader::new(source.into_file()?)));
+    }
+    let mut bytes = Vec::new();
+    source.read_to_end(&mut bytes)?;
+    Ok(Box::new(Cursor::new(bytes)))
+}
+
 fn entry<'a>(name: &str, archive: &'a mut Archive, index: usize) -> Result<impl Read + use<'a>, Failure> {
     archive.by_index(index).map_err(|e| failure!("{name}: cannot be read: {e}"))
 }
 
 impl Piece {
-    fn raw(name: String, content: Content, both: bool) -> Self {
-        let arrangement = if both { Arrangement::Stacked } else { Arrangement::Alone };
-        Piece { name, content, dims: None, dtype: None, big_endian: false, arrangement }
-    }
-
     fn npy(
         name: String,
         content: Content,
@@ -230,7 +213,7 @@ impl Piece {
             false => (header.alone(&name)?, Arrangement::Alone),
         };
         let (dims, dtype) = (Some(dims), Some(header.dtype));
-        Ok(Piece { name, content, dims, dtype, big_endian: header.big_endian, arrangement })
+        Ok(Piece { name, content, dims, dtype, big_endian: header.big_endian, arrangement, raw: None })
     }
 
     fn read<T: Element>(self, dims: Dims) -> Result<Intake<T>, Failure> {
@@ -242,12 +225,17 @@ impl Piece {
             values: [Vec::new(), Vec::new()],
         };
         match self.content {
-            Content::Stream(mut reader, length) => intake.fill(&mut reader, length)?,
+            Content::Source(source) => intake.read_source(source, self.raw)?,
             Content::Entry(archive, index) => {
                 let mut archive = archive.borrow_mut();
                 let mut reader = entry(&intake.name, &mut archive, index)?;
                 npy::read_header(&intake.name, &mut reader)?;
-                intake.fill(&mut reader, None)?;
+                let expected = intake.expected_bytes();
+                let bytes = intake.fill(&mut reader)?;
+                let more = std::io::copy(&mut reader, &mut std::io::sink()).unwrap_or(0);
+                if bytes + more != expected {
+                    return Err(intake.wrong_length(bytes + more, &[]));
+                }
             }
         }
         Ok(intake)
@@ -283,37 +271,70 @@ impl<T: Element> Intake<T> {
         1 + (self.arrangement != Arrangement::Alone) as u64
     }
 
-    fn fill(&mut self, reader: &mut impl Read, length: Option<u64>) -> Result<(), Failure> {
-        let expected = (self.components() * self.dims.count()) as u128 * T::BYTES as u128;
-        if length.is_some_and(|n| n as u128 == expected) {
-            self.reserve(self.dims.count())?;
+    fn expected_bytes(&self) -> u64 {
+        self.components() * self.dims.count() * T::BYTES as u64
+    }
+
+    /// Reads all values of a file or pipe, which must end with them.
+    fn read_source(
+        &mut self,
+        mut source: Source,
+        raw: Option<(PathBuf, Option<String>)>,
+    ) -> Result<(), Failure> {
+        let (expected, left) = (self.expected_bytes(), source.left());
+        if left != Some(expected) {
+            if let Some((_, Some(foreign))) = &raw {
+                return Err(failure!("{}: {foreign}", self.name));
+            }
         }
+        match left {
+            Some(bytes) if bytes == expected => self.reserve(self.dims.count())?,
+            Some(bytes) => {
+                let start = source.peek(4)?;
+                return Err(self.wrong_length(bytes, start));
+            }
+            // It never ends.
+            None if source.is_device() => self.reserve(self.dims.count())?,
+            None => {}
+        }
+        let bytes = self.fill(&mut source)?;
+        if bytes < expected {
+            return Err(self.wrong_length(bytes, &[]));
+        }
+        if source.behind(1)?.is_some() {
+            return Err(failure!(
+                "{}: goes on behind the {expected} bytes that {} of {} take: check --dims (columns x rows) and \
+                 --dtype, or cut it there with `head -c {expected}` in the pipe",
+                self.name,
+                self.what(),
+                T::DTYPE.name()
+            ));
+        }
+        match &raw {
+            Some((path, _)) => self.refuse_big_endian(path),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads values until all are there; returns the number of bytes.
+    fn fill(&mut self, reader: &mut impl Read) -> Result<u64, Failure> {
         let unit = if self.arrangement == Arrangement::Interleaved { 2 * T::BYTES } else { T::BYTES };
+        let mut reader = reader.take(self.expected_bytes());
         let mut chunk = vec![0u8; 1 << 18];
-        let (mut bytes, mut held) = (0u128, 0);
+        let (mut bytes, mut held) = (0, 0);
         loop {
             let n = match reader.read(&mut chunk[held..]) {
-                Ok(0) => break,
+                Ok(0) => return Ok(bytes),
                 Ok(n) => n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(failure!("{}: cannot be read: {e}", self.name)),
             };
-            bytes += n as u128;
+            bytes += n as u64;
             held += n;
-            if bytes > expected {
-                // Counted for the message.
-                bytes += std::io::copy(reader, &mut std::io::sink()).unwrap_or(0) as u128;
-                break;
-            }
             let whole = held - held % unit;
             self.take(&chunk[..whole])?;
             chunk.copy_within(whole..held, 0);
             held -= whole;
-        }
-        if bytes == expected {
-            Ok(())
-        } else {
-            Err(self.wrong_length(bytes, expected))
         }
     }
 
@@ -358,22 +379,83 @@ impl<T: Element> Intake<T> {
         Ok(())
     }
 
-    fn wrong_length(&self, bytes: u128, expected: u128) -> Failure {
-        let (name, dims, dtype) = (&self.name, self.dims, T::DTYPE.name());
+    fn what(&self) -> String {
+        match self.components() {
+            1 => format!("{} values", self.dims),
+            _ => format!("u and v of {} values each", self.dims),
+        }
+    }
+
+    /// The failure of a file with another number of bytes, which begins with `start`.
+    fn wrong_length(&self, bytes: u64, start: &[u8]) -> Failure {
+        let (name, what, dtype, expected) = (&self.name, self.what(), T::DTYPE.name(), self.expected_bytes());
         let other = if T::BYTES == 4 { ("f64", expected * 2) } else { ("f32", expected / 2) };
         let both = self.components() == 2;
-        let hint = if both && bytes == expected / 2 {
+        let record = start.first_chunk().map_or(0, |&word| u32::from_le_bytes(word)) as u64;
+        let hint = if record > 0 && bytes % (record + RECORD_MARKS) == 0 {
+            format!(
+                "it looks like a sequential file of Fortran, with marks around records of {record} bytes: write it with \
+                 access='stream', or cut them off: `tail -c +5 FILE | head -c {record} > NEW` is the first record"
+            )
+        } else if both && bytes == expected / 2 {
             "it has one component: give the file of the other one too".into()
         } else if !both && bytes == expected * 2 && T::BYTES == 8 {
             "if it holds u and then v, give it alone, in place of U and V".into()
         } else if bytes == other.1 {
             format!("the size is that of {}: give --dtype {}", other.0, other.0)
+        } else if bytes > expected && bytes % expected == 0 {
+            format!(
+                "if it holds {} fields or levels, cut one out: `tail -c +{} FILE | head -c {expected} > NEW` is the \
+                 second; otherwise check --dims (columns x rows) and --dtype",
+                bytes / expected,
+                expected + 1
+            )
         } else {
             "check --dims (columns x rows) and --dtype".into()
         };
-        let what = if both { format!("u and v of {dims} values each") } else { format!("{dims} values") };
         failure!("{name}: has {bytes} bytes of values, but {what} of {dtype} take {expected}: {hint}")
     }
+
+    /// Refuses values of the other byte order: they are wild as they stand, and tame the other way round.
+    fn refuse_big_endian(&self, path: &Path) -> Result<(), Failure> {
+        let [u, v] = &self.values;
+        if !(is_swapped(u) || is_swapped(v)) {
+            return Ok(());
+        }
+        let Dims { nx, ny } = self.dims;
+        let shape = if self.components() == 2 { format!("2, {ny}, {nx}") } else { format!("{ny}, {nx}") };
+        let program = format!(
+            "import numpy; numpy.save('NEW.npy', numpy.fromfile('{}', '>f{}').reshape({shape}))",
+            shell_name(path),
+            T::BYTES
+        );
+        Err(failure!(
+            "{}: looks like big-endian values, and raw values are little-endian; {} makes a file that tells its byte order",
+            self.name,
+            python(&program)
+        ))
+    }
+}
+
+/// Bytes around a record of a sequential file of Fortran: its length, twice.
+const RECORD_MARKS: u64 = 8;
+
+/// Whether values are numbers of usual size only in the other byte order.
+fn is_swapped<T: Real>(values: &[T]) -> bool {
+    let sample = values.iter().step_by((values.len() / 4096).max(1));
+    let mut words: Vec<u64> = sample.map(|x| x.to_bits64()).collect();
+    // Many a field has one value for land.
+    words.sort_unstable();
+    words.dedup();
+    let tame = |word: u64| {
+        let x = T::from_bits64(word).to_f64();
+        x == 0.0 || (1e-12..1e12).contains(&x.abs())
+    };
+    let swapped = |word: u64| word.swap_bytes() >> (64 - 8 * T::BYTES);
+    let count = |tame: &dyn Fn(u64) -> bool| words.iter().filter(|&&word| tame(word)).count();
+    words.len() >= 16
+        && 2 * count(&tame) < words.len()
+        && 16 * count(&|word| tame(swapped(word))) >= 15 * words.len()
 }
 
 fn from_le<T: Real>(bytes: &[u8]) -> T {
@@ -386,28 +468,4 @@ fn from_be<T: Real>(bytes: &[u8]) -> T {
     let mut word = [0u8; 8];
     word[8 - T::BYTES..].copy_from_slice(bytes);
     T::from_bits64(u64::from_be_bytes(word))
-}
-
-/// Reads a file that begins as a stream does; none for another one.
-pub fn read_if_stream(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let mut start = Vec::new();
-    // Reading the file as an array reports a file that cannot be read.
-    let read = |file: File| file.take(MAGIC.len() as u64).read_to_end(&mut start);
-    match !is_dash(path) && path.is_file() && File::open(path).and_then(read).is_ok() && start == MAGIC {
-        true => read_stream(path).map(Some),
-        false => Ok(None),
-    }
-}
-
-/// Reads a whole stream.
-pub fn read_stream(path: &Path) -> Result<Vec<u8>, Failure> {
-    let name = input_name(path);
-    let cannot = |e| failure!("{name}: cannot be read: {e}");
-    if is_dash(path) {
-        refuse_terminal(&name)?;
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(cannot)?;
-        return Ok(bytes);
-    }
-    std::fs::read(path).map_err(cannot)
 }

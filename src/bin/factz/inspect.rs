@@ -6,47 +6,34 @@ use crate::failure::{failure, input_name, is_dash, Failure};
 use crate::figures::{bound_kind_name, field_bytes, info_json, joined};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
-use crate::stream::Stream;
-use crate::{input, Verdict};
+use crate::stream::{Opened, Rest, Stream};
+use crate::Verdict;
 use factz::{Status, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-/// The first bytes of a stream and the length of all.
-fn read_start(path: &Path) -> std::io::Result<(Vec<u8>, u64)> {
-    let mut start = Vec::new();
-    let read = |reader: &mut dyn Read, start: &mut Vec<u8>| {
-        reader.take(factz::INSPECT_BYTES as u64).read_to_end(start).map(|n| n as u64)
-    };
-    if is_dash(path) {
-        let mut stdin = std::io::stdin().lock();
-        let first = read(&mut stdin, &mut start)?;
-        return Ok((start, first + std::io::copy(&mut stdin, &mut std::io::sink())?));
-    }
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    read(&mut file, &mut start)?;
-    Ok((start, length))
-}
-
 pub fn info(a: &Info) -> Result<Verdict, Failure> {
-    let name = input_name(&a.input);
-    if is_dash(&a.input) {
-        input::refuse_terminal(&name)?;
-    }
-    let (start, file_bytes) = read_start(&a.input).map_err(|e| failure!("{name}: cannot be read: {e}"))?;
-    let i = factz::inspect(&start).map_err(|e| Failure::from(e).about(&name))?;
-    Voice::new(&a.talk).report(
-        || joined(json!({ "command": "info", "file": name, "file_bytes": file_bytes }), info_json(&i)),
-        || info_text(&i, file_bytes),
-    )?;
+    let mut opened = Opened::open(&a.input)?;
+    let (i, file_bytes, rest) = (opened.info, opened.file_bytes(), opened.rest()?);
+    let (missing, surplus) = match rest {
+        Rest::Nothing => (0, Some(0)),
+        Rest::Truncated(bytes) => (i.stream_bytes - bytes, Some(0)),
+        Rest::Surplus(bytes, _) => (0, bytes),
+    };
+    let more = json!({
+        "command": "info",
+        "file": input_name(&a.input),
+        "file_bytes": file_bytes.or(surplus.map(|_| i.stream_bytes - missing)),
+        "missing_bytes": missing,
+        "surplus_bytes": surplus,
+    });
+    let about_file = rest.sentence(&a.input, i.stream_bytes);
+    Voice::new(&a.talk).report(|| joined(more, info_json(&i)), || info_text(&i, about_file))?;
     Ok(Verdict::Good)
 }
 
-fn info_text(i: &StreamInfo, file_bytes: u64) -> String {
+fn info_text(i: &StreamInfo, about_file: Option<String>) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<15} {value}");
@@ -65,8 +52,8 @@ fn info_text(i: &StreamInfo, file_bytes: u64) -> String {
     line("spacing", format!("{}, {}", i.dx, i.dy));
     let ratio = field_bytes(i) as f64 / i.stream_bytes as f64;
     line("stream", format!("{} bytes, ratio {ratio:.2}", grouped(i.stream_bytes)));
-    if file_bytes != i.stream_bytes {
-        line("file", format!("{} bytes: not the stream's length", grouped(file_bytes)));
+    if let Some(about_file) = about_file {
+        line("file", about_file);
     }
     line("format version", i.format_version.to_string());
     text
@@ -94,8 +81,7 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
         streams.push(match result {
             Ok(tested) => {
                 voice.text(&good_text(&tested))?;
-                let more = json!({ "result": "good", "surplus_bytes": tested.surplus() });
-                joined(joined(file, more), info_json(&tested.info))
+                joined(joined(file, json!({ "result": "good" })), info_json(&tested.info))
             }
             Err(e) => {
                 eprintln!("factz: {e}");
@@ -112,12 +98,8 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
 
 fn good_text(tested: &Stream) -> String {
     let i = &tested.info;
-    let surplus = match tested.surplus() {
-        0 => String::new(),
-        n => format!("; {} bytes behind its end are not part of it", grouped(n)),
-    };
     format!(
-        "{}: good, {}x{} values of {}, {} bytes{surplus}\n",
+        "{}: good, {}x{} values of {}, {} bytes\n",
         tested.name,
         i.nx,
         i.ny,

@@ -18,6 +18,7 @@ mod engine;
 mod failure;
 mod fate;
 mod figures;
+mod foreign;
 mod h5args;
 mod input;
 mod inspect;
@@ -37,6 +38,8 @@ mod points;
 mod progress;
 mod render;
 mod say;
+mod source;
+mod standard;
 mod store;
 mod stream;
 mod sweep;
@@ -44,7 +47,9 @@ mod synthetic;
 mod verify;
 
 use args::{Arguments, Command};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use std::any::TypeId;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Outcome of a command that ran to its end, told by the exit status; the worst is the largest.
@@ -65,9 +70,21 @@ impl Verdict {
     }
 }
 
+/// The command line. Values may begin with a hyphen (-1e-5, -.5, -inf) where they are neither choices nor
+/// files: behind a forgotten name of a file an option stays one.
+fn arguments() -> Arguments {
+    let with_hyphens = |arg: clap::Arg| {
+        let is_file = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+        let is_number = arg.get_action().takes_values() && arg.get_possible_values().is_empty() && !is_file;
+        arg.allow_hyphen_values(is_number)
+    };
+    let program = Arguments::command().mut_subcommands(|command| command.mut_args(with_hyphens));
+    Arguments::from_arg_matches(&program.get_matches()).unwrap_or_else(|e| e.exit())
+}
+
 fn main() -> ExitCode {
     litter::guard();
-    let done = match Arguments::parse().command {
+    let done = match arguments().command {
         Command::Compress(a) => commands::compress(&a),
         Command::Decompress(a) => commands::decompress(&a),
         Command::Verify(a) => verify::verify(&a),

@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Completions, Man};
 use crate::failure::{failure, Failure};
 use crate::output;
-use crate::say::print;
+use crate::say::print_result;
 use crate::Verdict;
 use clap::CommandFactory;
 use clap_mangen::roff::{bold, roman, Inline, Roff};
@@ -17,7 +17,7 @@ pub fn completions(a: &Completions) -> Result<Verdict, Failure> {
     }
     let mut script = Vec::new();
     clap_complete::generate(a.shell, &mut Arguments::command(), "factz", &mut script);
-    print(std::io::stdout(), &script)?;
+    print_result(&script)?;
     Ok(Verdict::Good)
 }
 

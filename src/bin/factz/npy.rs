@@ -2,10 +2,14 @@
 
 use crate::array::Dims;
 use crate::failure::{failure, Failure};
+use crate::foreign::{python, shell_name};
 use factz::Dtype;
 use std::io::Read;
+use std::path::Path;
 
 pub const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// Of `.npz`, as of every zip archive.
+pub const ARCHIVE_MAGIC: &[u8; 4] = b"PK\x03\x04";
 
 /// The content of a header.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,16 +39,19 @@ fn shape_text(sizes: &[u64]) -> String {
 impl Header {
     /// The shape of one component, leading axes of length 1 aside.
     pub fn alone(&self, name: &str) -> Result<Dims, Failure> {
-        let axes = without_leading_ones(&self.sizes, 2);
         let shape = shape_text(&self.sizes);
-        match *axes {
+        match *without_leading_ones(&self.sizes, 2) {
             [ny, nx] => positive(name, &shape, nx, ny),
             [2, _, _] | [_, _, 2] => Err(failure!(
                 "{name}: has the shape {shape} and holds both components: give this file alone, in place of U and V"
             )),
-            _ => Err(failure!(
-                "{name}: has {} dimensions {shape}; factz takes one component as a 2D array (rows, columns)",
-                self.sizes.len()
+            [_] | [] => Err(failure!(
+                "{name}: has the shape {shape}, and factz takes one component as a 2D array (rows, columns): save \
+                 a.reshape(rows, columns)"
+            )),
+            ref axes => Err(failure!(
+                "{name}: has the shape {shape}, and factz takes one component as a 2D array (rows, columns): {}",
+                one_field(name, axes, 2)
             )),
         }
     }
@@ -62,14 +69,19 @@ impl Header {
                 ));
             }
             [a, b, c] => (a, b, c),
-            _ => return Err(failure!("{name}: has {} dimensions {shape}; {wanted}", axes.len())),
+            [_] | [] => return Err(failure!("{name}: has the shape {shape}; {wanted}")),
+            _ => {
+                return Err(failure!("{name}: has the shape {shape}; {wanted}: {}", one_field(name, axes, 3)))
+            }
         };
         let stacked = (a == 2).then_some(((c, b), Arrangement::Stacked));
         let interleaved = (c == 2).then_some(((b, a), Arrangement::Interleaved));
         let ((nx, ny), arrangement) = match (stacked, interleaved) {
             (Some(s), None) => s,
             (None, Some(i)) => i,
-            (None, None) => return Err(failure!("{name}: has the shape {shape}; {wanted}")),
+            (None, None) => {
+                return Err(failure!("{name}: has the shape {shape}; {wanted}: {}", three_axes(name, axes)))
+            }
             (Some(s), Some(i)) => match expected.map(|d| (d.nx, d.ny)) {
                 Some(d) if d == s.0 => s,
                 Some(d) if d == i.0 => i,
@@ -82,6 +94,31 @@ impl Header {
             },
         };
         Ok((positive(name, &shape, nx, ny)?, arrangement))
+    }
+}
+
+/// The command that saves a part of an array.
+fn part(name: &str, part: &str) -> String {
+    let file = shell_name(Path::new(name));
+    python(&format!("import numpy; numpy.save('NEW.npy', numpy.load('{file}', mmap_mode='r')[{part}])"))
+}
+
+/// How to save the first of the fields, of `keep` axes each, that an array of more axes holds.
+fn one_field(name: &str, axes: &[u64], keep: usize) -> String {
+    let first = vec!["0"; axes.len() - keep].join(", ");
+    format!("save one field (step, level) at a time, here the first: {}", part(name, &first))
+}
+
+/// What to do with three axes of which none has the length 2.
+fn three_axes(name: &str, axes: &[u64]) -> String {
+    match *axes {
+        [.., 3] => format!("save the first two of three components: {}", part(name, "..., :2")),
+        [3, ..] => format!("save the first two of three components (or steps): {}", part(name, ":2")),
+        _ => format!(
+            "if it is a series of one component, save one step of it, here the first, likewise one of the other \
+             component, and give both files: {}",
+            part(name, "0")
+        ),
     }
 }
 

@@ -62,7 +62,7 @@ impl SourceArguments {
 #[derive(Args)]
 pub struct ShapeArguments {
     /// Columns x rows, x fastest, for example 360x181; .npy and .npz contain it
-    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NXxNY")]
     pub dims: Option<Dims>,
     /// Type of the values; f32 unless a .npy or .npz contains another
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
@@ -95,10 +95,10 @@ impl ShapeArguments {
 #[group(multiple = false)]
 pub struct BoundArguments {
     /// Largest error of any value, in the unit of the field
-    #[arg(long, value_name = "E", value_parser = parse_bound, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = parse_bound)]
     pub abs: Option<f64>,
     /// Largest error as a fraction of the joint range of u and v, max(u, v) - min(u, v)
-    #[arg(long, value_name = "T", value_parser = parse_bound, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", value_parser = parse_bound)]
     pub rel: Option<f64>,
 }
 
@@ -114,7 +114,9 @@ impl BoundArguments {
 
 pub fn parse_bound(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
+        // Without the sign of a zero.
+        Ok(x) if x.is_finite() && x >= 0.0 => Ok(x.abs()),
+        Ok(x) if x < 0.0 => Err("a bound is not negative: give 0 or more, for example 1e-3".into()),
         _ => Err("a bound is a finite number, 0 or more, for example 1e-3".into()),
     }
 }
@@ -123,7 +125,7 @@ pub fn parse_bound(text: &str) -> Result<f64, String> {
 #[derive(Args)]
 pub struct FillArguments {
     /// Vertices whose u or v has exactly this value hold no data (rounded to f32 for such fields)
-    #[arg(long, value_name = "X", value_parser = parse_fill, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", value_parser = parse_fill)]
     pub fill_value: Option<f64>,
 }
 
@@ -162,7 +164,7 @@ fn parse_spacing(text: &str) -> Result<Spacing, String> {
 pub struct SpacingArguments {
     /// Distances from column to column and from row to row; a negative one where the axis runs backwards;
     /// default: those of the stream, if there is one, otherwise 1,1
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, allow_hyphen_values = true)]
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
     spacing: Option<Spacing>,
     /// Rows run from north to south, and v is positive to the north: makes DY negative
     #[arg(long)]
@@ -190,6 +192,10 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
         Ok(n) if n > 0 => Ok(n),
         _ => Err("a whole number, 1 or more".into()),
     }
+}
+
+pub fn parse_threads(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "a whole number, 0 or more".into())
 }
 
 /// Parses a choice by the names that `factz_config_from_string` takes; `help` explains each.
@@ -241,7 +247,7 @@ pub struct Place {
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendName,
     /// Threads on the processor; 0 means one per core, 1 starts none
-    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
     pub threads: usize,
 }
 

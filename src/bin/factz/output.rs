@@ -1,11 +1,14 @@
 //! Files that appear under their names only when they are complete, and standard output.
 
 use crate::failure::{failure, is_dash, output_name, Failure};
-use crate::litter;
-use std::fs::{File, Metadata, OpenOptions};
+use crate::foreign::Product;
+use crate::{litter, standard};
+use std::ffi::CString;
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{fchown, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
@@ -63,11 +66,11 @@ impl Output {
         let name = output_name(path);
         let cannot = |e| failure!("{name}: cannot be written: {e}");
         if is_standard(path) {
+            standard::refuse_closed(1, &name, "> FILE, or | PROGRAM")?;
             let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(cannot)?;
             return Ok(Self::direct(name, path, file.into()));
         }
-        // The file behind a link is replaced, not the link.
-        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let target = behind_links(path).map_err(cannot)?;
         if let Ok(metadata) = target.metadata() {
             if metadata.is_dir() {
                 return Err(failure!("{name}: is a directory: give the name of a file"));
@@ -76,7 +79,7 @@ impl Output {
                 let file = OpenOptions::new().write(true).open(&target).map_err(cannot)?;
                 return Ok(Self::direct(name, &target, file));
             }
-            if metadata.permissions().readonly() {
+            if metadata.permissions().readonly() || !is_writable(&target) {
                 return Err(failure!("{name}: exists and is read-only: remove it, or give another name"));
             }
         }
@@ -84,7 +87,8 @@ impl Output {
             return Err(failure!("{name}: is not the name of a file"));
         }
         let create = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
-        let (file, temporary) = litter::undisturbed(|| Temporary::beside(&target, create)).map_err(cannot)?;
+        let (file, temporary) = litter::undisturbed(|| Temporary::beside(&target, create))
+            .map_err(|e| no_room(&name, folder_of(&target), e))?;
         Ok(Output { temporary: Some(temporary), ..Self::direct(name, &target, file) })
     }
 
@@ -118,9 +122,8 @@ impl Output {
     fn finish(&mut self) -> Result<(), Failure> {
         let done = self.writer.flush().and_then(|()| match &self.temporary {
             Some(temporary) => {
-                if let Ok(metadata) = self.target.metadata() {
-                    // The permissions of the replaced file; where that is not possible the new file's.
-                    let _ = std::fs::set_permissions(&temporary.path, metadata.permissions());
+                if let Ok(former) = self.target.metadata() {
+                    inherit(self.writer.get_ref(), &temporary.path, &former);
                 }
                 self.writer.get_ref().sync_all()
             }
@@ -144,6 +147,60 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// The failure to make a file in a folder.
+fn no_room(name: &str, folder: &Path, e: std::io::Error) -> Failure {
+    let folder_name = folder.display();
+    let advice = match e.kind() {
+        ErrorKind::NotFound => format!("there is no directory {folder_name}: make it, or name another"),
+        ErrorKind::NotADirectory => format!("{folder_name} is no directory: name another"),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => format!(
+            "its directory {folder_name} is not writable, and a file is made there before it gets its name: choose \
+             another one, or make it writable"
+        ),
+        _ => format!("a file in {folder_name}: {e}"),
+    };
+    failure!("{name}: cannot be written: {advice}")
+}
+
+/// The file behind a link is replaced, or made, not the link.
+fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut target = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match target.canonicalize() {
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            answer => return answer,
+        }
+        match std::fs::read_link(&target) {
+            Ok(link) => target = folder_of(&target).join(link),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(std::io::Error::from_raw_os_error(libc::ELOOP))
+}
+
+/// Whether the user may write to a file.
+fn is_writable(target: &Path) -> bool {
+    let name = CString::new(target.as_os_str().as_bytes());
+    // SAFETY: a C string.
+    name.is_ok_and(|name| unsafe {
+        libc::faccessat(libc::AT_FDCWD, name.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0
+    })
+}
+
+/// Gives a new file the owner, group and permissions of that which it replaces, as far as the user may. A group
+/// that the file cannot have lends it no permissions.
+fn inherit(file: &File, path: &Path, former: &Metadata) {
+    let Ok(new) = file.metadata() else { return };
+    let group = new.gid() == former.gid() || fchown(file, None, Some(former.gid())).is_ok();
+    if new.uid() != former.uid() {
+        let _ = fchown(file, Some(former.uid()), None);
+    }
+    let mode = former.mode() & 0o777;
+    let mode = if group { mode } else { mode & !0o070 | (mode & 0o007) << 3 };
+    let _ = std::fs::set_permissions(path, Permissions::from_mode(mode));
 }
 
 /// How a replaced file gets its former content back.
@@ -266,8 +323,12 @@ pub struct ListTarget<'a> {
 
 impl ListTarget<'_> {
     /// `-o`, or else standard output, unless a JSON object takes that.
-    pub fn of<'a>(output: &'a Option<PathBuf>, json: bool) -> ListTarget<'a> {
-        ListTarget { path: output.as_deref().or((!json).then_some(Path::new("-"))) }
+    pub fn of<'a>(output: &'a Option<PathBuf>, json: bool) -> Result<ListTarget<'a>, Failure> {
+        let path = output.as_deref().or((!json).then_some(Path::new("-")));
+        if let Some(path) = path {
+            Product::List.refuse_name(path)?;
+        }
+        Ok(ListTarget { path })
     }
 
     pub fn path(&self) -> Option<&Path> {

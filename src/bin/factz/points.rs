@@ -12,7 +12,7 @@ use crate::Verdict;
 use serde_json::json;
 
 pub fn points(a: &Points) -> Result<Verdict, Failure> {
-    let target = ListTarget::of(&a.output, a.talk.json);
+    let target = ListTarget::of(&a.output, a.talk.json)?;
     let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files = a.field.files();

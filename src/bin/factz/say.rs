@@ -3,6 +3,7 @@
 
 use crate::args::Talk;
 use crate::failure::{failure, Failure};
+use crate::standard;
 use serde_json::Value;
 use std::io::{ErrorKind, Write};
 
@@ -67,6 +68,12 @@ pub fn print(mut out: impl Write, text: &[u8]) -> Result<(), Failure> {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(failure!("the report cannot be written: {e}")),
         _ => Ok(()),
     }
+}
+
+/// Writes what a command is for to standard output, which must not be closed.
+pub fn print_result(text: &[u8]) -> Result<(), Failure> {
+    standard::refuse_closed(1, "standard output", "> FILE, or | PROGRAM")?;
+    print(std::io::stdout(), text)
 }
 
 /// 1234567 as 1,234,567.

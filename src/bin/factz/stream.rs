@@ -3,14 +3,136 @@
 use crate::args::{FillArguments, ShapeArguments, Spacing};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
-use crate::failure::{failure, input_name, Failure};
-use crate::input;
+use crate::failure::{failure, is_dash, Failure};
+use crate::foreign::{self, shell_name};
 use crate::progress::Progress;
-use crate::say::Voice;
+use crate::say::{counted, grouped, Voice};
+use crate::source::Source;
+use crate::{input, memory};
+use factz::stream::header::{HEADER_BYTES, MAGIC};
 use factz::{Report, Status, StreamInfo};
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-/// A stream with its header.
+/// Whether bytes begin as the header of a stream: with its mark, a small version and a short header. Values may
+/// begin with the mark by chance.
+pub fn begins(start: &[u8]) -> bool {
+    start.starts_with(&MAGIC) && (start.get(5), start.get(7)) == (Some(&0), Some(&0))
+}
+
+/// A file or standard input whose stream has a good header.
+pub struct Opened {
+    source: Source,
+    path: PathBuf,
+    pub info: StreamInfo,
+}
+
+/// What is missing of a stream, or follows it.
+#[derive(Clone, Copy)]
+pub enum Rest {
+    Nothing,
+    /// The bytes that there are.
+    Truncated(u64),
+    /// The bytes behind it, where their number is known, and whether they begin as a stream does.
+    Surplus(Option<u64>, bool),
+}
+
+/// A failure that tells of a damaged file.
+fn damaged(message: String) -> Failure {
+    Failure { message, status: Some(Status::CorruptStream) }
+}
+
+impl Opened {
+    pub fn open(path: &Path) -> Result<Opened, Failure> {
+        let mut source = Source::open(path)?;
+        let name = source.name.clone();
+        let start = source.peek(HEADER_BYTES)?;
+        if !begins(start) && !start.starts_with(&MAGIC) {
+            let what = foreign::of_stream(path, start);
+            let text = what.unwrap_or("is no factz stream: it does not begin with the mark FCTZ".into());
+            return Err(damaged(format!("{name}: {text}")));
+        }
+        if start.len() < HEADER_BYTES {
+            let bytes = start.len();
+            return Err(damaged(format!(
+                "{name}: has {bytes} bytes, and the header of a stream takes {HEADER_BYTES}: the end is missing"
+            )));
+        }
+        let info = factz::inspect(start).map_err(|e| Failure::from(e).about(&name))?;
+        Ok(Opened { source, path: path.into(), info })
+    }
+
+    /// Bytes of the file, known of regular files.
+    pub fn file_bytes(&self) -> Option<u64> {
+        self.source.length()
+    }
+
+    /// Looks behind the stream.
+    pub fn rest(&mut self) -> Result<Rest, Failure> {
+        let skipped = self.source.skip(self.info.stream_bytes);
+        self.behind(skipped.map_err(|e| self.source.cannot(e))?)
+    }
+
+    /// What follows so many bytes of the stream, which were read.
+    fn behind(&mut self, read: u64) -> Result<Rest, Failure> {
+        if read < self.info.stream_bytes {
+            return Ok(Rest::Truncated(read));
+        }
+        let left = self.source.left();
+        Ok(match self.source.behind(HEADER_BYTES)? {
+            None => Rest::Nothing,
+            Some(next) => Rest::Surplus(left, begins(&next)),
+        })
+    }
+
+    /// The whole stream, with which the file must end.
+    fn read(mut self) -> Result<Stream, Failure> {
+        let expected = self.info.stream_bytes;
+        let mut bytes = Vec::new();
+        if self.source.left().is_some_and(|left| left >= expected) {
+            memory::reserve(&mut bytes, expected, "the stream").map_err(|e| e.about(&self.source.name))?;
+        }
+        let read = self.source.by_ref().take(expected).read_to_end(&mut bytes);
+        read.map_err(|e| self.source.cannot(e))?;
+        let rest = self.behind(bytes.len() as u64)?;
+        let name = &self.source.name;
+        match rest.sentence(&self.path, expected) {
+            None => Ok(Stream { name: self.source.name, bytes, info: self.info }),
+            Some(text) => Err(damaged(format!("{name}: {text}"))),
+        }
+    }
+}
+
+impl Rest {
+    /// What is wrong with a file, and how to cut it.
+    pub fn sentence(self, path: &Path, stream_bytes: u64) -> Option<String> {
+        let file = shell_name(path);
+        let (end, next) = (grouped(stream_bytes), stream_bytes + 1);
+        Some(match self {
+            Rest::Nothing => return None,
+            Rest::Truncated(bytes) => {
+                format!("has {bytes} bytes, its header says {stream_bytes}: the end is missing")
+            }
+            Rest::Surplus(None, is_stream) => format!(
+                "goes on behind its stream of {end} bytes{}; `head -c {stream_bytes}` in the pipe cuts it there",
+                if is_stream { ", with another stream" } else { "" }
+            ),
+            Rest::Surplus(Some(bytes), true) => format!(
+                "holds several streams: {} bytes follow the first one, of {end} bytes, and begin with another; \
+                 `head -c {stream_bytes} {file} > first.fz` and `tail -c +{next} {file} > rest.fz` part them",
+                grouped(bytes)
+            ),
+            Rest::Surplus(Some(bytes), false) => format!(
+                "{} follow its stream of {end} bytes and are no stream; `head -c {stream_bytes} {file} > NEW` leaves \
+                 them out",
+                counted(bytes, "byte", "bytes")
+            ),
+        })
+    }
+}
+
+/// A whole stream with its header.
 pub struct Stream {
     /// For messages.
     pub name: String,
@@ -20,18 +142,18 @@ pub struct Stream {
 
 impl Stream {
     pub fn read(path: &Path) -> Result<Stream, Failure> {
-        Stream::of(path, input::read_stream(path)?)
+        Opened::open(path)?.read()
     }
 
-    /// Reads a file that begins as a stream does; none for another one, and for standard input.
+    /// Reads a file that begins as a stream does; none for another one, and for what is no regular file.
     pub fn read_if_one(path: &Path) -> Result<Option<Stream>, Failure> {
-        input::read_if_stream(path)?.map(|bytes| Stream::of(path, bytes)).transpose()
-    }
-
-    fn of(path: &Path, bytes: Vec<u8>) -> Result<Stream, Failure> {
-        let name = input_name(path);
-        let info = inspect_whole(&bytes).map_err(|e| e.about(&name))?;
-        Ok(Stream { name, bytes, info })
+        let mut start = [0; 8];
+        // Reading the file as an array reports a file that cannot be read.
+        let looks = |mut file: File| file.read_exact(&mut start);
+        match !is_dash(path) && path.is_file() && File::open(path).and_then(looks).is_ok() && begins(&start) {
+            true => Stream::read(path).map(Some),
+            false => Ok(None),
+        }
     }
 
     pub fn dims(&self) -> Dims {
@@ -40,11 +162,6 @@ impl Stream {
 
     pub fn spacing(&self) -> Spacing {
         Spacing { dx: self.info.dx, dy: self.info.dy }
-    }
-
-    /// Bytes in the file behind the stream.
-    pub fn surplus(&self) -> u64 {
-        self.bytes.len() as u64 - self.info.stream_bytes
     }
 
     /// The field, and what decoding it took.
@@ -57,17 +174,6 @@ impl Stream {
         };
         decoded().map_err(|e: Failure| e.about(&self.name))
     }
-}
-
-/// The header of a stream that is all there.
-fn inspect_whole(stream: &[u8]) -> Result<StreamInfo, Failure> {
-    let info = factz::inspect(stream)?;
-    if info.stream_bytes > stream.len() as u64 {
-        let text =
-            format!("has {} bytes, its header says {}: the end is missing", stream.len(), info.stream_bytes);
-        return Err(Failure { message: text, status: Some(Status::CorruptStream) });
-    }
-    Ok(info)
 }
 
 /// A field from arrays or from a stream, with the spacing of the stream, otherwise 1,1.

@@ -53,7 +53,12 @@ class Refused(unittest.TestCase):
         for option in ("pin", "halo"):
             refuses(ValueError, "%s='left' is none of none, all|xmin" % option, abs=1, **{option: "left"})
             refuses(ValueError, "%s=3 is none of" % option, abs=1, **{option: 3})
-        refuses(factz.InvalidConfigError, "bound", abs=-1)
+        refuses(factz.InvalidConfigError, "bound (abs, rel) = -1", abs=-1)
+        small = U.astype("f4"), V.astype("f4")
+        error = self.refuses(
+            factz.InvalidConfigError, "fill = 1e39|dtype = float32", factz.compress, *small, abs=1, fill=1e39
+        )
+        self.assertNotIn("fill_value", str(error))
         refuses(factz.InvalidConfigError, "bound", rel=float("nan"))
         refuses(factz.InvalidConfigError, "dx", abs=1, dx=0)
         refuses(factz.FactzError, "Lorenzo|speculative", abs=1, mode="speculative", predictor="lorenzo")
@@ -139,7 +144,7 @@ class Refused(unittest.TestCase):
             TypeError, "out[0] has elements of type int32", np.zeros(U.shape, "i4"), np.zeros(V.shape, "i4")
         )
         refuses(factz.InvalidArgumentError, "40|30", new(U[1:]), new(V[1:]))
-        refuses(factz.InvalidArgumentError, "F64", U.astype("f8"), V.astype("f8"))
+        refuses(factz.InvalidArgumentError, "float64|float32", U.astype("f8"), V.astype("f8"))
         for out in (new(U), (new(U),), 7):
             self.refuses(ValueError, "out must be two arrays", factz.decompress, DATA, out=out)
         same = new(U)

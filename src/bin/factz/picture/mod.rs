@@ -145,7 +145,7 @@ impl Layout {
             .fold(0.0, f64::max);
         let left = (widest + 1.6 * sizes.text) as usize;
         let room = style.width.saturating_sub(columns * left + (SCALE_ROOM * sizes.text) as usize);
-        let ratio = ((whole.height() * style.spacing.dy) / (whole.width() * style.spacing.dx)).abs();
+        let ratio = ((whole.height() / whole.width()) * (style.spacing.dy / style.spacing.dx)).abs();
         let widest = (room / columns) as f64;
         let least = 2.0 * sizes.text;
         let panel_width = widest.min(TALLEST * style.width as f64 / columns as f64 / ratio).max(least);

@@ -54,11 +54,11 @@ impl Background {
     }
 }
 
-fn speed(&[u, v]: &[f32; 2]) -> f64 {
-    (u as f64).hypot(v as f64)
+fn speed(&[u, v]: &[f64; 2]) -> f64 {
+    u.hypot(v).min(f64::MAX)
 }
 
-/// The colour of a fraction of the largest speed.
+/// The colour of a fraction of the largest speed, above 1 for what is faster.
 pub fn speed_colour(fraction: f64) -> [f64; 3] {
     let colour = ViridisRGB.get_color(fraction.clamp(0.0, 1.0) as f32);
     [colour.0, colour.1, colour.2].map(f64::from)
@@ -130,7 +130,7 @@ impl Panel {
             for (pixel, (vector, light)) in pixels.zip(row.iter().zip(light)) {
                 let colour = vector.map(|vector| {
                     let light = 0.55 + 0.6 * *light as f64;
-                    let fraction = speed(&vector) / top_speed.max(f64::MIN_POSITIVE);
+                    let fraction = if top_speed > 0.0 { speed(&vector) / top_speed } else { 0.0 };
                     speed_colour(fraction).map(|c| (light * c).min(255.0) as u8)
                 });
                 pixel.copy_from_slice(&colour.unwrap_or(LAND));
@@ -208,12 +208,12 @@ fn outline(view: &View, window: Window) -> Area {
 pub fn ticks(one: f64, other: f64, room: f64) -> Vec<f64> {
     let (low, high) = (one.min(other), one.max(other));
     let least = (high - low) / room.clamp(1.0, 8.0);
-    if !(least.is_normal() && least > 0.0) {
+    if !(least.is_finite() && least > 0.0) {
         return Vec::new();
     }
     let power = 10f64.powf(least.log10().floor());
-    let step =
-        [1.0, 2.0, 5.0, 10.0].map(|k| k * power).into_iter().find(|step| *step >= least).unwrap_or(least);
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|k| k * power).into_iter();
+    let step = steps.filter(|step| step.is_finite()).find(|step| *step >= least).unwrap_or(least);
     let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
     (first..=last).map(|k| k as f64 * step).collect()
 }
@@ -238,6 +238,13 @@ mod tests {
         assert_eq!(ticks(-0.5, 0.5, 1.0), [0.0]);
         assert_eq!(ticks(0.5, -180.5, 8.0), [-150.0, -100.0, -50.0, 0.0]);
         assert!(ticks(0.0, 0.0, 5.0).is_empty() && ticks(0.0, f64::INFINITY, 5.0).is_empty());
+        for top in [f64::MAX, 1e39, 1e-310, 5e-323] {
+            let ticks = ticks(0.0, top, 5.0);
+            assert!(
+                ticks.len() > 1 && ticks.iter().all(|tick| (0.0..=top).contains(tick)),
+                "{top}: {ticks:?}"
+            );
+        }
     }
 
     #[test]

@@ -1,0 +1,145 @@
+//! A file or standard input: its first bytes, its length, and what follows the bytes that are wanted.
+
+use crate::failure::{failure, input_name, is_dash, Failure};
+use crate::{foreign, standard};
+use std::fs::{File, Metadata};
+use std::io::{IsTerminal, Read, Result as Done, Seek, SeekFrom};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+/// How long a writer that has sent all that is wanted may be silent until its input counts as ended.
+const PATIENCE_MS: i32 = 200;
+
+pub struct Source {
+    /// For messages.
+    pub name: String,
+    file: File,
+    /// Bytes that were looked at, and how many of them are read.
+    start: Vec<u8>,
+    taken: usize,
+    /// Bytes from `start` on, known of regular files.
+    length: Option<u64>,
+    /// Bytes read in all.
+    read: u64,
+    is_device: bool,
+}
+
+impl Source {
+    pub fn open(path: &Path) -> Result<Source, Failure> {
+        let name = input_name(path);
+        let cannot = |e| failure!("{name}: cannot be read: {e}");
+        let file = match is_dash(path) {
+            true => {
+                refuse_terminal(&name)?;
+                standard::refuse_closed(0, &name, "< FILE, or PROGRAM |")?;
+                File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?)
+            }
+            false => File::open(path).map_err(|e| failure!("{name}: cannot be opened: {e}"))?,
+        };
+        let metadata = file.metadata().map_err(cannot)?;
+        if metadata.is_dir() {
+            let what = foreign::of_input(path, &[]);
+            return Err(failure!("{name}: {}", what.unwrap_or("is a directory, not a file".into())));
+        }
+        let (length, kind) = (length(&file, &metadata), metadata.file_type());
+        let is_device = kind.is_char_device() || kind.is_block_device();
+        Ok(Source { name, file, start: Vec::new(), taken: 0, length, read: 0, is_device })
+    }
+
+    /// The first bytes, as many as asked for where there are so many; nothing is read yet. Waits for them.
+    pub fn peek(&mut self, count: usize) -> Result<&[u8], Failure> {
+        let more = count.saturating_sub(self.start.len()) as u64;
+        let looked = self.file.by_ref().take(more).read_to_end(&mut self.start);
+        looked.map_err(|e| self.cannot(e))?;
+        Ok(&self.start)
+    }
+
+    pub fn cannot(&self, e: std::io::Error) -> Failure {
+        failure!("{}: cannot be read: {e}", self.name)
+    }
+
+    /// Bytes in all, known of regular files.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// Bytes that are left, known of regular files.
+    pub fn left(&self) -> Option<u64> {
+        self.length.map(|length| length.saturating_sub(self.read))
+    }
+
+    pub fn is_device(&self) -> bool {
+        self.is_device
+    }
+
+    /// Passes over bytes, as many as asked for where there are so many.
+    pub fn skip(&mut self, count: u64) -> Done<u64> {
+        let Some(left) = self.left() else {
+            return std::io::copy(&mut self.take(count), &mut std::io::sink());
+        };
+        let count = count.min(left);
+        let looked = (self.start.len() - self.taken) as i64;
+        self.file.seek(SeekFrom::Current(count as i64 - looked))?;
+        self.taken = self.start.len();
+        self.read += count;
+        Ok(count)
+    }
+
+    /// The bytes behind those that were read, `count` at most; none where it ends. A device ends where its
+    /// reader does, and a pipe where its writer is silent.
+    pub fn behind(&mut self, count: usize) -> Result<Option<Vec<u8>>, Failure> {
+        let unread = self.taken < self.start.len();
+        if self.is_device || !(unread || self.length.is_some() || self.is_ready()) {
+            return Ok(None);
+        }
+        let mut next = vec![0; count];
+        let found = self.read(&mut next).map_err(|e| self.cannot(e))?;
+        next.truncate(found);
+        Ok((found > 0).then_some(next))
+    }
+
+    /// Whether there is something to read, or the end, before long.
+    fn is_ready(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor, which is open.
+        unsafe { libc::poll(&mut poll, 1, PATIENCE_MS) > 0 }
+    }
+
+    /// The whole file, from its first byte on.
+    pub fn into_file(mut self) -> Done<File> {
+        let looked = self.start.len() as i64;
+        self.file.seek(SeekFrom::Current(-looked))?;
+        Ok(self.file)
+    }
+}
+
+/// Bytes from the position of a regular file to its end. Files of the kernel say 0 and have more.
+fn length(mut file: &File, metadata: &Metadata) -> Option<u64> {
+    let known = metadata.is_file() && metadata.len() > 0;
+    known.then(|| metadata.len().saturating_sub(file.stream_position().unwrap_or(0)))
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> Done<usize> {
+        let mut looked = &self.start[self.taken..];
+        let n = match looked.is_empty() {
+            true => self.file.read(buffer)?,
+            false => {
+                let n = looked.read(buffer)?;
+                self.taken += n;
+                n
+            }
+        };
+        self.read += n as u64;
+        Ok(n)
+    }
+}
+
+/// Nobody types binary values.
+fn refuse_terminal(name: &str) -> Result<(), Failure> {
+    match std::io::stdin().is_terminal() {
+        true => Err(failure!("{name}: is a terminal: redirect it (< FILE, or PROGRAM |), or name a file")),
+        false => Ok(()),
+    }
+}
