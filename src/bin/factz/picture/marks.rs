@@ -1,4 +1,4 @@
-//! Marks of critical points: a shape and a colour for each type, or for what became of a point.
+//! Marks of critical points: a shape and a colour for each type, or for the fate of a point.
 
 use crate::fate::Fate;
 use factz::Kind;
@@ -17,6 +17,21 @@ pub enum Shape {
     Square,
     TriangleUp,
     TriangleDown,
+    /// Open: a mark in its middle stays visible.
+    Ring,
+}
+
+impl Shape {
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Circle => "circle",
+            Shape::Diamond => "diamond",
+            Shape::Square => "square",
+            Shape::TriangleUp => "triangle up",
+            Shape::TriangleDown => "triangle down",
+            Shape::Ring => "ring",
+        }
+    }
 }
 
 /// How a point is drawn, and its words in the legend. The colours are told apart by colour-blind readers as
@@ -28,32 +43,49 @@ pub struct Mark {
     pub colour: Colour,
     /// Of the usual size.
     pub size: f64,
+    /// Rare marks are drawn before common ones are, where there is no room for all.
+    pub rare: bool,
 }
 
-const fn mark(label: &'static str, shape: Shape, colour: Colour, size: f64) -> Mark {
-    Mark { label, shape, colour, size }
+const fn common(label: &'static str, shape: Shape, colour: Colour, size: f64) -> Mark {
+    Mark { label, shape, colour, size, rare: false }
 }
+
+const fn rare(label: &'static str, shape: Shape, colour: Colour, size: f64) -> Mark {
+    Mark { rare: true, ..common(label, shape, colour, size) }
+}
+
+/// The marks of types, in the order of the legend. A new kind of point is a line of this table.
+pub const TYPES: [(Kind, Mark); 6] = [
+    (Kind::Saddle, common("saddle", Shape::Diamond, WHITE, 1.0)),
+    (Kind::AttractingNode, common("attracting node", Shape::TriangleDown, BLUE, 1.0)),
+    (Kind::RepellingNode, common("repelling node", Shape::TriangleUp, VERMILION, 1.0)),
+    (Kind::AttractingFocus, common("attracting focus", Shape::Circle, BLUE, 1.0)),
+    (Kind::RepellingFocus, common("repelling focus", Shape::Circle, VERMILION, 1.0)),
+    (Kind::Center, common("centre", Shape::Square, YELLOW, 1.0)),
+];
+
+/// The marks of fates, in the order in which they are drawn. A lost point and a spurious one are often close
+/// together: the ring is on top and leaves the triangle visible.
+pub const FATES: [(Fate, Mark); 4] = [
+    (Fate::Kept, common("kept", Shape::Circle, WHITE, 0.7)),
+    (Fate::Changed, rare("type changed", Shape::Square, BLUE, 1.0)),
+    (Fate::Spurious, rare("spurious", Shape::TriangleUp, YELLOW, 0.85)),
+    (Fate::Lost, rare("lost", Shape::Ring, VERMILION, 1.5)),
+];
 
 impl Mark {
     pub fn of_kind(kind: Kind) -> Mark {
-        match kind {
-            Kind::Saddle => mark("saddle", Shape::Diamond, WHITE, 1.0),
-            Kind::AttractingNode => mark("sink", Shape::TriangleDown, BLUE, 1.0),
-            Kind::RepellingNode => mark("source", Shape::TriangleUp, VERMILION, 1.0),
-            Kind::AttractingFocus => mark("spiral sink", Shape::Circle, BLUE, 1.0),
-            Kind::RepellingFocus => mark("spiral source", Shape::Circle, VERMILION, 1.0),
-            Kind::Center => mark("centre", Shape::Square, YELLOW, 1.0),
-        }
+        of(&TYPES, kind)
     }
 
     pub fn of_fate(fate: Fate) -> Mark {
-        match fate {
-            Fate::Kept => mark("kept", Shape::Circle, WHITE, 0.7),
-            Fate::Changed => mark("type changed", Shape::Square, BLUE, 1.0),
-            Fate::Spurious => mark("spurious", Shape::TriangleUp, YELLOW, 1.0),
-            Fate::Lost => mark("lost", Shape::Diamond, VERMILION, 1.15),
-        }
+        of(&FATES, fate)
     }
+}
+
+fn of<K: PartialEq>(table: &[(K, Mark)], key: K) -> Mark {
+    table.iter().find(|(k, _)| *k == key).expect("a table has all marks").1
 }
 
 #[cfg(test)]
@@ -70,5 +102,10 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn rare_fates_come_last() {
+        assert_eq!(FATES.map(|(fate, _)| fate), Fate::ALL);
     }
 }

@@ -40,34 +40,43 @@ pub struct View {
     pub top: usize,
     pub width: usize,
     pub height: usize,
-    /// Row 0 of the field is at the bottom.
-    pub y_up: bool,
+    pub sense: Sense,
+}
+
+/// Where the axes of the grid point to in the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sense {
+    /// Row 0 is at the bottom.
+    pub rows_up: bool,
+    /// Column 0 is at the right.
+    pub columns_left: bool,
 }
 
 impl View {
     /// The place of a grid position, in pixels of the picture.
     pub fn pixel(&self, x: f64, y: f64) -> (f64, f64) {
-        let across = (x - self.window.x0) / self.window.width();
-        let down = (y - self.window.y0) / self.window.height();
-        let down = if self.y_up { 1.0 - down } else { down };
+        let turned = |part: f64, turns: bool| if turns { 1.0 - part } else { part };
+        let across = turned((x - self.window.x0) / self.window.width(), self.sense.columns_left);
+        let down = turned((y - self.window.y0) / self.window.height(), self.sense.rows_up);
         (self.left as f64 + across * self.width as f64, self.top as f64 + down * self.height as f64)
     }
 
     /// The interval of grid columns below column `i` of pixels, counted from the left of the view.
     fn columns(&self, i: usize) -> (f64, f64) {
+        let i = if self.sense.columns_left { self.width - 1 - i } else { i };
         let unit = self.window.width() / self.width as f64;
         (self.window.x0 + i as f64 * unit, unit)
     }
 
     fn rows(&self, j: usize) -> (f64, f64) {
-        let j = if self.y_up { self.height - 1 - j } else { j };
+        let j = if self.sense.rows_up { self.height - 1 - j } else { j };
         let unit = self.window.height() / self.height as f64;
         (self.window.y0 + j as f64 * unit, unit)
     }
 }
 
 /// The flow at a pixel; none on land.
-pub type Flow = Option<[f32; 2]>;
+pub type Flow = Option<[f64; 2]>;
 
 /// The flow at every pixel of a view: interpolated where a vertex has several pixels, the mean of the
 /// vertices where a pixel has several.
@@ -102,7 +111,20 @@ impl<T: Real> Values<'_, T> {
     }
 
     /// The flow in intervals of columns and rows, each given by its begin and its length.
-    fn at(&self, (x, dx): (f64, f64), (y, dy): (f64, f64)) -> Flow {
+    fn at(&self, columns: (f64, f64), rows: (f64, f64)) -> Flow {
+        // A sum of large values may overflow.
+        const SMALLER: f64 = 1.0 / (1u64 << 63) as f64;
+        let mean = self.mean(columns, rows, 1.0)?;
+        match mean.iter().all(|c| c.is_finite()) {
+            true => Some(mean),
+            false => self
+                .mean(columns, rows, SMALLER)
+                .map(|mean| mean.map(|c| (c / SMALLER).clamp(-f64::MAX, f64::MAX))),
+        }
+    }
+
+    /// The weighted mean of the values times a factor; none where most is land.
+    fn mean(&self, (x, dx): (f64, f64), (y, dy): (f64, f64), factor: f64) -> Flow {
         let (xs, ys) = (weights(x, dx, self.dims.nx as usize), weights(y, dy, self.dims.ny as usize));
         let (mut sum, mut water, mut all) = ([0.0; 2], 0.0, 0.0);
         for (row, of_row) in ys.clone() {
@@ -111,12 +133,12 @@ impl<T: Real> Values<'_, T> {
                 all += weight;
                 if let Some([u, v]) = self.vertex(column, row) {
                     water += weight;
-                    sum[0] += weight * u;
-                    sum[1] += weight * v;
+                    sum[0] += weight * (factor * u);
+                    sum[1] += weight * (factor * v);
                 }
             }
         }
-        (2.0 * water > all).then(|| sum.map(|c| (c / water) as f32))
+        (2.0 * water > all).then(|| sum.map(|c| c / water))
     }
 }
 
@@ -146,8 +168,9 @@ mod tests {
         Field { dims: Dims { nx, ny }, u, v, fill_value: None }
     }
 
-    fn view(field: &Field, width: usize, height: usize, y_up: bool) -> View {
-        View { window: Window::whole(field.dims), left: 3, top: 5, width, height, y_up }
+    fn view(field: &Field, width: usize, height: usize, rows_up: bool) -> View {
+        let sense = Sense { rows_up, columns_left: false };
+        View { window: Window::whole(field.dims), left: 3, top: 5, width, height, sense }
     }
 
     #[test]
@@ -155,17 +178,34 @@ mod tests {
         let field = field(9, 5, |x, y| [1.0 + x as f32, 1.0 + 2.0 * y as f32]);
         for (width, height) in [(90, 50), (27, 15), (3, 5)] {
             let flow = sample(&field, &view(&field, width, height, false)).unwrap();
-            let middle = |count: usize| (count / 2) as f32 + 0.5 - 0.5 * count as f32;
+            let middle = |count: usize| (count / 2) as f64 + 0.5 - 0.5 * count as f64;
             let (x, y) =
-                (4.0 + middle(width) * 9.0 / width as f32, 2.0 + middle(height) * 5.0 / height as f32);
+                (4.0 + middle(width) * 9.0 / width as f64, 2.0 + middle(height) * 5.0 / height as f64);
             let [u, v] = flow[height / 2 * width + width / 2].unwrap();
             assert!(
-                (u - 1.0 - x).abs() < 1e-5 && (v - 1.0 - 2.0 * y).abs() < 1e-5,
+                (u - 1.0 - x).abs() < 1e-12 && (v - 1.0 - 2.0 * y).abs() < 1e-12,
                 "{width} x {height}: {u}, {v}"
             );
         }
         let up = sample(&field, &view(&field, 9, 5, true)).unwrap();
         assert_eq!(up[0], Some([1.0, 9.0]));
+        let mut turned = view(&field, 9, 5, true);
+        turned.sense.columns_left = true;
+        assert_eq!(sample(&field, &turned).unwrap()[0], Some([9.0, 9.0]));
+    }
+
+    #[test]
+    fn means_of_the_largest_and_smallest_values_are_right() {
+        for value in [f64::MAX, 1e39, 1e-310] {
+            let (u, v) = (vec![value; 45], vec![-value; 45]);
+            let (u, v) = (Component::F64(u), Component::F64(v));
+            let field = Field { dims: Dims { nx: 9, ny: 5 }, u, v, fill_value: None };
+            for (width, height) in [(90, 50), (9, 5), (2, 1)] {
+                let flow = sample(&field, &view(&field, width, height, false)).unwrap();
+                let is_right = |[u, v]: [f64; 2]| (u / value - 1.0).abs() < 1e-9 && v == -u;
+                assert!(flow.iter().all(|flow| flow.is_some_and(is_right)), "{value} {width} {flow:?}");
+            }
+        }
     }
 
     #[test]
@@ -180,6 +220,9 @@ mod tests {
     fn a_vertex_is_in_the_middle_of_its_pixels() {
         let field = field(4, 4, |_, _| [1.0, 1.0]);
         assert_eq!(view(&field, 8, 8, false).pixel(0.0, 3.0), (4.0, 12.0));
-        assert_eq!(view(&field, 8, 8, true).pixel(0.0, 3.0), (4.0, 6.0));
+        let mut up = view(&field, 8, 8, true);
+        assert_eq!(up.pixel(0.0, 3.0), (4.0, 6.0));
+        up.sense.columns_left = true;
+        assert_eq!(up.pixel(0.0, 3.0), (10.0, 6.0));
     }
 }

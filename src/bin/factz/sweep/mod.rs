@@ -149,6 +149,7 @@ fn pictured(bounds: &[f64]) -> f64 {
 }
 
 pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
+    a.look.check()?;
     let files = a.field.files();
     let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
     let about = |e: Failure| e.about(input_names(&files, ", "));
@@ -212,7 +213,7 @@ fn pictures(
     subject: &Subject,
     shown: &[(String, Field)],
 ) -> Result<[Picture; 2], Failure> {
-    let style = Style { width: PICTURE_WIDTH, y_up: a.y_up, spacing };
+    let style = Style { width: PICTURE_WIDTH, spacing, look: a.look };
     let points_text = critical_points_text(subject.critical_points);
     let title =
         format!("{}: {} x {}, {points_text}", bare_names(&a.field.files()), field.dims.nx, field.dims.ny);
@@ -223,7 +224,8 @@ fn pictures(
     let [(kept_title, kept), (plain_title, plain)] = [compared(&shown[0])?, compared(&shown[1])?];
     let columns =
         [Column::all(&shown[0].1, &kept_title, &kept), Column::all(&shown[1].1, &plain_title, &plain)];
-    Ok([of_field(field, points, &title, None, style)?, of_comparison(columns, &plain, None, style)?])
+    let alone = Column::typed(field, &title, points);
+    Ok([of_field(alone, None, style)?, of_comparison(columns, &plain, None, style)?])
 }
 
 /// Writes the files of the report; returns their names.
