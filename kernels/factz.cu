@@ -1,6 +1,7 @@
-// All kernels in one translation unit, in the order of their launches. The entries at the end are generated
-// from the table in src/cuda/schedule.rs, which also has the grids and when a kernel runs
-// (src/cuda/generated.rs).
+// All kernels in one translation unit. The entries at the end are generated (src/cuda/generated.rs) from the
+// table of launches in src/cuda/schedule.rs, which also has the grids and the configurations of each kernel.
+// A kernel has one entry, at the place of its first launch in the table. The speculative mode launches two of
+// them elsewhere: unconstrained_tiles between row_lines and column_lines, constrained_tiles after all tiles.
 //
 // Above each kernel, or several that are alike: its phase; regions of the workspace (device/workspace.cuh
 // says what they hold in each phase) and buffers of the caller that it reads and writes; the work of all

@@ -489,3 +489,53 @@ fn special_files_are_written_and_links_followed() {
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(f.read("real.fz").len() > 100);
 }
+
+/// Fields at the ends of the number ranges, without data, and as narrow as a field may be: every command has
+/// figures, pictures and lists of finite numbers.
+#[test]
+fn extreme_fields_go_through_every_command() {
+    let f = Folder::new("extreme");
+    let noise = |k: usize| ((k * 7919 + 13) % 1009) as f64 / 504.5 - 1.0;
+    let scaled = |scale: f64| [0, 5000].map(|from| (from..from + 99).map(|k| scale * noise(k)).collect());
+    let mut outlier: [Vec<f64>; 2] = scaled(1.0);
+    outlier[0][40] = f64::MAX;
+    let fields: [(&str, &str, [Vec<f64>; 2]); 9] = [
+        ("largest", "11x9", scaled(f64::MAX)),
+        ("large", "11x9", scaled(1e39)),
+        ("subnormal", "11x9", scaled(1e-310)),
+        ("outlier", "11x9", outlier),
+        ("constant", "11x9", [vec![f64::MAX; 99], vec![-3.0; 99]]),
+        ("missing", "11x9", [vec![f64::NAN; 99], vec![f64::INFINITY; 99]]),
+        ("row", "99x1", scaled(1e39)),
+        ("column", "1x99", scaled(1e300)),
+        ("vertex", "1x1", [vec![f64::MAX], vec![1e-320]]),
+    ];
+    for (name, dims, components) in fields {
+        for (component, values) in ["u", "v"].into_iter().zip(components) {
+            let bytes: Vec<u8> = values.into_iter().flat_map(f64::to_le_bytes).collect();
+            f.write(&format!("{name}.{component}"), &bytes);
+        }
+        let field = format!("{name}.u {name}.v --dims {dims} --dtype f64");
+        let finite = |value: &Value| assert!(value.as_f64().is_some_and(f64::is_finite), "{name}: {value}");
+        f.succeeds(&format!("compress {field} -o s --rel 1e-2 --preserve none"));
+        let picture = f.json(&format!("render {field} -o p.png --width 300"));
+        let compared = f.json(&format!("render --compare {field} s -o c.png --width 300"));
+        [&picture, &compared].into_iter().for_each(|report| finite(&report["top_speed"]));
+        let speed_is_known = picture["top_speed"].as_f64() > Some(0.0);
+        assert_eq!(speed_is_known, name != "missing", "{name}: {picture}");
+        let points: Value =
+            serde_json::from_str(&f.succeeds(&format!("points {field} --format json"))).unwrap();
+        for value in points.as_array().unwrap().iter().flat_map(|p| p["eigenvalues"].as_array().unwrap()) {
+            [&value["real"], &value["imaginary"]].into_iter().for_each(finite);
+        }
+        let differs = f.factz(&format!("diff {field} s")).status.code();
+        assert!(differs == Some(0) || differs == Some(1), "{name}");
+        let runs = f.json(&format!("bench {field} --bounds 1e-2 --repeat 1 --threads 1"));
+        let swept = f.json(&format!("sweep {field} -o report --bounds 1e-2 --repeat 1 --no-peers"));
+        for run in [runs, swept].iter().flat_map(|all| all["runs"].as_array().unwrap()) {
+            ["ratio", "max_error"].into_iter().for_each(|key| finite(&run[key]));
+        }
+        let page = text(&f.read("report/index.html"));
+        assert!(!["NaN", "inf "].iter().any(|number| page.contains(&format!(">{number}"))), "{name}");
+    }
+}

@@ -44,37 +44,49 @@ pub struct Entry {
 
 /// The entries of the points of a field, in their order.
 pub fn entries(field: &Field, points: &[CriticalPoint], spacing: Spacing) -> Vec<Entry> {
-    let with_eigenvalues =
-        |&point| Entry { point, eigenvalues: eigenvalues(jacobian(field, &point, spacing)) };
+    let with_eigenvalues = |&point| {
+        let differences = half_differences(field, &point);
+        Entry { point, eigenvalues: eigenvalues(differences, spacing) }
+    };
     points.iter().map(with_eigenvalues).collect()
 }
 
-/// du/dx, du/dy, dv/dx and dv/dy on the triangle of a point.
-fn jacobian(field: &Field, point: &CriticalPoint, spacing: Spacing) -> [f64; 4] {
-    fn component<T: Real>(values: &[T], nx: u64, point: &CriticalPoint, spacing: Spacing) -> [f64; 2] {
-        let at = |x: u64, y: u64| values[((point.y_cell + y) * nx + point.x_cell + x) as usize].to_f64();
+/// Half the differences of u along x and y, and of v, on the triangle of a point: whole ones may overflow.
+fn half_differences(field: &Field, point: &CriticalPoint) -> [f64; 4] {
+    fn component<T: Real>(values: &[T], nx: u64, point: &CriticalPoint) -> [f64; 2] {
+        let at =
+            |x: u64, y: u64| 0.5 * values[((point.y_cell + y) * nx + point.x_cell + x) as usize].to_f64();
         let (first, last) = (at(0, 0), at(1, 1));
-        let (along_x, along_y) = match point.triangle {
-            0 => (at(1, 0) - first, last - at(1, 0)),
-            _ => (last - at(0, 1), at(0, 1) - first),
-        };
-        [along_x / spacing.dx, along_y / spacing.dy]
+        match point.triangle {
+            0 => [at(1, 0) - first, last - at(1, 0)],
+            _ => [last - at(0, 1), at(0, 1) - first],
+        }
     }
     let nx = field.dims.nx;
     typed!([&field.u, &field.v] as [u, v] => {
-        let ([a, b], [c, d]) = (component(u, nx, point, spacing), component(v, nx, point, spacing));
+        let ([a, b], [c, d]) = (component(u, nx, point), component(v, nx, point));
         [a, b, c, d]
     })
 }
 
-fn eigenvalues([a, b, c, d]: [f64; 4]) -> [Eigenvalue; 2] {
+/// The eigenvalues of the Jacobian. Its entries are scaled by powers of two meanwhile, so that no product
+/// overflows; an eigenvalue beyond the range of f64 becomes its end.
+fn eigenvalues(half_differences: [f64; 4], Spacing { dx, dy }: Spacing) -> [Eigenvalue; 2] {
+    let power = |x: f64| f64::from_bits(x.to_bits() & f64::INFINITY.to_bits()).max(f64::MIN_POSITIVE);
+    let largest = power(half_differences.iter().fold(0.0, |most: f64, x| most.max(x.abs())));
+    let shortest = power(dx.abs().min(dy.abs()));
+    let entry = |difference: f64, distance: f64| (difference / largest) / (distance / shortest);
+    let [a, b, c, d] = half_differences;
+    let (a, b, c, d) = (entry(a, dx), entry(b, dy), entry(c, dx), entry(d, dy));
     let (middle, half) = (0.5 * (a + d), 0.5 * (a - d));
     let discriminant = half * half + b * c;
     let root = discriminant.abs().sqrt();
-    match discriminant < 0.0 {
+    let scaled = match discriminant < 0.0 {
         true => [[middle, root], [middle, -root]],
         false => [[middle + root, 0.0], [middle - root, 0.0]],
-    }
+    };
+    let unit = (largest / shortest).min(f64::MAX);
+    scaled.map(|value| value.map(|part| (2.0 * part * unit).clamp(-f64::MAX, f64::MAX)))
 }
 
 /// Writes a list in its format.
@@ -191,7 +203,23 @@ mod tests {
 
     #[test]
     fn eigenvalues_of_a_saddle_and_of_a_focus() {
-        assert_eq!(eigenvalues([2.0, 0.0, 0.0, -1.0]), [[2.0, 0.0], [-1.0, 0.0]]);
-        assert_eq!(eigenvalues([-1.0, -2.0, 2.0, -1.0]), [[-1.0, 2.0], [-1.0, -2.0]]);
+        let with = |jacobian: [f64; 4], factor: f64, dx: f64, dy: f64| {
+            let [a, b, c, d] = jacobian.map(|x| 0.5 * factor * x);
+            let values = eigenvalues([a * dx, b * dy, c * dx, d * dy], Spacing { dx, dy });
+            values.map(|value| value.map(|part| part / factor))
+        };
+        for (factor, dx, dy) in [
+            (1.0, 1.0, 1.0),
+            (1.0, -1.0, 0.25),
+            (2f64.powi(1018), 4.0, 1.0),
+            (2f64.powi(-1000), 1.0, 2f64.powi(-20)),
+        ] {
+            assert_eq!(with([2.0, 0.0, 0.0, -1.0], factor, dx, dy), [[2.0, 0.0], [-1.0, 0.0]]);
+            assert_eq!(with([-1.0, -2.0, 2.0, -1.0], factor, dx, dy), [[-1.0, 2.0], [-1.0, -2.0]]);
+        }
+        let beyond = eigenvalues([f64::MAX, 0.0, 0.0, -f64::MAX], Spacing { dx: 1e-300, dy: 5e-324 });
+        assert_eq!(beyond, [[f64::MAX, 0.0], [-f64::MAX, 0.0]]);
+        let center = eigenvalues([0.0, f64::MAX, -f64::MAX, 0.0], Spacing { dx: 1e-300, dy: 1e-300 });
+        assert_eq!(center, [[0.0, f64::MAX], [0.0, -f64::MAX]]);
     }
 }

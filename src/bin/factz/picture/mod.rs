@@ -310,6 +310,7 @@ impl Layout {
         let report = json!({
             "width": canvas.width,
             "height": canvas.height,
+            "top_speed": scale.map_or(0.0, |scale| scale.high),
             "scale": scale.map(|scale| scale.json()),
             "land_colour": LAND,
             "legend": legend.words(),

@@ -79,7 +79,7 @@ impl Scale {
     }
 
     pub fn json(&self) -> Value {
-        json!({ "low": self.low, "high": self.high, "log": self.log, "slower": self.beyond[0],
+        json!({ "low": self.low, "log": self.log, "slower": self.beyond[0],
             "faster": self.beyond[1], "fastest": self.span[1] })
     }
 
