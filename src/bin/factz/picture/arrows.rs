@@ -114,7 +114,7 @@ impl<'a> Surface<'a> {
             ))?;
         }
         let ((x0, y0), length) = (path[0], STEP * (path.len() - 1) as f64);
-        ((x - x0).hypot(y - y0) > STRAIGHT * length).then_some(path)
+        ((x - x0).hypot(y - y0) > STRAIGHT * length).then(|| shortened(&path))
     }
 
     /// The way of the flow from a place, forwards or backwards.
@@ -133,6 +133,12 @@ impl<'a> Surface<'a> {
         }
         Some(path)
     }
+}
+
+/// A few places of a path, with its ends.
+fn shortened(path: &[(f64, f64)]) -> Path {
+    const PARTS: usize = 8;
+    (0..=PARTS).map(|k| path[k * (path.len() - 1) / PARTS]).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! An image of 8-bit RGB: rectangles, marks, text, and the PNG of it.
 
-use super::marks::{Colour, Mark, Shape};
+use super::marks::{outline_width, Colour, Mark, Shape};
 use crate::failure::{failure, Failure};
 use crate::memory;
 use plotters::backend::{BitMapBackend, DrawingBackend};
@@ -17,16 +17,8 @@ pub const GREY: Colour = [110, 110, 110];
 const ARROW_OPACITY: f64 = 0.85;
 const WHITE: Colour = [255, 255, 255];
 
-/// Width of the outline of a mark, in its radius; at least a pixel.
-const OUTLINE: f64 = 0.28;
-
 /// Radius of the middle of a ring's line.
-pub const RING: f64 = 0.8;
-
-/// Pixels of the outline of a mark of that radius.
-pub fn outline_width(radius: f64) -> f64 {
-    (OUTLINE * radius).max(1.0)
-}
+const RING: f64 = 0.8;
 
 /// Makes the embedded font known to the plots.
 pub fn load_font() {
@@ -109,7 +101,7 @@ impl Canvas {
 
     /// A mark with its middle at a place, cut at the border of an area.
     pub fn mark(&mut self, area: Area, (x, y): (f64, f64), radius: f64, mark: &Mark) {
-        let inner = radius * mark.size;
+        let inner = mark.radius(radius);
         let line = outline_width(radius);
         let distance = |px: f64, py: f64| inner * distance(mark.shape, (px - x) / inner, (py - y) / inner);
         let reach = 1.5 * inner + 2.0 * line;
@@ -247,6 +239,12 @@ fn coverage<const N: usize>(
     limits: [f64; N],
     distance: impl Fn(f64, f64) -> f64,
 ) -> [f64; N] {
+    // No place of the pixel is further from its middle than that.
+    const HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
+    let middle = distance(x as f64 + 0.5, y as f64 + 0.5);
+    if limits.iter().all(|limit| (middle - limit).abs() > HALF) {
+        return limits.map(|limit| f64::from(u8::from(middle <= limit)));
+    }
     const SAMPLES: usize = 4;
     let at = |k: usize| (k as f64 + 0.5) / SAMPLES as f64;
     let mut counts = [0; N];
@@ -297,7 +295,7 @@ impl Arrow<'_> {
 
     fn distance(&self, x: f64, y: f64) -> f64 {
         let segments = self.line.windows(2).map(|pair| to_segment((x, y), pair[0], pair[1]));
-        let body = segments.fold(f64::INFINITY, f64::min) - 0.08 * self.size;
+        let body = segments.fold(f64::INFINITY, f64::min) - (0.08 * self.size).max(0.5);
         let (dx, dy) = (x - self.tip.0, y - self.tip.1);
         let (behind, aside) =
             (-(dx * self.ahead.0 + dy * self.ahead.1), dx * self.ahead.1 - dy * self.ahead.0);
@@ -336,16 +334,20 @@ mod tests {
 
     /// A lost point and a spurious one at the same place.
     #[test]
-    fn a_ring_hides_nothing_in_its_middle() {
+    fn a_ring_is_visible_around_a_mark() {
         let area = Area { left: 0, top: 0, width: 50, height: 50 };
         for radius in [2.0, 6.0] {
             let mut canvas = Canvas::new(50, 50).unwrap();
             let [spurious, lost] = [Fate::Spurious, Fate::Lost].map(Mark::of_fate);
-            canvas.mark(area, (25.5, 25.5), radius, &spurious);
             canvas.mark(area, (25.5, 25.5), radius, &lost);
+            canvas.mark(area, (25.5, 25.5), radius, &spurious);
             let pixels: Vec<Colour> =
                 (0..2500).map(|k| canvas.row(k / 50, k % 50, 1).try_into().unwrap()).collect();
-            let count = |colour| pixels.iter().filter(|pixel| **pixel == colour).count();
+            // Lines may be thinner than a pixel.
+            let is_near = |pixel: &Colour, colour: Colour| {
+                pixel.iter().zip(colour).map(|(a, b)| a.abs_diff(b) as u32).sum::<u32>() < 150
+            };
+            let count = |colour| pixels.iter().filter(|pixel| is_near(pixel, colour)).count();
             assert!(count(spurious.colour) as f64 > 0.5 * radius * radius, "{radius}");
             assert!(count(lost.colour) as f64 > radius * radius, "{radius}");
         }

@@ -17,7 +17,7 @@ pub enum Shape {
     Square,
     TriangleUp,
     TriangleDown,
-    /// Open: a mark in its middle stays visible.
+    /// Wider than other marks and below them, so that each stays visible.
     Ring,
 }
 
@@ -65,16 +65,28 @@ pub const TYPES: [(Kind, Mark); 6] = [
     (Kind::Center, common("centre", Shape::Square, YELLOW, 1.0)),
 ];
 
-/// The marks of fates, in the order in which they are drawn. A lost point and a spurious one are often close
-/// together: the ring is on top and leaves the triangle visible.
+/// The marks of fates, in the order of the legend. A lost point and a spurious one are often close together:
+/// the ring lies below the triangle and is wider.
 pub const FATES: [(Fate, Mark); 4] = [
     (Fate::Kept, common("kept", Shape::Circle, WHITE, 0.7)),
     (Fate::Changed, rare("type changed", Shape::Square, BLUE, 1.0)),
+    (Fate::Lost, rare("lost", Shape::Ring, VERMILION, 1.3)),
     (Fate::Spurious, rare("spurious", Shape::TriangleUp, YELLOW, 0.85)),
-    (Fate::Lost, rare("lost", Shape::Ring, VERMILION, 1.5)),
 ];
 
+/// Width of the outline of a mark of that radius in pixels.
+pub fn outline_width(radius: f64) -> f64 {
+    (0.28 * radius).max(1.0)
+}
+
 impl Mark {
+    /// Its radius in pixels where that of the usual size is given.
+    pub fn radius(&self, usual: f64) -> f64 {
+        // A ring goes around the outline of another mark.
+        let outline = if self.shape == Shape::Ring { outline_width(usual) } else { 0.0 };
+        self.size * usual + outline
+    }
+
     pub fn of_kind(kind: Kind) -> Mark {
         of(&TYPES, kind)
     }
@@ -105,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn rare_fates_come_last() {
+    fn the_table_has_the_order_of_the_fates() {
         assert_eq!(FATES.map(|(fate, _)| fate), Fate::ALL);
     }
 }

@@ -17,10 +17,10 @@ use crate::array::{Dims, Field};
 use crate::failure::Failure;
 use crate::fate::{Fate, Pairing};
 use crate::say;
-use canvas::{outline_width, text_width, Canvas};
+use canvas::{text_width, Canvas};
 use factz::CriticalPoint;
 use legend::{thinning_note, Counted, Legend};
-use marks::{Mark, FATES, TYPES};
+use marks::{outline_width, Mark, FATES, TYPES};
 use panel::{Axis, Background, Panel, Placed, Sizes, Tally, LAND};
 use scale::Scale;
 use serde_json::{json, Value};
@@ -62,7 +62,7 @@ impl Style {
 pub struct Column<'a> {
     field: &'a Field,
     title: &'a str,
-    /// The marks that its points can have, in the order in which they are drawn.
+    /// The marks that its points can have.
     marks: Vec<Mark>,
     points: Vec<(Mark, CriticalPoint)>,
 }
@@ -97,7 +97,7 @@ impl<'a> Column<'a> {
         without: Option<Fate>,
     ) -> Column<'a> {
         let marks = Fate::ALL.into_iter().filter(|fate| Some(*fate) != without).map(Mark::of_fate);
-        // Rare fates come last, so that they are on top.
+        // Common fates come first, so that rare ones are on top.
         let of = |fate| pairings.iter().filter(move |p| p.fate == fate).filter_map(&point);
         let points = Fate::ALL.into_iter().flat_map(|fate| of(fate).map(move |p| (Mark::of_fate(fate), p)));
         Column { field, title, marks: marks.collect(), points: points.collect() }
@@ -296,7 +296,8 @@ impl Layout {
         let notes: Vec<String> = thinned.into_iter().chain(scale.iter().flat_map(Scale::notes)).collect();
         let bottom = panels.iter().map(|p| p.area().bottom()).max().unwrap_or(0) as f64;
         let has_land = panels.iter().any(|p| p.background.has_land());
-        let place = (self.left as f64, self.style.width as f64, bottom + 3.6 * self.sizes.text);
+        let right = self.style.width as f64 - 0.5 * self.sizes.text;
+        let place = (self.left as f64, right, bottom + 3.6 * self.sizes.text);
         let legend = Legend::new(counted, has_land, &notes, self.sizes, place);
         let mut canvas = Canvas::new(self.style.width, legend.bottom as usize)?;
         for panel in &panels {

@@ -1,8 +1,8 @@
 //! One field in an area of a picture: flow and speed, arrows, axes, marks.
 
 use super::arrows::{Path, Surface, HEAD};
-use super::canvas::{fitted, outline_width, text_width, Anchor, Area, Canvas, BLACK};
-use super::marks::{Colour, Mark};
+use super::canvas::{fitted, text_width, Anchor, Area, Canvas, BLACK};
+use super::marks::{outline_width, Colour, Mark, Shape};
 use super::scale::Scale;
 use super::texture;
 use super::thin::Thinning;
@@ -112,7 +112,7 @@ impl Panel {
         let (view, background) = (self.background.view, &self.background);
         let discs = self.marks.iter().map(|placed| {
             let (x, y) = view.pixel(placed.x, placed.y);
-            let radius = self.radius * placed.mark.size.max(1.0);
+            let radius = placed.mark.radius(self.radius);
             ((x - view.left as f64, y - view.top as f64), radius + 2.0 * outline_width(self.radius))
         });
         let surface = Surface::new(&background.flow, view.width, down(&view, self.spacing), discs)?;
@@ -131,7 +131,8 @@ impl Panel {
         for path in &self.arrows {
             canvas.arrow(area, path, HEAD * sizes.text);
         }
-        for placed in &self.marks {
+        let (rings, others): (Vec<&Placed>, _) = self.marks.iter().partition(|p| p.mark.shape == Shape::Ring);
+        for placed in rings.into_iter().chain(others) {
             canvas.mark(area, view.pixel(placed.x, placed.y), self.radius, &placed.mark);
         }
         // Above the marks: many of them would hide it.
@@ -210,7 +211,7 @@ impl Panel {
         let tally = |tally: &Tally| {
             let Tally { mark, count, drawn } = tally;
             json!({ "label": mark.label, "shape": mark.shape.name(), "colour": mark.colour,
-                "radius": self.radius * mark.size, "count": count, "drawn": drawn,
+                "radius": mark.radius(self.radius), "count": count, "drawn": drawn,
                 "points_per_mark": self.thinning.points(mark) })
         };
         let ends = |path: &Path| [path[0].0, path[0].1, path[path.len() - 1].0, path[path.len() - 1].1];

@@ -102,8 +102,8 @@ mod tests {
         };
         assert_eq!(of(400, 100), Thinning::NONE);
         assert_eq!(of(4000, 100), Thinning { common: 10, rare: 1 });
-        assert_eq!(of(4000, 1000), Thinning { common: 20, rare: 3 });
-        assert_eq!(of(0, 3_000_000), Thinning { common: 1, rare: 10_000 });
+        assert_eq!(of(4000, 1000), Thinning { common: 30, rare: 3 });
+        assert_eq!(of(0, 3_000_000), Thinning { common: 1, rare: 8000 });
     }
 
     #[test]

@@ -201,7 +201,8 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     };
     let pictures = pictures(a, spacing, &field, &points, &subject, &shown)?;
     let written = write(&a.output, &subject, &runs, &pictures)?;
-    finish(&voice, &field, &subject, &runs, &written)
+    let pictures = pictures.map(|picture| picture.report);
+    finish(&voice, &field, &subject, &runs, &written, pictures)
 }
 
 /// The field, and the reconstructions of factz with and without preservation.
@@ -259,6 +260,7 @@ fn finish(
     subject: &Subject,
     runs: &[Run],
     written: &[String],
+    [alone, comparison]: [Value; 2],
 ) -> Result<Verdict, Failure> {
     if let Some(remark) = &subject.remark {
         voice.note(remark);
@@ -271,6 +273,7 @@ fn finish(
                 "remark": subject.remark,
                 "files": written,
                 "runs": runs.iter().map(Run::json).collect::<Vec<_>>(),
+                "pictures": { "field.png": alone, "comparison.png": comparison },
             });
             joined(shape_json(field.dims, field.dtype()), more)
         },
