@@ -304,7 +304,7 @@ impl Layout {
             panel.draw(&mut canvas, self.sizes, scale.as_ref())?;
         }
         // It belongs to the last panel of the first row.
-        if let Some((scale, panel)) = scale.as_ref().zip(whole_fields().last()) {
+        if let Some((scale, panel)) = scale.as_ref().zip(panels.get(self.columns - 1)) {
             scale.draw(&mut canvas, panel.area(), self.sizes);
         }
         legend.draw(&mut canvas, self.sizes);
