@@ -1,14 +1,9 @@
 //! An image of 8-bit RGB: rectangles, marks, text, and the PNG of it.
 
+use super::lettering::{load_font, text_width, Lettering};
 use super::marks::{outline_width, Colour, Mark, Shape};
 use crate::failure::{failure, Failure};
 use crate::memory;
-use plotters::backend::{BitMapBackend, DrawingBackend};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{
-    register_font, FontDesc, FontFamily, FontStyle, FontTransform, IntoTextStyle, RGBColor, TextStyle,
-};
-use std::sync::Once;
 
 pub const BLACK: Colour = [0, 0, 0];
 pub const GREY: Colour = [110, 110, 110];
@@ -19,17 +14,6 @@ const WHITE: Colour = [255, 255, 255];
 
 /// Radius of the middle of a ring's line.
 const RING: f64 = 0.8;
-
-/// Makes the embedded font known to the plots.
-pub fn load_font() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let faces = [(FontStyle::Normal, dejavu::sans::regular()), (FontStyle::Bold, dejavu::sans::bold())];
-        for (style, face) in faces {
-            let _ = register_font("sans-serif", style, face);
-        }
-    });
-}
 
 /// A rectangle of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,22 +141,39 @@ impl Canvas {
         }
     }
 
-    /// A text with its middle at the height `y`. Returns its width.
-    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: f64, text: &str) -> f64 {
-        let style = text_style(size, anchor);
-        let dimensions = (self.width as u32, self.height as u32);
-        let mut backend = BitMapBackend::with_buffer(&mut self.pixels, dimensions);
-        // Text outside the image is cut; the buffer cannot fail otherwise.
-        let _ = backend.draw_text(text, &style, (x.round() as i32, y.round() as i32));
-        text_width(size, text)
+    /// A text with its middle at the height `y`.
+    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: f64, text: &str) {
+        let left = match anchor {
+            Anchor::Left => x,
+            Anchor::Middle => x - 0.5 * text_width(size, text),
+            Anchor::Right => x - text_width(size, text),
+        };
+        let lettering = Lettering::new(size, text);
+        let [_, height] = lettering.extent();
+        self.print(&lettering, left, y - 0.5 * height);
     }
 
     /// A text from the bottom up with its middle at a place.
     pub fn text_upwards(&mut self, (x, y): (f64, f64), size: f64, text: &str) {
-        let style = text_style(size, Anchor::Middle).transform(FontTransform::Rotate270);
-        let dimensions = (self.width as u32, self.height as u32);
-        let mut backend = BitMapBackend::with_buffer(&mut self.pixels, dimensions);
-        let _ = backend.draw_text(text, &style, (x.round() as i32, y.round() as i32));
+        let lettering = Lettering::new(size, text).upwards();
+        let [width, height] = lettering.extent();
+        self.print(&lettering, x - 0.5 * width, y - 0.5 * height);
+    }
+
+    /// Blackens pixels; those outside the picture are cut.
+    fn print(&mut self, lettering: &Lettering, left: f64, top: f64) {
+        let [width, height] = lettering.extent();
+        let span = |from: f64, length: f64, end: usize| {
+            from.max(0.0) as usize..((from + length).max(0.0).ceil() as usize).min(end)
+        };
+        for y in span(top, height, self.height) {
+            for x in span(left, width, self.width) {
+                let bare = 1.0 - lettering.ink(x as f64 - left, y as f64 - top);
+                for channel in self.row(y, x, 1) {
+                    *channel = (bare * *channel as f64).round() as u8;
+                }
+            }
+        }
     }
 
     pub fn png(&self) -> Result<Vec<u8>, Failure> {
@@ -188,48 +189,6 @@ impl Canvas {
         writer.finish().map_err(cannot)?;
         Ok(bytes)
     }
-}
-
-fn text_style(size: f64, anchor: Anchor) -> TextStyle<'static> {
-    let side = match anchor {
-        Anchor::Left => HPos::Left,
-        Anchor::Middle => HPos::Center,
-        Anchor::Right => HPos::Right,
-    };
-    let font = FontDesc::new(FontFamily::SansSerif, size, FontStyle::Normal);
-    let style: TextStyle<'static> = font.into_text_style(&(1, 1));
-    style.pos(Pos::new(side, VPos::Center)).color(&RGBColor(BLACK[0], BLACK[1], BLACK[2]))
-}
-
-/// Pixels that a text takes.
-pub fn text_width(size: f64, text: &str) -> f64 {
-    load_font();
-    let font = FontDesc::new(FontFamily::SansSerif, size, FontStyle::Normal);
-    font.layout_box(text).map_or(0.0, |((left, _), (right, _))| (right - left) as f64)
-}
-
-/// The text, or its end where it is wider than that.
-pub fn fitted(size: f64, text: &str, width: f64) -> String {
-    let fits = |text: &str| text_width(size, text) <= width;
-    if fits(text) {
-        return text.to_owned();
-    }
-    let ends = text.char_indices().map(|(at, _)| format!("…{}", &text[at..]));
-    ends.into_iter().find(|end| fits(end)).unwrap_or_default()
-}
-
-/// Lines of a text that are no wider than that, broken between words.
-pub fn wrapped(size: f64, text: &str, width: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if text_width(size, &format!("{line} {word}")) <= width => {
-                *line += &format!(" {word}")
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// The parts of a pixel that are closer to a shape than some distances, from samples.
@@ -354,12 +313,20 @@ mod tests {
     }
 
     #[test]
-    fn a_text_ends_where_its_width_says() {
-        let mut canvas = Canvas::new(200, 40).unwrap();
-        let width = canvas.text((20.0, 20.0), Anchor::Left, 18.0, "attracting focus");
-        let inked = |canvas: &mut Canvas, x: usize| (0..40).any(|y| canvas.row(y, x, 1)[0] < 128);
-        let columns: Vec<usize> = (0..200).filter(|&x| inked(&mut canvas, x)).collect();
-        assert!(columns[0] >= 19 && columns[0] <= 23, "{columns:?}");
-        assert!((*columns.last().unwrap() as f64 - (20.0 + width)).abs() < 4.0, "{width}: {columns:?}");
+    fn a_text_is_where_its_anchor_says() {
+        for size in [9.0, 18.0, 45.0] {
+            let text = "attracting focus";
+            let width = text_width(size, text);
+            for (anchor, left) in [(Anchor::Left, 100.0), (Anchor::Middle, 100.0 - width / 2.0)] {
+                let mut canvas = Canvas::new(600, 80).unwrap();
+                canvas.text((100.0, 40.0), anchor, size, text);
+                let inked = |canvas: &mut Canvas, x: usize| (0..80).any(|y| canvas.row(y, x, 1)[0] < 128);
+                let columns: Vec<usize> = (0..600).filter(|&x| inked(&mut canvas, x)).collect();
+                let (first, last) = (columns[0] as f64, *columns.last().unwrap() as f64);
+                let slack = 2.0 + 0.08 * size;
+                assert!((first - left.max(0.0)).abs() < slack, "{size}: {first}");
+                assert!((last - left - width).abs() < slack, "{size}: {last}");
+            }
+        }
     }
 }

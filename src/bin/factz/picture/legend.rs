@@ -1,6 +1,7 @@
 //! The legend below the panels: marks with their numbers, and notes.
 
-use super::canvas::{text_width, wrapped, Anchor, Area, Canvas, GREY};
+use super::canvas::{Anchor, Area, Canvas, GREY};
+use super::lettering::{text_width, wrapped};
 use super::marks::Mark;
 use super::panel::{Sizes, LAND};
 use super::thin::Thinning;

@@ -3,6 +3,7 @@
 mod arrows;
 mod canvas;
 mod legend;
+mod lettering;
 mod marks;
 mod panel;
 mod scale;
@@ -17,9 +18,10 @@ use crate::array::{Dims, Field};
 use crate::failure::Failure;
 use crate::fate::{Fate, Pairing};
 use crate::say;
-use canvas::{text_width, Canvas};
+use canvas::Canvas;
 use factz::CriticalPoint;
 use legend::{thinning_note, Counted, Legend};
+use lettering::text_width;
 use marks::{outline_width, Mark, FATES, TYPES};
 use panel::{Axis, Background, Panel, Placed, Sizes, Tally, LAND};
 use scale::Scale;
@@ -27,7 +29,7 @@ use serde_json::{json, Value};
 use thin::Thinning;
 use view::{Sense, View};
 
-pub use canvas::load_font;
+pub use lettering::load_font;
 pub use ticks::{number, steps, ticks};
 pub use view::Window;
 

@@ -1,7 +1,8 @@
 //! One field in an area of a picture: flow and speed, arrows, axes, marks.
 
 use super::arrows::{Path, Surface, HEAD};
-use super::canvas::{fitted, text_width, Anchor, Area, Canvas, BLACK};
+use super::canvas::{Anchor, Area, Canvas, BLACK};
+use super::lettering::{fitted, text_width};
 use super::marks::{outline_width, Colour, Mark, Shape};
 use super::scale::Scale;
 use super::texture;

@@ -1,6 +1,7 @@
 //! The scale of colours for speeds, and its bar beside the panels.
 
-use super::canvas::{text_width, Anchor, Area, Canvas, BLACK};
+use super::canvas::{Anchor, Area, Canvas, BLACK};
+use super::lettering::text_width;
 use super::marks::Colour;
 use super::panel::Sizes;
 use super::ticks::{number, rounded, steps, ticks};
