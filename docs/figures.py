@@ -456,7 +456,7 @@ def compared(factz):
         field.stream(0.01 * field.range, stream, "--preserve", "none")
         subprocess.run([factz, "render", "--compare", field.folder / "u.f32", field.folder / "v.f32", stream, "-o", path,
                         "--width", "1000", "--backend", "cpu", "--quiet"], check=True)
-    reduce(path, 48)
+    reduce(path, 64)
 
 
 def main():

@@ -330,27 +330,39 @@ pub struct Diff {
 
 /// Draws a field: flow, speed and critical points, alone or beside its reconstruction.
 ///
-/// The texture (line integral convolution) runs along the flow, its colour is the speed. Marks are the
-/// critical points by type. With --compare they are marked by what became of them: kept, lost, spurious (new)
-/// or of another type; a second row shows a part of both fields enlarged.
+/// The texture (line integral convolution) runs along the flow, arrows tell its direction, and the colour is
+/// the speed. Marks are the critical points by type. With --compare they are marked by their fate: kept, lost
+/// (in the original alone), spurious (in the reconstruction alone) or of another type; a second row shows a
+/// part of both fields enlarged.
 #[derive(Args)]
 #[command(
     override_usage = "factz render [OPTIONS] -o <PNG> <U> <V>\n       factz render [OPTIONS] -o <PNG> <FIELD>\n       \
 factz render [OPTIONS] -o <PNG> <STREAM>\n       factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <U1> <V1>\n       \
 factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>",
     after_long_help = "\
-The background of a large field is the mean of the vertices below a pixel; the points are those of the whole field. \
-The scale ends at the speed that 0.5 % of the field exceeds. Vertices that are zero or hold no data are grey. Row 0 \
-of the field is at the top, as in an image; --y-up puts it at the bottom. The sizes of text and marks follow --width.
+Place: vertex (x, y) lies at (x DX, y DY), and y grows upwards. Row 0 is at the bottom, or at the top where DY is \
+negative (--north-first, or a stream that says so); --origin overrules this. The axes count columns and rows where \
+these are 1 or -1 apart; otherwise they have the coordinates x DX and y DY. --zoom takes columns and rows.
 
-With --json the object tells the panels (left, top, width, height in pixels, and the part of the grid in window: x0, \
-y0, x1, y1) and the marks (colour, count).
+Colours: the scale ends at the speed that 0.5 % of the area exceeds, unless --speed-range says otherwise; what is \
+faster has the colour of the end, and the legend tells how fast it is. In a comparison both fields have one scale. \
+Vertices that are zero or hold no data are grey. The background of a large field is the mean of the vertices below a \
+pixel.
+
+Marks: the legend counts the points of the whole field, for each panel where they differ. Where there are too many \
+points a mark stands for several that are alike and close to each other; the legend says for how many. Points that are \
+lost, spurious or of another type are left out last. The sizes of text and marks follow --width.
+
+With --json the object tells the panels (left, top, width, height in pixels; window: the columns and rows x0, y0, x1, \
+y1; row_0: bottom or top; marks: count, number drawn, colour; arrows: x, y of tail and tip in pixels), the legend and \
+the scale.
 
 Exit status: 0 the picture is written; 2 it is not.
 
 Examples:
   factz render u.f32 v.f32 --dims 360x181 --north-first -o wind.png
-  factz render wind.fz -o wind.png --width 3000 --y-up
+  factz render wind.fz -o wind.png --width 3000 --speed-range 0,25
+  factz render ocean.fz -o ocean.png --log --speed-range 0.01,2
   factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30"
 )]
 pub struct Render {
@@ -362,7 +374,7 @@ pub struct Render {
     pub shape: ShapeArguments,
     #[command(flatten)]
     pub fill: FillArguments,
-    /// Output file of the picture
+    /// Output file of the picture, a PNG; - is standard output
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
     /// Show a field beside its reconstruction
@@ -375,9 +387,8 @@ pub struct Render {
     /// Width of the picture in pixels, 300 to 10000
     #[arg(long, value_name = "PIXELS", value_parser = parse_width, default_value = "1600")]
     pub width: usize,
-    /// Put row 0 at the bottom
-    #[arg(long)]
-    pub y_up: bool,
+    #[command(flatten)]
+    pub look: Look,
     #[command(flatten)]
     pub spacing: SpacingArguments,
     #[command(flatten)]
@@ -516,9 +527,8 @@ pub struct Sweep {
     /// Promise for triangles whose zero lies on an edge or at a vertex
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
     pub ties: Ties,
-    /// Put row 0 at the bottom of the pictures
-    #[arg(long)]
-    pub y_up: bool,
+    #[command(flatten)]
+    pub look: Look,
     #[command(flatten)]
     pub spacing: SpacingArguments,
     #[command(flatten)]

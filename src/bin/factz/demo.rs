@@ -1,12 +1,13 @@
 //! The demonstration on a built-in real field.
 
-use crate::args::{Demo, Spacing};
+use crate::args::{Demo, Look, Spacing};
 use crate::array::{Dims, Field, Values};
 use crate::failure::{failure, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, shape_json};
 use crate::measure::{head, measure, row, thread_counts, Measurement, LEGEND};
 use crate::picture::{of_comparison, Column, Style};
+use crate::render::refuse_other_ending;
 use crate::say::Voice;
 use crate::{engine, output, Verdict};
 use factz::{BoundKind, Config, CriticalPoint, Mode, Preserve};
@@ -38,6 +39,7 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
 }
 
 pub fn run(a: &Demo) -> Result<Verdict, Failure> {
+    refuse_other_ending("--picture", &a.picture)?;
     let field = Field { dims: DIMS, u: component(U), v: component(V), fill_value: None };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
     let points = engine::critical_points(&field, SPACING, 0)?;
@@ -105,7 +107,7 @@ fn draw(a: &Demo, before: &[CriticalPoint], fields: [(&Measurement, &Field); 2])
     let [kept, plain] = drawn;
     let (kept, plain) = (kept?, plain?);
     let columns = [Column::all(kept.0, &kept.1, &kept.2), Column::all(plain.0, &plain.1, &plain.2)];
-    let style = Style { width: PICTURE_WIDTH, y_up: false, spacing: SPACING };
+    let style = Style { width: PICTURE_WIDTH, spacing: SPACING, look: Look::default() };
     let picture = of_comparison(columns, &plain.2, None, style)?;
     output::make_folder(output::folder_of(&a.picture))?;
     output::write_file(&a.picture, &picture.png)

@@ -13,8 +13,8 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// In the order in which they are drawn: rare ones on top.
-    pub const ALL: [Fate; 4] = [Fate::Kept, Fate::Changed, Fate::Spurious, Fate::Lost];
+    /// In the order of legends.
+    pub const ALL: [Fate; 4] = [Fate::Kept, Fate::Changed, Fate::Lost, Fate::Spurious];
 
     pub fn name(self) -> &'static str {
         match self {

@@ -187,6 +187,61 @@ impl SpacingArguments {
     }
 }
 
+/// Where row 0 of a field is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum Origin {
+    /// Row 0 at the top, as in an image
+    Top,
+    /// Row 0 at the bottom, as in a diagram
+    Bottom,
+}
+
+/// The speeds at the ends of a scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpeedRange {
+    pub low: f64,
+    pub high: f64,
+}
+
+fn parse_speed_range(text: &str) -> Result<SpeedRange, String> {
+    let speed = |s: &str| s.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x >= 0.0);
+    match text.split_once(',').map(|(low, high)| (speed(low), speed(high))) {
+        Some((Some(low), Some(high))) if low < high => Ok(SpeedRange { low, high }),
+        Some((Some(_), Some(_))) => Err("LOW is not below HIGH: give the smaller speed first".into()),
+        _ => Err("give LOW,HIGH: two finite speeds, 0 or more, for example 0,20".into()),
+    }
+}
+
+/// The look of pictures.
+#[derive(Args, Clone, Copy, Default)]
+pub struct Look {
+    /// Speeds at the ends of the colour scale; default: 0 and the speed that 0.5 % of the area exceeds
+    #[arg(long, value_name = "LOW,HIGH", value_parser = parse_speed_range, allow_hyphen_values = true)]
+    pub speed_range: Option<SpeedRange>,
+    /// Logarithmic colour scale; it begins at the speed that 0.5 % of the area is below, or at LOW
+    #[arg(long)]
+    pub log: bool,
+    /// Draw no arrows, which show the direction of the flow
+    #[arg(long)]
+    pub no_arrows: bool,
+    /// Place of row 0; default: at the bottom, so that y grows upwards, and at the top if DY is negative
+    #[arg(long, value_enum)]
+    pub origin: Option<Origin>,
+}
+
+impl Look {
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.speed_range {
+            Some(SpeedRange { low, high }) if self.log && low == 0.0 => Err(failure!(
+                "--speed-range {low},{high} --log: a logarithmic scale cannot begin at 0: give a larger LOW, for \
+                 example {}",
+                high / 1000.0
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 pub fn parse_size(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if n > 0 => Ok(n),

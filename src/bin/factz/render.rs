@@ -17,13 +17,12 @@ use serde_json::json;
 use std::path::Path;
 
 pub fn render(a: &Render) -> Result<Verdict, Failure> {
+    a.look.check()?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, output::is_standard(&a.output));
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     refuse_input(&a.output, &files, "picture")?;
-    if other_ending(&a.output) {
-        return Err(failure!("-o {}: a picture is a PNG: give it a name with .png", a.output.display()));
-    }
+    refuse_other_ending("-o", &a.output)?;
     let engine = Engine::new(&a.place)?;
     start_threads(a.place.threads)?;
     let drawn =
@@ -40,12 +39,20 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
     Ok(Verdict::Good)
 }
 
-/// Whether a name promises a picture or a document of another format.
-fn other_ending(path: &Path) -> bool {
-    const OTHERS: [&str; 11] =
-        ["jpg", "jpeg", "gif", "svg", "pdf", "webp", "tif", "tiff", "bmp", "eps", "ps"];
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| OTHERS.contains(&ending.to_ascii_lowercase().as_str()))
+/// Refuses a name of a picture that promises anything but a PNG. A device, a pipe and standard output have no
+/// ending.
+pub fn refuse_other_ending(option: &str, path: &Path) -> Result<(), Failure> {
+    let Some(ending) = path.extension() else { return Ok(()) };
+    let ending = ending.to_string_lossy().to_ascii_lowercase();
+    let advice = match &*ending {
+        "png" => return Ok(()),
+        "vtp" | "csv" | "json" => "the critical points as a list are written by `factz points`",
+        "fz" | "fctz" => "a stream is written by `factz compress`",
+        "npy" | "npz" | "f32" | "f64" => "the values of a stream are written by `factz decompress`",
+        _ => "other programs convert it",
+    };
+    let name = path.display();
+    Err(failure!("{option} {name}: a picture is a PNG: give it a name with .png; {advice}"))
 }
 
 /// The threads that draw: this one and others. 0 stands for one per core.
@@ -68,7 +75,7 @@ struct Drawn {
 }
 
 fn style(a: &Render, spacing: Spacing) -> Style {
-    Style { width: a.width, y_up: a.y_up, spacing }
+    Style { width: a.width, spacing, look: a.look }
 }
 
 fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
@@ -85,7 +92,7 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
     let about = critical_points_text(points.len() as u64);
     let title = format!("{}: {} x {}, {about}", bare_names(files), field.dims.nx, field.dims.ny);
     let zoom = a.zoom.map(|zoom| zoom_window(zoom, field.dims)).transpose()?;
-    let picture = of_field(&field, &points, &title, zoom, style(a, spacing))?;
+    let picture = of_field(Column::typed(&field, &title, &points), zoom, style(a, spacing))?;
     Ok(Drawn { picture, dims: field.dims, dtype: field.dtype(), about })
 }
 

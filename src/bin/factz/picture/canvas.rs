@@ -1,29 +1,19 @@
 //! An image of 8-bit RGB: rectangles, marks, text, and the PNG of it.
 
-use super::marks::{Colour, Mark, Shape};
+use super::lettering::{load_font, text_width, Lettering};
+use super::marks::{outline_width, Colour, Mark, Shape};
 use crate::failure::{failure, Failure};
 use crate::memory;
-use plotters::backend::{BitMapBackend, DrawingBackend};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{register_font, FontDesc, FontFamily, FontStyle, IntoTextStyle, RGBColor, TextStyle};
-use std::sync::Once;
 
 pub const BLACK: Colour = [0, 0, 0];
 pub const GREY: Colour = [110, 110, 110];
 
-/// Of the outline of a mark, in its radius; at least a pixel.
-const OUTLINE: f64 = 0.28;
+/// Arrows are fainter than marks.
+const ARROW_OPACITY: f64 = 0.85;
+const WHITE: Colour = [255, 255, 255];
 
-/// Makes the embedded font known to the plots.
-pub fn load_font() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let faces = [(FontStyle::Normal, dejavu::sans::regular()), (FontStyle::Bold, dejavu::sans::bold())];
-        for (style, face) in faces {
-            let _ = register_font("sans-serif", style, face);
-        }
-    });
-}
+/// Radius of the middle of a ring's line.
+const RING: f64 = 0.8;
 
 /// A rectangle of pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,34 +85,95 @@ impl Canvas {
 
     /// A mark with its middle at a place, cut at the border of an area.
     pub fn mark(&mut self, area: Area, (x, y): (f64, f64), radius: f64, mark: &Mark) {
-        let inner = radius * mark.size;
-        let outer = inner + (OUTLINE * inner).max(1.0);
-        let reach = 1.5 * outer + 1.0;
-        let span = |centre: f64, low: usize, high: usize| {
-            let from = (centre - reach).max(low as f64) as usize;
-            from..((centre + reach).max(0.0) as usize + 1).min(high)
+        let inner = mark.radius(radius);
+        let line = outline_width(radius);
+        let distance = |px: f64, py: f64| inner * distance(mark.shape, (px - x) / inner, (py - y) / inner);
+        let reach = 1.5 * inner + 2.0 * line;
+        self.shape(area, [x - reach, y - reach, x + reach, y + reach], mark.colour, line, 1.0, distance);
+    }
+
+    /// A shape with a black outline in a part of an area. Its distance is negative inside.
+    fn shape(
+        &mut self,
+        area: Area,
+        [x0, y0, x1, y1]: [f64; 4],
+        colour: Colour,
+        line: f64,
+        opacity: f64,
+        distance: impl Fn(f64, f64) -> f64,
+    ) {
+        let span = |from: f64, to: f64, low: usize, high: usize| {
+            from.max(low as f64) as usize..(to.max(0.0) as usize + 1).min(high)
         };
-        for py in span(y, area.top, area.bottom()) {
-            for px in span(x, area.left, area.right()) {
-                let covered = |radius| coverage(mark.shape, px as f64 - x, py as f64 - y, radius);
-                let (outline, inside) = (covered(outer), covered(inner));
+        for py in span(y0, y1, area.top, area.bottom()) {
+            for px in span(x0, x1, area.left, area.right()) {
+                let [outline, inside] = coverage(px, py, [line, 0.0], &distance).map(|part| opacity * part);
                 let pixel = self.row(py, px, 1);
                 for (c, channel) in pixel.iter_mut().enumerate() {
-                    let drawn = inside * mark.colour[c] as f64 + (outline - inside) * BLACK[c] as f64;
+                    let drawn = inside * colour[c] as f64 + (outline - inside) * BLACK[c] as f64;
                     *channel = (drawn + (1.0 - outline) * *channel as f64).round() as u8;
                 }
             }
         }
     }
 
-    /// A text with its middle at the height `y`. Returns its width.
-    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: f64, text: &str) -> f64 {
-        let style = text_style(size, anchor);
-        let dimensions = (self.width as u32, self.height as u32);
-        let mut backend = BitMapBackend::with_buffer(&mut self.pixels, dimensions);
-        // Text outside the image is cut; the buffer cannot fail otherwise.
-        let _ = backend.draw_text(text, &style, (x.round() as i32, y.round() as i32));
-        text_width(size, text)
+    /// An arrow along a path, with its tip at the end of it.
+    pub fn arrow(&mut self, area: Area, path: &[(f64, f64)], size: f64) {
+        let Some(arrow) = Arrow::new(path, size) else { return };
+        let reach = 1.5 * size;
+        let (xs, ys) = (path.iter().map(|p| p.0), path.iter().map(|p| p.1));
+        let low = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min) - reach;
+        let high = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max) + reach;
+        let bounds =
+            [low(&mut xs.clone()), low(&mut ys.clone()), high(&mut xs.clone()), high(&mut ys.clone())];
+        let line = (0.12 * size).max(0.7);
+        self.shape(area, bounds, WHITE, line, ARROW_OPACITY, |x, y| arrow.distance(x, y));
+    }
+
+    /// A triangle with its tip above a rectangle, as wide as that.
+    pub fn tip(&mut self, base: Area, height: usize, colour: Colour) {
+        for k in 0..height {
+            let half = base.width as f64 / 2.0 * k as f64 / height as f64;
+            let middle = base.left as f64 + base.width as f64 / 2.0;
+            let (left, right) = ((middle - half).floor() as usize, (middle + half).ceil() as usize);
+            let top = (base.top + k).saturating_sub(height);
+            self.fill(Area { left, top, width: right - left, height: 1 }, colour);
+        }
+    }
+
+    /// A text with its middle at the height `y`.
+    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, size: f64, text: &str) {
+        let left = match anchor {
+            Anchor::Left => x,
+            Anchor::Middle => x - 0.5 * text_width(size, text),
+            Anchor::Right => x - text_width(size, text),
+        };
+        let lettering = Lettering::new(size, text);
+        let [_, height] = lettering.extent();
+        self.print(&lettering, left, y - 0.5 * height);
+    }
+
+    /// A text from the bottom up with its middle at a place.
+    pub fn text_upwards(&mut self, (x, y): (f64, f64), size: f64, text: &str) {
+        let lettering = Lettering::new(size, text).upwards();
+        let [width, height] = lettering.extent();
+        self.print(&lettering, x - 0.5 * width, y - 0.5 * height);
+    }
+
+    /// Blackens pixels; those outside the picture are cut.
+    fn print(&mut self, lettering: &Lettering, left: f64, top: f64) {
+        let [width, height] = lettering.extent();
+        let span = |from: f64, length: f64, end: usize| {
+            from.max(0.0) as usize..((from + length).max(0.0).ceil() as usize).min(end)
+        };
+        for y in span(top, height, self.height) {
+            for x in span(left, width, self.width) {
+                let bare = 1.0 - lettering.ink(x as f64 - left, y as f64 - top);
+                for channel in self.row(y, x, 1) {
+                    *channel = (bare * *channel as f64).round() as u8;
+                }
+            }
+        }
     }
 
     pub fn png(&self) -> Result<Vec<u8>, Failure> {
@@ -140,57 +191,92 @@ impl Canvas {
     }
 }
 
-fn text_style(size: f64, anchor: Anchor) -> TextStyle<'static> {
-    let side = match anchor {
-        Anchor::Left => HPos::Left,
-        Anchor::Middle => HPos::Center,
-        Anchor::Right => HPos::Right,
-    };
-    let font = FontDesc::new(FontFamily::SansSerif, size, FontStyle::Normal);
-    let style: TextStyle<'static> = font.into_text_style(&(1, 1));
-    style.pos(Pos::new(side, VPos::Center)).color(&RGBColor(BLACK[0], BLACK[1], BLACK[2]))
-}
-
-/// Pixels that a text takes.
-pub fn text_width(size: f64, text: &str) -> f64 {
-    load_font();
-    let font = FontDesc::new(FontFamily::SansSerif, size, FontStyle::Normal);
-    font.layout_box(text).map_or(0.0, |((left, _), (right, _))| (right - left) as f64)
-}
-
-/// The text, or its end where it is wider than that.
-pub fn fitted(size: f64, text: &str, width: f64) -> String {
-    let fits = |text: &str| text_width(size, text) <= width;
-    if fits(text) {
-        return text.to_owned();
+/// The parts of a pixel that are closer to a shape than some distances, from samples.
+fn coverage<const N: usize>(
+    x: usize,
+    y: usize,
+    limits: [f64; N],
+    distance: impl Fn(f64, f64) -> f64,
+) -> [f64; N] {
+    // No place of the pixel is further from its middle than that.
+    const HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
+    let middle = distance(x as f64 + 0.5, y as f64 + 0.5);
+    if limits.iter().all(|limit| (middle - limit).abs() > HALF) {
+        return limits.map(|limit| f64::from(u8::from(middle <= limit)));
     }
-    let ends = text.char_indices().map(|(at, _)| format!("…{}", &text[at..]));
-    ends.into_iter().find(|end| fits(end)).unwrap_or_default()
-}
-
-/// The part of a pixel that a shape of a radius around its middle covers, from samples.
-fn coverage(shape: Shape, x: f64, y: f64, radius: f64) -> f64 {
     const SAMPLES: usize = 4;
     let at = |k: usize| (k as f64 + 0.5) / SAMPLES as f64;
-    let places = (0..SAMPLES * SAMPLES).map(|k| (x + at(k % SAMPLES), y + at(k / SAMPLES)));
-    let inside = places.filter(|&(x, y)| contains(shape, x / radius, y / radius)).count();
-    inside as f64 / (SAMPLES * SAMPLES) as f64
+    let mut counts = [0; N];
+    for k in 0..SAMPLES * SAMPLES {
+        let distance = distance(x as f64 + at(k % SAMPLES), y as f64 + at(k / SAMPLES));
+        for (count, limit) in counts.iter_mut().zip(limits) {
+            *count += usize::from(distance <= limit);
+        }
+    }
+    counts.map(|count| count as f64 / (SAMPLES * SAMPLES) as f64)
 }
 
-/// Whether a shape of radius 1 has a place. All shapes are about equally large.
-fn contains(shape: Shape, x: f64, y: f64) -> bool {
+/// The distance of a place from a shape of radius 1, negative inside; sharp corners stay sharp. All shapes
+/// are about equally large.
+fn distance(shape: Shape, x: f64, y: f64) -> f64 {
+    let triangle = |y: f64| (y - 0.8).max((1.9 * x.abs() - y - 1.4) / 1.9f64.hypot(1.0));
     match shape {
-        Shape::Circle => x * x + y * y <= 1.0,
-        Shape::Diamond => x.abs() + y.abs() <= 1.3,
-        Shape::Square => x.abs().max(y.abs()) <= 0.9,
-        Shape::TriangleUp => y <= 0.8 && 1.9 * x.abs() <= y + 1.4,
-        Shape::TriangleDown => -y <= 0.8 && 1.9 * x.abs() <= 1.4 - y,
+        Shape::Circle => x.hypot(y) - 1.0,
+        Shape::Diamond => (x.abs() + y.abs() - 1.3) / std::f64::consts::SQRT_2,
+        Shape::Square => x.abs().max(y.abs()) - 0.9,
+        Shape::TriangleUp => triangle(y),
+        Shape::TriangleDown => triangle(-y),
+        Shape::Ring => (x.hypot(y) - RING).abs() - (1.0 - RING),
     }
+}
+
+/// A line along a path, and a head at its end.
+struct Arrow<'a> {
+    line: &'a [(f64, f64)],
+    tip: (f64, f64),
+    /// The direction of the head.
+    ahead: (f64, f64),
+    size: f64,
+}
+
+impl Arrow<'_> {
+    /// None without a direction.
+    fn new(path: &[(f64, f64)], size: f64) -> Option<Arrow<'_>> {
+        let (&tip, rest) = path.split_last()?;
+        let away = |p: &(f64, f64)| (tip.0 - p.0).hypot(tip.1 - p.1);
+        // The head points as its own length of the path does.
+        let from = rest.iter().rposition(|p| away(p) >= size).unwrap_or(0);
+        let base = rest.get(from)?;
+        let length = away(base);
+        let ahead = ((tip.0 - base.0) / length, (tip.1 - base.1) / length);
+        (length > 0.0).then_some(Arrow { line: &path[..=from], tip, ahead, size })
+    }
+
+    fn distance(&self, x: f64, y: f64) -> f64 {
+        let segments = self.line.windows(2).map(|pair| to_segment((x, y), pair[0], pair[1]));
+        let body = segments.fold(f64::INFINITY, f64::min) - (0.08 * self.size).max(0.5);
+        let (dx, dy) = (x - self.tip.0, y - self.tip.1);
+        let (behind, aside) =
+            (-(dx * self.ahead.0 + dy * self.ahead.1), dx * self.ahead.1 - dy * self.ahead.0);
+        const SLOPE: f64 = 0.45;
+        let head = (behind - self.size).max((aside.abs() - SLOPE * behind) / SLOPE.hypot(1.0));
+        body.min(head)
+    }
+}
+
+/// The distance of a place from a segment.
+fn to_segment(p: (f64, f64), a: (f64, f64), b: (f64, f64)) -> f64 {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let length = dx * dx + dy * dy;
+    let along = ((p.0 - a.0) * dx + (p.1 - a.1) * dy) / length.max(f64::MIN_POSITIVE);
+    let along = along.clamp(0.0, 1.0);
+    (p.0 - a.0 - along * dx).hypot(p.1 - a.1 - along * dy)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fate::Fate;
     use factz::Kind;
 
     #[test]
@@ -205,13 +291,42 @@ mod tests {
         }
     }
 
+    /// A lost point and a spurious one at the same place.
     #[test]
-    fn a_text_ends_where_its_width_says() {
-        let mut canvas = Canvas::new(200, 40).unwrap();
-        let width = canvas.text((20.0, 20.0), Anchor::Left, 18.0, "spiral sink");
-        let inked = |canvas: &mut Canvas, x: usize| (0..40).any(|y| canvas.row(y, x, 1)[0] < 128);
-        let columns: Vec<usize> = (0..200).filter(|&x| inked(&mut canvas, x)).collect();
-        assert!(columns[0] >= 19 && columns[0] <= 23, "{columns:?}");
-        assert!((*columns.last().unwrap() as f64 - (20.0 + width)).abs() < 4.0, "{width}: {columns:?}");
+    fn a_ring_is_visible_around_a_mark() {
+        let area = Area { left: 0, top: 0, width: 50, height: 50 };
+        for radius in [2.0, 6.0] {
+            let mut canvas = Canvas::new(50, 50).unwrap();
+            let [spurious, lost] = [Fate::Spurious, Fate::Lost].map(Mark::of_fate);
+            canvas.mark(area, (25.5, 25.5), radius, &lost);
+            canvas.mark(area, (25.5, 25.5), radius, &spurious);
+            let pixels: Vec<Colour> =
+                (0..2500).map(|k| canvas.row(k / 50, k % 50, 1).try_into().unwrap()).collect();
+            // Lines may be thinner than a pixel.
+            let is_near = |pixel: &Colour, colour: Colour| {
+                pixel.iter().zip(colour).map(|(a, b)| a.abs_diff(b) as u32).sum::<u32>() < 150
+            };
+            let count = |colour| pixels.iter().filter(|pixel| is_near(pixel, colour)).count();
+            assert!(count(spurious.colour) as f64 > 0.5 * radius * radius, "{radius}");
+            assert!(count(lost.colour) as f64 > radius * radius, "{radius}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_where_its_anchor_says() {
+        for size in [9.0, 18.0, 45.0] {
+            let text = "attracting focus";
+            let width = text_width(size, text);
+            for (anchor, left) in [(Anchor::Left, 100.0), (Anchor::Middle, 100.0 - width / 2.0)] {
+                let mut canvas = Canvas::new(600, 80).unwrap();
+                canvas.text((100.0, 40.0), anchor, size, text);
+                let inked = |canvas: &mut Canvas, x: usize| (0..80).any(|y| canvas.row(y, x, 1)[0] < 128);
+                let columns: Vec<usize> = (0..600).filter(|&x| inked(&mut canvas, x)).collect();
+                let (first, last) = (columns[0] as f64, *columns.last().unwrap() as f64);
+                let slack = 2.0 + 0.08 * size;
+                assert!((first - left.max(0.0)).abs() < slack, "{size}: {first}");
+                assert!((last - left - width).abs() < slack, "{size}: {last}");
+            }
+        }
     }
 }

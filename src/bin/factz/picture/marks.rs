@@ -1,4 +1,4 @@
-//! Marks of critical points: a shape and a colour for each type, or for what became of a point.
+//! Marks of critical points: a shape and a colour for each type, or for the fate of a point.
 
 use crate::fate::Fate;
 use factz::Kind;
@@ -17,6 +17,21 @@ pub enum Shape {
     Square,
     TriangleUp,
     TriangleDown,
+    /// Wider than other marks and below them, so that each stays visible.
+    Ring,
+}
+
+impl Shape {
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Circle => "circle",
+            Shape::Diamond => "diamond",
+            Shape::Square => "square",
+            Shape::TriangleUp => "triangle up",
+            Shape::TriangleDown => "triangle down",
+            Shape::Ring => "ring",
+        }
+    }
 }
 
 /// How a point is drawn, and its words in the legend. The colours are told apart by colour-blind readers as
@@ -28,32 +43,61 @@ pub struct Mark {
     pub colour: Colour,
     /// Of the usual size.
     pub size: f64,
+    /// Rare marks are drawn before common ones are, where there is no room for all.
+    pub rare: bool,
 }
 
-const fn mark(label: &'static str, shape: Shape, colour: Colour, size: f64) -> Mark {
-    Mark { label, shape, colour, size }
+const fn common(label: &'static str, shape: Shape, colour: Colour, size: f64) -> Mark {
+    Mark { label, shape, colour, size, rare: false }
+}
+
+const fn rare(label: &'static str, shape: Shape, colour: Colour, size: f64) -> Mark {
+    Mark { rare: true, ..common(label, shape, colour, size) }
+}
+
+/// The marks of types, in the order of the legend. A new kind of point is a line of this table.
+pub const TYPES: [(Kind, Mark); 6] = [
+    (Kind::Saddle, common("saddle", Shape::Diamond, WHITE, 1.0)),
+    (Kind::AttractingNode, common("attracting node", Shape::TriangleDown, BLUE, 1.0)),
+    (Kind::RepellingNode, common("repelling node", Shape::TriangleUp, VERMILION, 1.0)),
+    (Kind::AttractingFocus, common("attracting focus", Shape::Circle, BLUE, 1.0)),
+    (Kind::RepellingFocus, common("repelling focus", Shape::Circle, VERMILION, 1.0)),
+    (Kind::Center, common("centre", Shape::Square, YELLOW, 1.0)),
+];
+
+/// The marks of fates, in the order of the legend. A lost point and a spurious one are often close together:
+/// the ring lies below the triangle and is wider.
+pub const FATES: [(Fate, Mark); 4] = [
+    (Fate::Kept, common("kept", Shape::Circle, WHITE, 0.7)),
+    (Fate::Changed, rare("type changed", Shape::Square, BLUE, 1.0)),
+    (Fate::Lost, rare("lost", Shape::Ring, VERMILION, 1.3)),
+    (Fate::Spurious, rare("spurious", Shape::TriangleUp, YELLOW, 0.85)),
+];
+
+/// Width of the outline of a mark of that radius in pixels.
+pub fn outline_width(radius: f64) -> f64 {
+    (0.28 * radius).max(1.0)
 }
 
 impl Mark {
+    /// Its radius in pixels where that of the usual size is given.
+    pub fn radius(&self, usual: f64) -> f64 {
+        // A ring goes around the outline of another mark.
+        let outline = if self.shape == Shape::Ring { outline_width(usual) } else { 0.0 };
+        self.size * usual + outline
+    }
+
     pub fn of_kind(kind: Kind) -> Mark {
-        match kind {
-            Kind::Saddle => mark("saddle", Shape::Diamond, WHITE, 1.0),
-            Kind::AttractingNode => mark("sink", Shape::TriangleDown, BLUE, 1.0),
-            Kind::RepellingNode => mark("source", Shape::TriangleUp, VERMILION, 1.0),
-            Kind::AttractingFocus => mark("spiral sink", Shape::Circle, BLUE, 1.0),
-            Kind::RepellingFocus => mark("spiral source", Shape::Circle, VERMILION, 1.0),
-            Kind::Center => mark("centre", Shape::Square, YELLOW, 1.0),
-        }
+        of(&TYPES, kind)
     }
 
     pub fn of_fate(fate: Fate) -> Mark {
-        match fate {
-            Fate::Kept => mark("kept", Shape::Circle, WHITE, 0.7),
-            Fate::Changed => mark("type changed", Shape::Square, BLUE, 1.0),
-            Fate::Spurious => mark("spurious", Shape::TriangleUp, YELLOW, 1.0),
-            Fate::Lost => mark("lost", Shape::Diamond, VERMILION, 1.15),
-        }
+        of(&FATES, fate)
     }
+}
+
+fn of<K: PartialEq>(table: &[(K, Mark)], key: K) -> Mark {
+    table.iter().find(|(k, _)| *k == key).expect("a table has all marks").1
 }
 
 #[cfg(test)]
@@ -70,5 +114,10 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_table_has_the_order_of_the_fates() {
+        assert_eq!(FATES.map(|(fate, _)| fate), Fate::ALL);
     }
 }

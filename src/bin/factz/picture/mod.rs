@@ -1,26 +1,36 @@
 //! Pictures of fields: flow, speed and critical points, alone or beside a reconstruction.
 
+mod arrows;
 mod canvas;
+mod legend;
+mod lettering;
 mod marks;
 mod panel;
+mod scale;
 mod texture;
+mod thin;
+mod ticks;
 mod view;
 mod zoom;
 
-use crate::args::Spacing;
+use crate::args::{Look, Origin, Spacing};
 use crate::array::{Dims, Field};
 use crate::failure::Failure;
 use crate::fate::{Fate, Pairing};
-use crate::say::grouped;
-use canvas::{text_width, Anchor, Area, Canvas, BLACK, GREY};
-use factz::{CriticalPoint, Kind};
-use marks::Mark;
-use panel::{speed_colour, Background, Panel, Placed, Sizes, ABOVE_SCALE, LAND};
+use crate::say;
+use canvas::Canvas;
+use factz::CriticalPoint;
+use legend::{thinning_note, Counted, Legend};
+use lettering::text_width;
+use marks::{outline_width, Mark, FATES, TYPES};
+use panel::{Axis, Background, Panel, Placed, Sizes, Tally, LAND};
+use scale::Scale;
 use serde_json::{json, Value};
-use view::View;
+use thin::Thinning;
+use view::{Sense, View};
 
-pub use canvas::load_font;
-pub use panel::{number, ticks};
+pub use lettering::load_font;
+pub use ticks::{number, steps, ticks};
 pub use view::Window;
 
 /// A picture as PNG, and what it shows where.
@@ -34,63 +44,82 @@ pub struct Picture {
 pub struct Style {
     /// Of the picture, in pixels.
     pub width: usize,
-    /// Row 0 of the field is at the bottom.
-    pub y_up: bool,
     pub spacing: Spacing,
+    pub look: Look,
 }
 
-/// A mark of the legend, with its number.
-type Counted = (Mark, usize);
+impl Style {
+    /// Vertex (x, y) lies at (x dx, y dy), with y upwards, unless the origin is given.
+    fn sense(&self) -> Sense {
+        let rows_up = self.look.origin.map_or(self.spacing.dy > 0.0, |origin| origin == Origin::Bottom);
+        Sense { rows_up, columns_left: self.spacing.dx < 0.0 }
+    }
 
-/// The colour scale, with its numbers, takes this many heights of the text.
-const SCALE_ROOM: f64 = 6.0;
-/// Largest height of a panel, as a multiple of the picture's width.
-const TALLEST: f64 = 1.4;
-
-/// A field with its critical points by type; below, the part `zoom` of it.
-pub fn of_field(
-    field: &Field,
-    points: &[CriticalPoint],
-    title: &str,
-    zoom: Option<Window>,
-    style: Style,
-) -> Result<Picture, Failure> {
-    let layout = Layout::new(field.dims, style, 1);
-    let marks = || points.iter().map(|p| style.placed(p, Mark::of_kind(p.kind))).collect();
-    let panels = layout.rows(&[(field, title)], zoom, |_| marks())?;
-    let counted =
-        Kind::ALL.map(|kind| (Mark::of_kind(kind), points.iter().filter(|p| p.kind == kind).count()));
-    layout.draw(panels, &counted)
+    fn placed(&self, point: &CriticalPoint, mark: Mark) -> Placed {
+        Placed { x: point.x / self.spacing.dx, y: point.y / self.spacing.dy, mark }
+    }
 }
 
-/// A field of a comparison, with the points to mark.
+/// A field of a picture, with its critical points.
 pub struct Column<'a> {
     field: &'a Field,
     title: &'a str,
-    points: Vec<(Fate, CriticalPoint)>,
+    /// The marks that its points can have.
+    marks: Vec<Mark>,
+    points: Vec<(Mark, CriticalPoint)>,
 }
 
 impl<'a> Column<'a> {
+    /// A field with the types of its points.
+    pub fn typed(field: &'a Field, title: &'a str, points: &[CriticalPoint]) -> Column<'a> {
+        let points = points.iter().map(|p| (Mark::of_kind(p.kind), *p)).collect();
+        Column { field, title, marks: TYPES.map(|(_, mark)| mark).to_vec(), points }
+    }
+
     /// The original: points that are kept, changed or lost.
     pub fn before(field: &'a Field, title: &'a str, pairings: &[Pairing]) -> Column<'a> {
-        let points = pairings.iter().filter_map(|p| Some((p.fate, p.before?)));
-        Column { field, title, points: points.collect() }
+        Column::by_fate(field, title, pairings, |p| p.before, Some(Fate::Spurious))
     }
 
     /// The reconstruction: points that are kept, changed or spurious.
     pub fn after(field: &'a Field, title: &'a str, pairings: &[Pairing]) -> Column<'a> {
-        let points = pairings.iter().filter_map(|p| Some((p.fate, p.after?)));
-        Column { field, title, points: points.collect() }
+        Column::by_fate(field, title, pairings, |p| p.after, Some(Fate::Lost))
     }
 
     /// A reconstruction with the points of both fields.
     pub fn all(field: &'a Field, title: &'a str, pairings: &[Pairing]) -> Column<'a> {
-        Column { field, title, points: pairings.iter().map(|p| (p.fate, *p.point())).collect() }
+        Column::by_fate(field, title, pairings, |p| Some(*p.point()), None)
+    }
+
+    fn by_fate(
+        field: &'a Field,
+        title: &'a str,
+        pairings: &[Pairing],
+        point: impl Fn(&Pairing) -> Option<CriticalPoint>,
+        without: Option<Fate>,
+    ) -> Column<'a> {
+        let marks = Fate::ALL.into_iter().filter(|fate| Some(*fate) != without).map(Mark::of_fate);
+        // Common fates come first, so that rare ones are on top.
+        let of = |fate| pairings.iter().filter(move |p| p.fate == fate).filter_map(&point);
+        let points = Fate::ALL.into_iter().flat_map(|fate| of(fate).map(move |p| (Mark::of_fate(fate), p)));
+        Column { field, title, marks: marks.collect(), points: points.collect() }
+    }
+
+    /// The number of points with a mark; none if there can be no such.
+    fn count(&self, mark: &Mark) -> Option<usize> {
+        self.marks.contains(mark).then(|| self.points.iter().filter(|(m, _)| m == mark).count())
     }
 }
 
+/// A field with its critical points by type; below, the part `zoom` of it.
+pub fn of_field(column: Column, zoom: Option<Window>, style: Style) -> Result<Picture, Failure> {
+    let mut counted = counted(&TYPES, &[&column]);
+    counted.retain(|counted| counted.counts != [Some(0)]);
+    Layout::new(column.field.dims, style, 1).draw(&[column], zoom, &counted)
+}
+
 /// Two fields side by side with the fates of their critical points; below, the same of a part, `zoom` or that
-/// with most changes among `pairings`, which the legend counts.
+/// with most changes among `pairings`.
 pub fn of_comparison(
     columns: [Column; 2],
     pairings: &[Pairing],
@@ -99,26 +128,19 @@ pub fn of_comparison(
 ) -> Result<Picture, Failure> {
     let dims = columns[0].field.dims;
     let zoom = zoom.or_else(|| zoom::busiest(dims, pairings, style.spacing));
-    let layout = Layout::new(dims, style, columns.len());
-    let fields = columns.each_ref().map(|column| (column.field, column.title));
-    let panels = layout.rows(&fields, zoom, |number| style.by_fate(&columns[number].points))?;
-    let counted =
-        Fate::ALL.map(|fate| (Mark::of_fate(fate), pairings.iter().filter(|p| p.fate == fate).count()));
-    layout.draw(panels, &counted)
+    let counted = counted(&FATES, &columns.each_ref());
+    Layout::new(dims, style, columns.len()).draw(&columns, zoom, &counted)
 }
 
-impl Style {
-    fn placed(&self, point: &CriticalPoint, mark: Mark) -> Placed {
-        Placed { x: point.x / self.spacing.dx, y: point.y / self.spacing.dy, mark }
-    }
-
-    /// Rare fates come last, so that they are on top.
-    fn by_fate(&self, points: &[(Fate, CriticalPoint)]) -> Vec<Placed> {
-        let of = |fate| points.iter().filter(move |(f, _)| *f == fate);
-        let placed = |fate| of(fate).map(move |(_, point)| self.placed(point, Mark::of_fate(fate)));
-        Fate::ALL.into_iter().flat_map(placed).collect()
-    }
+fn counted<K>(table: &[(K, Mark)], columns: &[&Column]) -> Vec<Counted> {
+    let of = |mark: &Mark| columns.iter().map(|column| column.count(mark)).collect();
+    table.iter().map(|(_, mark)| Counted { mark: *mark, counts: of(mark) }).collect()
 }
+
+/// Largest height of a panel, as a multiple of the picture's width.
+const TALLEST: f64 = 1.4;
+/// Of a panel's water, the most that marks cover.
+const COVERED: f64 = 0.3;
 
 /// Where panels, scale and legend lie.
 struct Layout {
@@ -139,12 +161,13 @@ impl Layout {
     fn new(dims: Dims, style: Style, columns: usize) -> Layout {
         let sizes = Sizes::of(style.width);
         let whole = Window::whole(dims);
-        let widest = ticks(whole.y0 * style.spacing.dy, whole.y1 * style.spacing.dy, 8.0)
+        let [_, up] = Axis::of(style.spacing);
+        let widest = ticks(whole.y0 * up.unit, whole.y1 * up.unit, 8.0)
             .into_iter()
             .map(|y| text_width(0.8 * sizes.text, &number(y)))
             .fold(0.0, f64::max);
-        let left = (widest + 1.6 * sizes.text) as usize;
-        let room = style.width.saturating_sub(columns * left + (SCALE_ROOM * sizes.text) as usize);
+        let left = (widest + 2.1 * sizes.text) as usize;
+        let room = style.width.saturating_sub(columns * left + Scale::room(sizes));
         let ratio = ((whole.height() / whole.width()) * (style.spacing.dy / style.spacing.dx)).abs();
         let widest = (room / columns) as f64;
         let least = 2.0 * sizes.text;
@@ -157,164 +180,145 @@ impl Layout {
         Layout { style, sizes, left, panel_width, panel_height, columns, pitch, title_width }
     }
 
-    /// Above a panel its title, below it numbers.
+    /// Above a panel its title, below it numbers and the name of the axis.
     fn row_height(&self) -> usize {
-        self.panel_height + (4.2 * self.sizes.text) as usize
+        self.panel_height + (5.0 * self.sizes.text) as usize
     }
 
-    /// Panels of fields with titles, side by side; below them those of a part. `marks` gives those of a
-    /// column.
-    fn rows(
-        &self,
-        fields: &[(&Field, &str)],
-        zoom: Option<Window>,
-        marks: impl Fn(usize) -> Vec<Placed>,
-    ) -> Result<Vec<Panel>, Failure> {
-        let mut panels = Vec::new();
-        let whole = fields.first().map(|(field, _)| Window::whole(field.dims));
-        for (row, window) in [whole, zoom].into_iter().flatten().enumerate() {
-            for (column, &(field, title)) in fields.iter().enumerate() {
-                let title = if row == 0 { title } else { "the outlined part" };
-                let mut panel = self.panel(field, window, (column, row), title.to_owned(), marks(column))?;
-                panel.outlined = if row == 0 { zoom } else { None };
-                panels.push(panel);
-            }
+    fn view(&self, window: Window, column: usize, row: usize) -> View {
+        View {
+            window,
+            left: self.left + column * self.pitch,
+            top: (2.0 * self.sizes.text) as usize + row * self.row_height(),
+            width: self.panel_width,
+            height: self.panel_height,
+            sense: self.style.sense(),
+        }
+    }
+
+    /// The panels of a part of all columns, side by side.
+    fn row(&self, columns: &[Column], row: usize, window: Window) -> Result<Vec<Panel>, Failure> {
+        let background =
+            |(k, column): (usize, &Column)| Background::new(column.field, self.view(window, k, row));
+        let backgrounds = columns.iter().enumerate().map(background).collect::<Result<Vec<_>, _>>()?;
+        let shown = |column: &Column| -> Vec<Placed> {
+            let placed = column.points.iter().map(|(mark, point)| self.style.placed(point, *mark));
+            placed.filter(|p| window.contains(p.x, p.y)).collect()
+        };
+        let shown: Vec<Vec<Placed>> = columns.iter().map(shown).collect();
+        let water = backgrounds.iter().map(Background::water).max().unwrap_or(0);
+        let thinning = Thinning::of(&shown, self.room_for_marks(water));
+        let panels = columns.iter().zip(backgrounds).zip(shown);
+        let panels = panels.map(|((column, background), shown)| {
+            let title = match row {
+                0 => column.title.to_owned(),
+                _ => format!("outlined part, {}", say::counted(shown.len() as u64, "point", "points")),
+            };
+            self.panel(column, background, shown, title, thinning, window)
+        });
+        let mut panels = panels.collect::<Result<Vec<Panel>, _>>()?;
+        let is_long = |panel: &Panel| text_width(panel.title_size, &panel.title) > panel.title_width;
+        if panels.iter().any(is_long) {
+            panels.iter_mut().for_each(|panel| panel.title_size *= 0.85);
         }
         Ok(panels)
     }
 
     fn panel(
         &self,
-        field: &Field,
-        window: Window,
-        (column, row): (usize, usize),
+        column: &Column,
+        background: Background,
+        shown: Vec<Placed>,
         title: String,
-        marks: Vec<Placed>,
+        thinning: Thinning,
+        window: Window,
     ) -> Result<Panel, Failure> {
-        let view = View {
-            window,
-            left: self.left + column * self.pitch,
-            top: (2.0 * self.sizes.text) as usize + row * self.row_height(),
-            width: self.panel_width,
-            height: self.panel_height,
-            y_up: self.style.y_up,
+        let count = |placed: &[Placed], mark: &Mark| placed.iter().filter(|p| p.mark == *mark).count();
+        let counts: Vec<usize> = column.marks.iter().map(|mark| count(&shown, mark)).collect();
+        let marks = thinning.apply(shown, window);
+        let tally = |(mark, of_mark): (&Mark, usize)| Tally {
+            mark: *mark,
+            count: of_mark,
+            drawn: count(&marks, mark),
         };
-        let shown = marks.iter().filter(|p| window.contains(p.x, p.y)).count();
-        let radius = self.radius(shown);
-        let background = Background::new(field, view)?;
-        let (title_width, spacing) = (self.title_width as f64, self.style.spacing);
-        Ok(Panel { title, title_width, background, marks, radius, spacing, outlined: None })
+        let tallies = column.marks.iter().zip(counts).map(tally).collect();
+        let mut panel = Panel {
+            title,
+            title_size: self.sizes.text,
+            title_width: self.title_width as f64,
+            margin: self.left as f64,
+            radius: self.radius(marks.len()),
+            background,
+            marks,
+            tallies,
+            thinning,
+            spacing: self.style.spacing,
+            arrows: Vec::new(),
+            outlined: None,
+        };
+        if !self.style.look.no_arrows {
+            panel.point_along_flow(self.sizes)?;
+        }
+        Ok(panel)
+    }
+
+    fn least_radius(&self) -> f64 {
+        (0.15 * self.sizes.text).max(2.0)
     }
 
     /// Of the marks of a panel: smaller where there are many.
     fn radius(&self, marks: usize) -> f64 {
         let room = (self.panel_width * self.panel_height) as f64 / marks.max(1) as f64;
-        (0.17 * room.sqrt()).clamp(0.1 * self.sizes.text, 0.4 * self.sizes.text)
+        (0.17 * room.sqrt()).clamp(self.least_radius(), 0.4 * self.sizes.text)
     }
 
-    fn draw(&self, panels: Vec<Panel>, counted: &[Counted]) -> Result<Picture, Failure> {
-        let bottom = panels.iter().map(|p| p.area().bottom()).max().unwrap_or(0);
-        let has_land = panels.iter().any(|p| p.background.has_land());
-        let legend = Legend::new(self, counted, has_land, bottom as f64 + 2.8 * self.sizes.text);
-        let mut canvas = Canvas::new(self.style.width, legend.bottom as usize)?;
-        // Both fields have the scale of the first that moves.
-        let (mut top_speed, mut is_exceeded) = (0.0, false);
-        for panel in panels.iter().take(self.columns) {
-            if top_speed == 0.0 {
-                (top_speed, is_exceeded) = panel.background.top_speed()?;
-            }
+    /// The number of the smallest marks that leave most of that many pixels visible.
+    fn room_for_marks(&self, water: usize) -> usize {
+        let side = 2.0 * (self.least_radius() + outline_width(self.least_radius()));
+        (COVERED * water as f64 / (side * side)) as usize
+    }
+
+    fn draw(
+        &self,
+        columns: &[Column],
+        zoom: Option<Window>,
+        counted: &[Counted],
+    ) -> Result<Picture, Failure> {
+        let whole = Window::whole(columns[0].field.dims);
+        let mut panels = self.row(columns, 0, whole)?;
+        panels.iter_mut().for_each(|panel| panel.outlined = zoom);
+        if let Some(zoom) = zoom {
+            panels.extend(self.row(columns, 1, zoom)?);
         }
+        let whole_fields = || panels.iter().take(self.columns);
+        let speeds = whole_fields().map(|panel| panel.background.speeds());
+        let scale = Scale::of(speeds.collect::<Result<_, _>>()?, &self.style.look);
+        let rows: Vec<Thinning> = panels.iter().step_by(self.columns).map(|panel| panel.thinning).collect();
+        let thinned = thinning_note(&rows, counted.iter().any(|counted| counted.mark.rare));
+        let notes: Vec<String> = thinned.into_iter().chain(scale.iter().flat_map(Scale::notes)).collect();
+        let bottom = panels.iter().map(|p| p.area().bottom()).max().unwrap_or(0) as f64;
+        let has_land = panels.iter().any(|p| p.background.has_land());
+        let right = self.style.width as f64 - 0.5 * self.sizes.text;
+        let place = (self.left as f64, right, bottom + 3.6 * self.sizes.text);
+        let legend = Legend::new(counted, has_land, &notes, self.sizes, place);
+        let mut canvas = Canvas::new(self.style.width, legend.bottom as usize)?;
         for panel in &panels {
-            panel.draw(&mut canvas, self.sizes, top_speed)?;
+            panel.draw(&mut canvas, self.sizes, scale.as_ref())?;
         }
         // It belongs to the last panel of the first row.
-        if let Some(panel) = panels.get(self.columns - 1).filter(|_| top_speed > 0.0) {
-            self.draw_scale(&mut canvas, panel.area(), top_speed, is_exceeded);
+        if let Some((scale, panel)) = scale.as_ref().zip(panels.get(self.columns - 1)) {
+            scale.draw(&mut canvas, panel.area(), self.sizes);
         }
         legend.draw(&mut canvas, self.sizes);
-        let marks: Vec<Value> = counted
-            .iter()
-            .map(|(mark, count)| json!({ "label": mark.label, "colour": mark.colour, "count": count }))
-            .collect();
         let report = json!({
             "width": canvas.width,
             "height": canvas.height,
-            "top_speed": top_speed,
+            "top_speed": scale.map_or(0.0, |scale| scale.high),
+            "scale": scale.map(|scale| scale.json()),
             "land_colour": LAND,
-            "marks": marks,
+            "legend": legend.words(),
             "panels": panels.iter().map(Panel::json).collect::<Vec<_>>(),
         });
         Ok(Picture { png: canvas.png()?, report })
-    }
-
-    /// The colours of the speeds, right of a panel.
-    fn draw_scale(&self, canvas: &mut Canvas, panel: Area, top_speed: f64, is_exceeded: bool) {
-        let (text, line) = (self.sizes.text, self.sizes.line);
-        let height = panel.height.min((12.0 * text) as usize);
-        let (left, width) = (panel.right() + (0.9 * text) as usize, text as usize);
-        let area = Area { left, top: panel.top + (1.2 * text) as usize, width, height: height.max(width) };
-        for y in 0..area.height {
-            let colour =
-                speed_colour(1.0 - y as f64 / (area.height - 1).max(1) as f64).map(|c| (0.85 * c) as u8);
-            canvas.fill(Area { top: area.top + y, height: 1, ..area }, colour);
-        }
-        canvas.frame(area, line, BLACK);
-        canvas.text((left as f64, panel.top as f64 + 0.3 * text), Anchor::Left, 0.8 * text, "speed");
-        let room = area.height as f64 / (2.0 * text);
-        for speed in ticks(0.0, top_speed, room) {
-            let y = area.bottom() as f64 - speed / top_speed * area.height as f64;
-            canvas.fill(
-                Area { left: area.right(), top: y as usize, width: (0.2 * text) as usize, height: line },
-                BLACK,
-            );
-            canvas.text((area.right() as f64 + 0.4 * text, y), Anchor::Left, 0.75 * text, &number(speed));
-        }
-        if is_exceeded {
-            let above = format!("{} % faster", 100.0 * ABOVE_SCALE);
-            canvas.text((left as f64, area.bottom() as f64 + 0.7 * text), Anchor::Left, 0.7 * text, &above);
-        }
-    }
-}
-
-/// The marks with their words, in lines.
-struct Legend {
-    entries: Vec<(f64, f64, Option<Mark>, String)>,
-    bottom: f64,
-}
-
-impl Legend {
-    fn new(layout: &Layout, counted: &[Counted], has_land: bool, top: f64) -> Legend {
-        let (text, left) = (layout.sizes.text, layout.left as f64);
-        let words = counted
-            .iter()
-            .map(|(mark, count)| (Some(*mark), format!("{} {}", mark.label, grouped(*count as u64))));
-        let land = has_land.then(|| (None, "zero or no data".to_owned()));
-        let (mut x, mut y, mut entries) = (left, top, Vec::new());
-        for (mark, words) in words.chain(land) {
-            let width = 3.1 * text + text_width(0.9 * text, &words);
-            if x + width > layout.style.width as f64 && x > left {
-                (x, y) = (left, y + 1.7 * text);
-            }
-            entries.push((x, y, mark, words));
-            x += width;
-        }
-        Legend { entries, bottom: y + 1.2 * text }
-    }
-
-    fn draw(&self, canvas: &mut Canvas, sizes: Sizes) {
-        let all = Area { left: 0, top: 0, width: canvas.width, height: canvas.height };
-        for (x, y, mark, words) in &self.entries {
-            let (middle, radius) = (x + 0.8 * sizes.text, 0.4 * sizes.text);
-            let half = 0.75 * sizes.text;
-            let side = (2.0 * half) as usize;
-            let swatch =
-                Area { left: (middle - half) as usize, top: (y - half) as usize, width: side, height: side };
-            // Marks are as they look on the flow.
-            canvas.fill(swatch, if mark.is_some() { GREY } else { LAND });
-            if let Some(mark) = mark {
-                canvas.mark(all, (middle, *y), radius, mark);
-            }
-            canvas.text((x + 1.9 * sizes.text, *y), Anchor::Left, 0.9 * sizes.text, words);
-        }
     }
 }

@@ -1,22 +1,25 @@
-//! One field in an area of a picture: flow and speed, axes, marks.
+//! One field in an area of a picture: flow and speed, arrows, axes, marks.
 
-use super::canvas::{fitted, Anchor, Area, Canvas, BLACK};
-use super::marks::{Colour, Mark};
+use super::arrows::{Path, Surface, HEAD};
+use super::canvas::{Anchor, Area, Canvas, BLACK};
+use super::lettering::{fitted, text_width};
+use super::marks::{outline_width, Colour, Mark, Shape};
+use super::scale::Scale;
 use super::texture;
+use super::thin::Thinning;
+use super::ticks::{number, ticks};
 use super::view::{sample, Flow, View, Window};
 use crate::args::Spacing;
 use crate::array::Field;
 use crate::failure::Failure;
 use crate::memory;
-use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 use serde_json::{json, Value};
 
 /// Where there is no flow.
 pub const LAND: Colour = [168, 164, 160];
-/// Of the largest speeds, the fraction that has the colour of the top of the scale.
-pub const ABOVE_SCALE: f64 = 0.005;
 
 /// A mark at a place of the grid.
+#[derive(Clone, Copy)]
 pub struct Placed {
     pub x: f64,
     pub y: f64,
@@ -34,34 +37,27 @@ impl Background {
         Ok(Background { view, flow: sample(field, &view)? })
     }
 
-    /// Whether more than a thousandth is land: a vertex may be zero by chance.
-    pub fn has_land(&self) -> bool {
-        1000 * self.flow.iter().filter(|flow| flow.is_none()).count() > self.flow.len()
+    /// Pixels that are no land.
+    pub fn water(&self) -> usize {
+        self.flow.iter().flatten().count()
     }
 
-    /// The speed at the top of the scale, and whether pixels are faster: 0.5 % of them, unless many have one
-    /// speed.
-    pub fn top_speed(&self) -> Result<(f64, bool), Failure> {
+    /// Whether more than a thousandth is land: a vertex may be zero by chance.
+    pub fn has_land(&self) -> bool {
+        1000 * (self.flow.len() - self.water()) > self.flow.len()
+    }
+
+    /// The speeds of all pixels but land.
+    pub fn speeds(&self) -> Result<Vec<f64>, Failure> {
         let mut speeds: Vec<f64> = Vec::new();
         memory::reserve(&mut speeds, self.flow.len() as u64, "the picture")?;
         speeds.extend(self.flow.iter().flatten().map(speed));
-        if speeds.is_empty() {
-            return Ok((0.0, false));
-        }
-        let k = ((speeds.len() - 1) as f64 * (1.0 - ABOVE_SCALE)) as usize;
-        let (_, &mut top, above) = speeds.select_nth_unstable_by(k, f64::total_cmp);
-        Ok((top, above.iter().any(|speed| *speed > top)))
+        Ok(speeds)
     }
 }
 
 fn speed(&[u, v]: &[f64; 2]) -> f64 {
     u.hypot(v).min(f64::MAX)
-}
-
-/// The colour of a fraction of the largest speed, above 1 for what is faster.
-pub fn speed_colour(fraction: f64) -> [f64; 3] {
-    let colour = ViridisRGB.get_color(fraction.clamp(0.0, 1.0) as f32);
-    [colour.0, colour.1, colour.2].map(f64::from)
 }
 
 /// Sizes that follow from the width of the picture.
@@ -81,15 +77,27 @@ impl Sizes {
     }
 }
 
+/// The points of a mark in a panel, and how many marks stand for them.
+pub struct Tally {
+    pub mark: Mark,
+    pub count: usize,
+    pub drawn: usize,
+}
+
 pub struct Panel {
     pub title: String,
-    /// Pixels that there are for it.
+    pub title_size: f64,
+    /// Pixels that there are for the title, and left of the panel.
     pub title_width: f64,
+    pub margin: f64,
     pub background: Background,
+    /// The marks to draw, what they stand for, and their radius.
     pub marks: Vec<Placed>,
+    pub tallies: Vec<Tally>,
+    pub thinning: Thinning,
     pub radius: f64,
-    /// Columns and rows of the grid in the unit of the axes.
     pub spacing: Spacing,
+    pub arrows: Vec<Path>,
     /// A part of the field that another panel shows.
     pub outlined: Option<Window>,
 }
@@ -100,10 +108,32 @@ impl Panel {
         Area { left, top, width, height }
     }
 
-    pub fn draw(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
-        self.draw_background(canvas, sizes, top_speed)?;
+    /// Fills in the arrows, which leave the marks free.
+    pub fn point_along_flow(&mut self, sizes: Sizes) -> Result<(), Failure> {
+        let (view, background) = (self.background.view, &self.background);
+        let discs = self.marks.iter().map(|placed| {
+            let (x, y) = view.pixel(placed.x, placed.y);
+            let radius = placed.mark.radius(self.radius);
+            ((x - view.left as f64, y - view.top as f64), radius + 2.0 * outline_width(self.radius))
+        });
+        let surface = Surface::new(&background.flow, view.width, down(&view, self.spacing), discs)?;
+        let mut arrows = surface.arrows(sizes);
+        arrows
+            .iter_mut()
+            .flatten()
+            .for_each(|(x, y)| (*x, *y) = (*x + view.left as f64, *y + view.top as f64));
+        self.arrows = arrows;
+        Ok(())
+    }
+
+    pub fn draw(&self, canvas: &mut Canvas, sizes: Sizes, scale: Option<&Scale>) -> Result<(), Failure> {
+        self.draw_background(canvas, sizes, scale)?;
         let (area, view) = (self.area(), &self.background.view);
-        for placed in self.marks.iter().filter(|p| view.window.contains(p.x, p.y)) {
+        for path in &self.arrows {
+            canvas.arrow(area, path, HEAD * sizes.text);
+        }
+        let (rings, others): (Vec<&Placed>, _) = self.marks.iter().partition(|p| p.mark.shape == Shape::Ring);
+        for placed in rings.into_iter().chain(others) {
             canvas.mark(area, view.pixel(placed.x, placed.y), self.radius, &placed.mark);
         }
         // Above the marks: many of them would hide it.
@@ -114,24 +144,35 @@ impl Panel {
         }
         canvas.frame(area, sizes.line, BLACK);
         self.draw_axes(canvas, sizes);
-        let place = (area.left as f64, area.top as f64 - 0.9 * sizes.text);
-        let title = fitted(sizes.text, &self.title, self.title_width);
-        canvas.text(place, Anchor::Left, sizes.text, &title);
+        self.draw_title(canvas, sizes);
         Ok(())
     }
 
-    fn draw_background(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
+    /// Draws the title above the panel, from the margin on and cut, as far as its length demands.
+    fn draw_title(&self, canvas: &mut Canvas, sizes: Sizes) {
+        let (area, text, size) = (self.area(), sizes.text, self.title_size);
+        let fits = text_width(size, &self.title) <= self.title_width;
+        let margin = if fits { 0.0 } else { self.margin - 0.5 * text };
+        let place = (area.left as f64 - margin, area.top as f64 - 0.9 * text);
+        canvas.text(place, Anchor::Left, size, &fitted(size, &self.title, self.title_width + margin));
+    }
+
+    fn draw_background(
+        &self,
+        canvas: &mut Canvas,
+        sizes: Sizes,
+        scale: Option<&Scale>,
+    ) -> Result<(), Failure> {
         let Area { left, top, width, .. } = self.area();
-        let down = sense_of_v(self.background.view.y_up, self.spacing);
         let flow = &self.background.flow;
+        let down = down(&self.background.view, self.spacing);
         let brightness = texture::along(flow, width, sizes.grain, down)?;
         for (y, (row, light)) in flow.chunks(width).zip(brightness.chunks(width)).enumerate() {
             let pixels = canvas.row(top + y, left, width).chunks_exact_mut(3);
             for (pixel, (vector, light)) in pixels.zip(row.iter().zip(light)) {
-                let colour = vector.map(|vector| {
+                let colour = vector.zip(scale).map(|(vector, scale)| {
                     let light = 0.55 + 0.6 * *light as f64;
-                    let fraction = if top_speed > 0.0 { speed(&vector) / top_speed } else { 0.0 };
-                    speed_colour(fraction).map(|c| (light * c).min(255.0) as u8)
+                    scale.colour(speed(&vector)).map(|c| (light * c).min(255.0) as u8)
                 });
                 pixel.copy_from_slice(&colour.unwrap_or(LAND));
             }
@@ -142,57 +183,98 @@ impl Panel {
     fn draw_axes(&self, canvas: &mut Canvas, sizes: Sizes) {
         let (area, view, small) = (self.area(), &self.background.view, 0.8 * sizes.text);
         let (window, length, line) = (view.window, (0.3 * sizes.text) as usize, sizes.line);
-        for x in
-            ticks(window.x0 * self.spacing.dx, window.x1 * self.spacing.dx, area.width as f64 / (7.0 * small))
-        {
-            let (at, _) = view.pixel(x / self.spacing.dx, window.y0);
+        let [across, up] = Axis::of(self.spacing);
+        for x in ticks(window.x0 * across.unit, window.x1 * across.unit, area.width as f64 / (7.0 * small)) {
+            let (at, _) = view.pixel(x / across.unit, window.y0);
             let tick = Area { left: at as usize, top: area.bottom() + line, width: line, height: length };
             canvas.fill(tick, BLACK);
-            canvas.text(
-                (at, (area.bottom() + length) as f64 + 0.7 * small),
-                Anchor::Middle,
-                small,
-                &number(x),
-            );
+            let height = (area.bottom() + length) as f64 + 0.7 * small;
+            canvas.text((at, height), Anchor::Middle, small, &number(x));
         }
-        for y in ticks(
-            window.y0 * self.spacing.dy,
-            window.y1 * self.spacing.dy,
-            area.height as f64 / (3.0 * small),
-        ) {
-            let (_, at) = view.pixel(window.x0, y / self.spacing.dy);
+        for y in ticks(window.y0 * up.unit, window.y1 * up.unit, area.height as f64 / (3.0 * small)) {
+            let (_, at) = view.pixel(window.x0, y / up.unit);
             let left = area.left.saturating_sub(line + length);
             canvas.fill(Area { left, top: at as usize, width: length, height: line }, BLACK);
             canvas.text((left as f64 - 0.3 * small, at), Anchor::Right, small, &number(y));
         }
+        let middle = |from: usize, length: usize| from as f64 + 0.5 * length as f64;
+        let below = (middle(area.left, area.width), (area.bottom() + length) as f64 + 1.85 * small);
+        canvas.text(below, Anchor::Middle, small, across.fitting(small, area.width));
+        let beside = (area.left as f64 - self.margin + 0.9 * small, middle(area.top, area.height));
+        canvas.text_upwards(beside, small, up.fitting(small, area.height));
     }
 
-    /// Where it is, and which part of the grid it shows and outlines.
+    /// Its place and senses, the part of the grid that it shows and outlines, and its marks and arrows.
     pub fn json(&self) -> Value {
-        let (Area { left, top, width, height }, window) = (self.area(), self.background.view.window);
+        let (Area { left, top, width, height }, view) = (self.area(), &self.background.view);
         let corners = |window: Window| [window.x0, window.y0, window.x1, window.y1];
+        let side = |turns: bool, one: &'static str, other: &'static str| if turns { one } else { other };
+        let tally = |tally: &Tally| {
+            let Tally { mark, count, drawn } = tally;
+            json!({ "label": mark.label, "shape": mark.shape.name(), "colour": mark.colour,
+                "radius": mark.radius(self.radius), "count": count, "drawn": drawn,
+                "points_per_mark": self.thinning.points(mark) })
+        };
+        let ends = |path: &Path| [path[0].0, path[0].1, path[path.len() - 1].0, path[path.len() - 1].1];
         json!({
             "title": self.title,
             "left": left,
             "top": top,
             "width": width,
             "height": height,
-            "window": corners(window),
+            "window": corners(view.window),
             "outlined": self.outlined.map(corners),
-            "y_up": self.background.view.y_up,
+            "row_0": side(view.sense.rows_up, "bottom", "top"),
+            "column_0": side(view.sense.columns_left, "right", "left"),
+            "axes": Axis::of(self.spacing).map(|axis| axis.label),
             "mark_radius": self.radius,
+            "marks": self.tallies.iter().map(tally).collect::<Vec<_>>(),
+            "arrows": self.arrows.iter().map(ends).collect::<Vec<_>>(),
         })
     }
 }
 
-/// -1 if v points up in the image where u points to the right, else 1. Lines have no direction: where columns
-/// run backwards, v is turned in place of u.
-fn sense_of_v(y_up: bool, spacing: Spacing) -> f32 {
-    let turns = [y_up, spacing.dx < 0.0, spacing.dy < 0.0];
-    if turns.into_iter().fold(false, |a, b| a != b) {
-        -1.0
+/// An axis of the grid: the unit of its numbers, and its label.
+pub struct Axis {
+    pub unit: f64,
+    label: String,
+    short: &'static str,
+}
+
+impl Axis {
+    /// Both axes. Their numbers are columns and rows where these are one unit apart, otherwise coordinates.
+    pub fn of(spacing: Spacing) -> [Axis; 2] {
+        let axis = |distance: f64, short: &'static str, index: &'static str| match distance.abs() == 1.0 {
+            true => Axis { unit: 1.0, label: index.to_owned(), short: index },
+            false => {
+                Axis { unit: distance, label: format!("{short} = {} · {index}", number(distance)), short }
+            }
+        };
+        [axis(spacing.dx, "x", "column"), axis(spacing.dy, "y", "row")]
+    }
+
+    fn fitting(&self, size: f64, room: usize) -> &str {
+        if text_width(size, &self.label) <= room as f64 + size {
+            &self.label
+        } else {
+            self.short
+        }
+    }
+}
+
+/// Pixels that a unit of v goes down in the image, where one of u goes 1 to the right. Columns are drawn in
+/// the sense of dx, so that u always points to the right.
+fn down(view: &View, spacing: Spacing) -> f32 {
+    let across = view.width as f64 / (view.window.width() * spacing.dx.abs());
+    let along = view.height as f64 / (view.window.height() * spacing.dy.abs());
+    let is_up = view.sense.rows_up == (spacing.dy > 0.0);
+    // Panels have the proportions of the field, unless that would make them too narrow.
+    let stretch = (along / across) as f32;
+    let stretch = if stretch.is_normal() { stretch } else { 1.0 };
+    if is_up {
+        -stretch
     } else {
-        1.0
+        stretch
     }
 }
 
@@ -204,63 +286,34 @@ fn outline(view: &View, window: Window) -> Area {
     Area { left, top, width, height }
 }
 
-/// Round numbers between two others, about as many as there is room for.
-pub fn ticks(one: f64, other: f64, room: f64) -> Vec<f64> {
-    let (low, high) = (one.min(other), one.max(other));
-    let least = (high - low) / room.clamp(1.0, 8.0);
-    if !(least.is_finite() && least > 0.0) {
-        return Vec::new();
-    }
-    let power = 10f64.powf(least.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|k| k * power).into_iter();
-    let step = steps.filter(|step| step.is_finite()).find(|step| *step >= least).unwrap_or(least);
-    let (first, last) = ((low / step).ceil() as i64, (high / step).floor() as i64);
-    (first..=last).map(|k| k as f64 * step).collect()
-}
-
-/// A number of few digits.
-pub fn number(x: f64) -> String {
-    let magnitude = x.abs();
-    if magnitude != 0.0 && !(1e-3..1e6).contains(&magnitude) {
-        return format!("{x:.1e}");
-    }
-    let text = format!("{x:.4}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::picture::view::Sense;
 
-    #[test]
-    fn ticks_are_round() {
-        assert_eq!(ticks(-0.5, 359.5, 8.0), [0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0]);
-        assert_eq!(ticks(-0.5, 0.5, 1.0), [0.0]);
-        assert_eq!(ticks(0.5, -180.5, 8.0), [-150.0, -100.0, -50.0, 0.0]);
-        assert!(ticks(0.0, 0.0, 5.0).is_empty() && ticks(0.0, f64::INFINITY, 5.0).is_empty());
-        for top in [f64::MAX, 1e39, 1e-310, 5e-323] {
-            let ticks = ticks(0.0, top, 5.0);
-            assert!(
-                ticks.len() > 1 && ticks.iter().all(|tick| (0.0..=top).contains(tick)),
-                "{top}: {ticks:?}"
-            );
-        }
+    fn view(rows_up: bool) -> View {
+        let window = Window { x0: 0.0, y0: 0.0, x1: 30.0, y1: 20.0 };
+        let sense = Sense { rows_up, columns_left: false };
+        View { window, left: 0, top: 0, width: 300, height: 200, sense }
     }
 
     #[test]
     fn lines_run_as_the_flow_does_on_the_map() {
-        let sense = |y_up, dx, dy| sense_of_v(y_up, Spacing { dx, dy });
-        assert_eq!([sense(false, 1.0, 2.0), sense(true, 1.0, 2.0)], [1.0, -1.0]);
-        // North first, row 0 at the top; columns from east to west; both.
-        assert_eq!(
-            [sense(false, 1.0, -2.0), sense(false, -1.0, 2.0), sense(false, -1.0, -2.0)],
-            [-1.0, -1.0, 1.0]
-        );
-        assert_eq!(sense(true, 1.0, -2.0), 1.0);
+        let down = |rows_up, dx, dy| down(&view(rows_up), Spacing { dx, dy });
+        assert_eq!([down(false, 1.0, 1.0), down(true, 1.0, 1.0)], [1.0, -1.0]);
+        // North first, row 0 at the top or at the bottom; columns from east to west.
+        assert_eq!([down(false, 1.0, -1.0), down(true, 1.0, -1.0), down(true, -1.0, 1.0)], [-1.0, 1.0, -1.0]);
+        // A panel without the proportions of the field.
+        assert_eq!([down(true, 2.0, 1.0), down(true, 1.0, 1e-300)], [-2.0, -1.0]);
     }
 
     #[test]
-    fn numbers_are_short() {
-        assert_eq!([0.0, 12.5, 300.0, 1.26e-7].map(number), ["0", "12.5", "300", "1.3e-7"]);
+    fn axes_have_the_unit_that_they_name() {
+        let axes = |dx, dy| Axis::of(Spacing { dx, dy }).map(|axis| (axis.unit, axis.label));
+        assert_eq!(axes(1.0, -1.0), [(1.0, "column".to_owned()), (1.0, "row".to_owned())]);
+        assert_eq!(
+            axes(0.5, -0.25),
+            [(0.5, "x = 0.5 · column".to_owned()), (-0.25, "y = -0.25 · row".to_owned())]
+        );
     }
 }

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// Pixels that a streamline is followed in each direction, for grains of one pixel.
 const REACH: usize = 14;
 
-/// A brightness from 0 to 1 for every pixel. A grain of the noise is a square of `grain` pixels; `down` is -1
-/// if v points up in the image, else 1.
+/// A brightness from 0 to 1 for every pixel. A grain of the noise is a square of `grain` pixels; `down` is the
+/// number of pixels that a unit of v goes down, where one of u goes 1 to the right.
 pub fn along(flow: &[Flow], width: usize, grain: usize, down: f32) -> Result<Vec<f32>, Failure> {
     let height = flow.len() / width;
     let mut directions = memory::zeros::<[f32; 2]>(flow.len() as u64, "the picture")?;
@@ -26,17 +26,17 @@ pub fn along(flow: &[Flow], width: usize, grain: usize, down: f32) -> Result<Vec
     Ok(brightness)
 }
 
-/// A vector of length 1, or zero on land.
-fn direction(flow: &Flow, down: f32) -> [f32; 2] {
+/// A vector of length 1 in the image, or zero on land.
+pub fn direction(flow: &Flow, down: f32) -> [f32; 2] {
     let Some([u, v]) = *flow else { return [0.0; 2] };
     // The larger component is 1 first: squares of values may overflow.
     let largest = u.abs().max(v.abs());
     if largest == 0.0 {
         return [0.0; 2];
     }
-    let (u, v) = (u / largest, v / largest);
+    let (u, v) = (u / largest, down as f64 * (v / largest));
     let length = u.hypot(v);
-    [(u / length) as f32, down * (v / length) as f32]
+    [(u / length) as f32, (v / length) as f32]
 }
 
 struct Lines<'a> {

@@ -40,27 +40,36 @@ pub struct View {
     pub top: usize,
     pub width: usize,
     pub height: usize,
-    /// Row 0 of the field is at the bottom.
-    pub y_up: bool,
+    pub sense: Sense,
+}
+
+/// Where the axes of the grid point to in the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sense {
+    /// Row 0 is at the bottom.
+    pub rows_up: bool,
+    /// Column 0 is at the right.
+    pub columns_left: bool,
 }
 
 impl View {
     /// The place of a grid position, in pixels of the picture.
     pub fn pixel(&self, x: f64, y: f64) -> (f64, f64) {
-        let across = (x - self.window.x0) / self.window.width();
-        let down = (y - self.window.y0) / self.window.height();
-        let down = if self.y_up { 1.0 - down } else { down };
+        let turned = |part: f64, turns: bool| if turns { 1.0 - part } else { part };
+        let across = turned((x - self.window.x0) / self.window.width(), self.sense.columns_left);
+        let down = turned((y - self.window.y0) / self.window.height(), self.sense.rows_up);
         (self.left as f64 + across * self.width as f64, self.top as f64 + down * self.height as f64)
     }
 
     /// The interval of grid columns below column `i` of pixels, counted from the left of the view.
     fn columns(&self, i: usize) -> (f64, f64) {
+        let i = if self.sense.columns_left { self.width - 1 - i } else { i };
         let unit = self.window.width() / self.width as f64;
         (self.window.x0 + i as f64 * unit, unit)
     }
 
     fn rows(&self, j: usize) -> (f64, f64) {
-        let j = if self.y_up { self.height - 1 - j } else { j };
+        let j = if self.sense.rows_up { self.height - 1 - j } else { j };
         let unit = self.window.height() / self.height as f64;
         (self.window.y0 + j as f64 * unit, unit)
     }
@@ -159,8 +168,9 @@ mod tests {
         Field { dims: Dims { nx, ny }, u, v, fill_value: None }
     }
 
-    fn view(field: &Field, width: usize, height: usize, y_up: bool) -> View {
-        View { window: Window::whole(field.dims), left: 3, top: 5, width, height, y_up }
+    fn view(field: &Field, width: usize, height: usize, rows_up: bool) -> View {
+        let sense = Sense { rows_up, columns_left: false };
+        View { window: Window::whole(field.dims), left: 3, top: 5, width, height, sense }
     }
 
     #[test]
@@ -179,6 +189,9 @@ mod tests {
         }
         let up = sample(&field, &view(&field, 9, 5, true)).unwrap();
         assert_eq!(up[0], Some([1.0, 9.0]));
+        let mut turned = view(&field, 9, 5, true);
+        turned.sense.columns_left = true;
+        assert_eq!(sample(&field, &turned).unwrap()[0], Some([9.0, 9.0]));
     }
 
     #[test]
@@ -207,6 +220,9 @@ mod tests {
     fn a_vertex_is_in_the_middle_of_its_pixels() {
         let field = field(4, 4, |_, _| [1.0, 1.0]);
         assert_eq!(view(&field, 8, 8, false).pixel(0.0, 3.0), (4.0, 12.0));
-        assert_eq!(view(&field, 8, 8, true).pixel(0.0, 3.0), (4.0, 6.0));
+        let mut up = view(&field, 8, 8, true);
+        assert_eq!(up.pixel(0.0, 3.0), (4.0, 6.0));
+        up.sense.columns_left = true;
+        assert_eq!(up.pixel(0.0, 3.0), (10.0, 6.0));
     }
 }

@@ -149,6 +149,7 @@ fn pictured(bounds: &[f64]) -> f64 {
 }
 
 pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
+    a.look.check()?;
     let files = a.field.files();
     let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
     let about = |e: Failure| e.about(input_names(&files, ", "));
@@ -200,7 +201,8 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     };
     let pictures = pictures(a, spacing, &field, &points, &subject, &shown)?;
     let written = write(&a.output, &subject, &runs, &pictures)?;
-    finish(&voice, &field, &subject, &runs, &written)
+    let pictures = pictures.map(|picture| picture.report);
+    finish(&voice, &field, &subject, &runs, &written, pictures)
 }
 
 /// The field, and the reconstructions of factz with and without preservation.
@@ -212,7 +214,7 @@ fn pictures(
     subject: &Subject,
     shown: &[(String, Field)],
 ) -> Result<[Picture; 2], Failure> {
-    let style = Style { width: PICTURE_WIDTH, y_up: a.y_up, spacing };
+    let style = Style { width: PICTURE_WIDTH, spacing, look: a.look };
     let points_text = critical_points_text(subject.critical_points);
     let title =
         format!("{}: {} x {}, {points_text}", bare_names(&a.field.files()), field.dims.nx, field.dims.ny);
@@ -223,7 +225,8 @@ fn pictures(
     let [(kept_title, kept), (plain_title, plain)] = [compared(&shown[0])?, compared(&shown[1])?];
     let columns =
         [Column::all(&shown[0].1, &kept_title, &kept), Column::all(&shown[1].1, &plain_title, &plain)];
-    Ok([of_field(field, points, &title, None, style)?, of_comparison(columns, &plain, None, style)?])
+    let alone = Column::typed(field, &title, points);
+    Ok([of_field(alone, None, style)?, of_comparison(columns, &plain, None, style)?])
 }
 
 /// Writes the files of the report; returns their names.
@@ -257,6 +260,7 @@ fn finish(
     subject: &Subject,
     runs: &[Run],
     written: &[String],
+    [alone, comparison]: [Value; 2],
 ) -> Result<Verdict, Failure> {
     if let Some(remark) = &subject.remark {
         voice.note(remark);
@@ -269,6 +273,7 @@ fn finish(
                 "remark": subject.remark,
                 "files": written,
                 "runs": runs.iter().map(Run::json).collect::<Vec<_>>(),
+                "pictures": { "field.png": alone, "comparison.png": comparison },
             });
             joined(shape_json(field.dims, field.dtype()), more)
         },

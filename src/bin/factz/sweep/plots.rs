@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::failure::{failure, Failure};
-use crate::picture::{load_font, number, ticks};
+use crate::picture::{load_font, number, steps, ticks};
 use crate::say::grouped;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::coord::types::RangedCoordf64;
@@ -70,14 +70,6 @@ impl Scale {
 }
 
 const MOST_TICKS: f64 = 8.0;
-
-/// 1, 2 and 5 times the powers of ten from a number to another, or the powers alone if these are many.
-fn steps(low: f64, high: f64) -> Vec<f64> {
-    let (first, last) = (low.log10().floor() as i32, high.log10().floor() as i32);
-    let factors: &[f64] = if last - first < 4 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-    let decade = |power| factors.iter().map(move |factor| factor * 10f64.powi(power));
-    (first..=last).flat_map(decade).filter(|number| (low..=high).contains(number)).collect()
-}
 
 fn positive(x: f64) -> Option<f64> {
     (x > 0.0).then_some(x)
