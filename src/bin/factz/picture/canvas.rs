@@ -191,14 +191,14 @@ fn contains(shape: Shape, x: f64, y: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use factz::Kind;
+    use crate::class::Class;
 
     #[test]
     fn a_mark_has_its_colour_in_the_middle_and_stays_in_its_area() {
         let area = Area { left: 10, top: 10, width: 30, height: 30 };
-        for kind in Kind::ALL {
+        for class in Class::ALL {
             let mut canvas = Canvas::new(50, 50).unwrap();
-            let mark = Mark::of_kind(kind);
+            let mark = Mark::of_class(class);
             canvas.mark(area, (12.5, 25.5), 6.0, &mark);
             assert_eq!(canvas.row(25, 12, 1), mark.colour);
             assert_eq!(canvas.row(25, 9, 1), [255; 3]);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_text_ends_where_its_width_says() {
         let mut canvas = Canvas::new(200, 40).unwrap();
-        let width = canvas.text((20.0, 20.0), Anchor::Left, 18.0, "spiral sink");
+        let width = canvas.text((20.0, 20.0), Anchor::Left, 18.0, "saddle point");
         let inked = |canvas: &mut Canvas, x: usize| (0..40).any(|y| canvas.row(y, x, 1)[0] < 128);
         let columns: Vec<usize> = (0..200).filter(|&x| inked(&mut canvas, x)).collect();
         assert!(columns[0] >= 19 && columns[0] <= 23, "{columns:?}");

@@ -1,7 +1,7 @@
 //! Marks of critical points: a shape and a colour for each type, or for what became of a point.
 
+use crate::class::Class;
 use crate::fate::Fate;
-use factz::Kind;
 
 pub type Colour = [u8; 3];
 
@@ -35,21 +35,27 @@ const fn mark(label: &'static str, shape: Shape, colour: Colour, size: f64) -> M
 }
 
 impl Mark {
-    pub fn of_kind(kind: Kind) -> Mark {
-        match kind {
-            Kind::Saddle => mark("saddle", Shape::Diamond, WHITE, 1.0),
-            Kind::AttractingNode => mark("sink", Shape::TriangleDown, BLUE, 1.0),
-            Kind::RepellingNode => mark("source", Shape::TriangleUp, VERMILION, 1.0),
-            Kind::AttractingFocus => mark("spiral sink", Shape::Circle, BLUE, 1.0),
-            Kind::RepellingFocus => mark("spiral source", Shape::Circle, VERMILION, 1.0),
-            Kind::Center => mark("centre", Shape::Square, YELLOW, 1.0),
-        }
+    pub fn of_class(class: Class) -> Mark {
+        let (shape, colour) = match class {
+            Class::Saddle => (Shape::Diamond, WHITE),
+            Class::AttractingNode => (Shape::TriangleDown, BLUE),
+            Class::RepellingNode => (Shape::TriangleUp, VERMILION),
+            Class::AttractingFocus => (Shape::Circle, BLUE),
+            Class::RepellingFocus => (Shape::Circle, VERMILION),
+            Class::Center => (Shape::Square, YELLOW),
+            Class::RoundingAttracting => (Shape::Square, BLUE),
+            Class::RoundingRepelling => (Shape::Square, VERMILION),
+            Class::ZeroPlusOne => (Shape::Circle, YELLOW),
+            Class::ZeroMinusOne => (Shape::Diamond, YELLOW),
+            Class::ZeroOther => (Shape::Circle, WHITE),
+        };
+        mark(class.label(), shape, colour, 1.0)
     }
 
     pub fn of_fate(fate: Fate) -> Mark {
         match fate {
             Fate::Kept => mark("kept", Shape::Circle, WHITE, 0.7),
-            Fate::Changed => mark("type changed", Shape::Square, BLUE, 1.0),
+            Fate::Changed => mark("type or index changed", Shape::Square, BLUE, 1.0),
             Fate::Spurious => mark("spurious", Shape::TriangleUp, YELLOW, 1.0),
             Fate::Lost => mark("lost", Shape::Diamond, VERMILION, 1.15),
         }
@@ -62,8 +68,8 @@ mod tests {
 
     #[test]
     fn no_two_marks_are_alike() {
-        let kinds = Kind::ALL.map(Mark::of_kind).to_vec();
-        for marks in [kinds, Fate::ALL.map(Mark::of_fate).to_vec()] {
+        let classes = Class::ALL.map(Mark::of_class).to_vec();
+        for marks in [classes, Fate::ALL.map(Mark::of_fate).to_vec()] {
             for (k, a) in marks.iter().enumerate() {
                 for b in &marks[..k] {
                     assert!((a.shape, a.colour) != (b.shape, b.colour), "{} and {}", a.label, b.label);

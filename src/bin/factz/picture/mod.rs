@@ -9,11 +9,12 @@ mod zoom;
 
 use crate::args::Spacing;
 use crate::array::{Dims, Field};
+use crate::class::Class;
 use crate::failure::Failure;
 use crate::fate::{Fate, Pairing};
 use crate::say::grouped;
 use canvas::{text_width, Anchor, Area, Canvas, BLACK, GREY};
-use factz::{CriticalPoint, Kind};
+use factz::CriticalPoint;
 use marks::Mark;
 use panel::{speed_colour, Background, Panel, Placed, Sizes, ABOVE_SCALE, LAND};
 use serde_json::{json, Value};
@@ -56,10 +57,10 @@ pub fn of_field(
     style: Style,
 ) -> Result<Picture, Failure> {
     let layout = Layout::new(field.dims, style, 1);
-    let marks = || points.iter().map(|p| style.placed(p, Mark::of_kind(p.kind))).collect();
+    let marks = || points.iter().map(|p| style.placed(p, Mark::of_class(Class::of(p)))).collect();
     let panels = layout.rows(&[(field, title)], zoom, |_| marks())?;
-    let counted =
-        Kind::ALL.map(|kind| (Mark::of_kind(kind), points.iter().filter(|p| p.kind == kind).count()));
+    let classes = Class::counts(points).into_iter().filter(|(class, count)| class.is_usual() || *count > 0);
+    let counted: Vec<Counted> = classes.map(|(class, count)| (Mark::of_class(class), count)).collect();
     layout.draw(panels, &counted)
 }
 
