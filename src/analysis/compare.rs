@@ -75,6 +75,12 @@ impl Comparison {
             + self.bound_exceeded
     }
 
+    /// Critical points of the original inside triangles: those that the report of a compression counts.
+    pub fn points_inside(&self) -> u64 {
+        let zeros = [Kind::VertexZero, Kind::EdgeZero].map(|kind| self.points_by_type[kind as usize]);
+        self.critical_points - zeros[0] - zeros[1]
+    }
+
     /// Critical points inside triangles that are lost, spurious or of another type.
     fn changed_points_inside(&self) -> u64 {
         self.lost_points + self.spurious_points + self.changed_types - self.changed_zero_points()
@@ -322,6 +328,7 @@ impl Part {
     }
 
     /// Answers whether the triangle is a tie in either field.
+    #[inline(never)]
     fn triangle<T: Real>(
         &mut self,
         p0: &[[T; 2]; 3],
@@ -351,6 +358,7 @@ impl Part {
     }
 
     /// Compares the isolated zeros among a set of edges and the vertex of a base.
+    #[inline(never)]
     fn zeros<T: Real>(&mut self, fields: &Fields<'_, T, 2>, (x, y): (u64, u64), open: u32) {
         let counts = &mut self.counts;
         for simplex in Simplex::ALL.into_iter().filter(|s| open & s.bit() != 0) {

@@ -179,6 +179,7 @@ impl<T: Real> Search<'_, T> {
         }
     }
 
+    #[inline(never)]
     fn inside(&mut self, (x, y): (u64, u64), p: &[[T; 2]; 3], triangle: Triangle) -> Result<()> {
         let rule = &self.fields.domain.rule;
         let Some(kind) = kind_of(p, triangle, rule) else { return Ok(()) };
@@ -200,6 +201,7 @@ impl<T: Real> Search<'_, T> {
     }
 
     /// Adds the isolated zeros among a set of edges and the vertex of a base.
+    #[inline(never)]
     fn zeros(&mut self, base: (u64, u64), open: u32) -> Result<()> {
         for simplex in Simplex::ALL.into_iter().filter(|s| open & s.bit() != 0) {
             if let [Some(index)] = self.fields.zeros(simplex, base.0, base.1) {

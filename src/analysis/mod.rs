@@ -19,6 +19,7 @@ pub use compare::{compare, Comparison};
 pub use critical_points::{critical_points, CriticalPoint, Kind};
 pub use range::{range, relative_bound, ValueRange};
 pub use zeros::Simplex;
+pub(crate) use zeros::INDEX_UNDEFINED;
 
 use crate::error::{Error, Result};
 use crate::grid::element::Real;

@@ -83,6 +83,9 @@ pub(super) fn candidates<T: Real>(p: &[[T; 2]; 3], triangle: Triangle) -> u32 {
 /// around it is not closed.
 pub(super) type Index = Option<i32>;
 
+/// Stands for no index where a number is needed.
+pub(crate) const INDEX_UNDEFINED: i32 = -100;
+
 /// One field, or the two of a comparison, whose vertices count where none of the fields misses them.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a, T, const N: usize> {

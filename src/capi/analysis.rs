@@ -53,6 +53,7 @@ const _: () = {
     assert!(FACTZ_POINT_VERTEX_ZERO == Kind::VertexZero as i32);
     assert!(FACTZ_POINT_EDGE_ZERO == Kind::EdgeZero as i32);
     assert!(Kind::COUNT == 8);
+    assert!(FACTZ_INDEX_UNDEFINED == analysis::INDEX_UNDEFINED);
     assert!(FACTZ_SIMPLEX_LOWER == Simplex::Lower as i32 && FACTZ_SIMPLEX_UPPER == Simplex::Upper as i32);
     assert!(FACTZ_SIMPLEX_EDGE_X == Simplex::EdgeX as i32 && FACTZ_SIMPLEX_EDGE_Y == Simplex::EdgeY as i32);
     assert!(FACTZ_SIMPLEX_DIAGONAL == Simplex::Diagonal as i32);

@@ -41,7 +41,7 @@ fn points(list: &str) -> Vec<Point> {
     let number = |cell: &str| cell.parse::<f64>().unwrap();
     let line = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
-        let eigenvalues = [6, 7, 8, 9].map(|k| number(cells[k]));
+        let eigenvalues = [8, 10, 9, 11].map(|k| number(cells[k]));
         Point { x: number(cells[0]), y: number(cells[1]), kind: cells[5].to_owned(), eigenvalues }
     };
     list.lines().skip(1).map(line).collect()
@@ -65,15 +65,8 @@ fn marks(report: &Value) -> HashMap<&str, ([u8; 3], u64)> {
     all.map(|mark| (mark["label"].as_str().unwrap(), entry(mark))).collect()
 }
 
-fn label(kind: &str) -> &'static str {
-    match kind {
-        "saddle" => "saddle",
-        "attracting_node" => "sink",
-        "repelling_node" => "source",
-        "attracting_focus" => "spiral sink",
-        "repelling_focus" => "spiral source",
-        _ => "centre",
-    }
+fn label(kind: &str) -> String {
+    kind.replace('_', " ").replace("center", "centre")
 }
 
 /// Whether the outline of a part goes through a mark.
@@ -120,7 +113,7 @@ fn marks_are_where_the_points_are() {
         assert_eq!(told, [image.width, image.height].map(|n| Some(n as u64)));
         let (panel, marks) = (&report["panels"][0], marks(&report));
         assert_eq!(marks.values().map(|m| m.1).sum::<u64>(), list.len() as u64);
-        let placed: Vec<_> = list.iter().map(|p| (p.x / dx, p.y / dy, marks[label(&p.kind)].0)).collect();
+        let placed: Vec<_> = list.iter().map(|p| (p.x / dx, p.y / dy, marks[&*label(&p.kind)].0)).collect();
         let free = free_marks(&image, panel, &placed);
         assert!(free > 60, "{size}: {free}");
     }
@@ -136,7 +129,7 @@ fn a_part_of_a_field_is_enlarged() {
     assert_eq!((&report["panels"][0]["outlined"], &report["panels"][1]["window"]), (&window, &window));
     let inside = |p: &&Point| p.x > 100.0 && p.x < 160.0 && p.y > 40.0 && p.y < 70.0;
     for (panel, fewest) in [(0, 1), (1, 20)] {
-        let placed = list.iter().filter(inside).map(|p| (p.x, p.y, marks[label(&p.kind)].0));
+        let placed = list.iter().filter(inside).map(|p| (p.x, p.y, marks[&*label(&p.kind)].0));
         let free = free_marks(&image, &report["panels"][panel], &placed.collect::<Vec<_>>());
         assert!(free >= fewest, "panel {panel}: {free}");
     }
@@ -156,9 +149,9 @@ fn fates_are_marked_and_listed() {
     let cells: Vec<Vec<&str>> = list.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let count = |fate: &str| cells.iter().filter(|c| c[0] == fate).count() as u64;
     let verified: Value = serde_json::from_slice(&f.factz("verify u.f32 v.f32 w.fz --json").stdout).unwrap();
-    let fates = [("lost", "lost"), ("spurious", "spurious"), ("changed", "type_changed")];
+    let fates = [("lost", "lost_points"), ("spurious", "spurious_points"), ("changed", "changed_types")];
     for (fate, counted) in fates {
-        assert_eq!(Some(count(fate)), verified[counted].as_u64(), "{fate}");
+        assert_eq!(Some(count(fate)), verified["comparison"][counted].as_u64(), "{fate}");
     }
     assert!(count("lost") > 20 && count("spurious") > 20 && count("changed") > 2, "{list}");
     assert!(cells
@@ -171,7 +164,7 @@ fn fates_are_marked_and_listed() {
 
     let report = f.json("render --compare u.f32 v.f32 w.fz -o c.png --width 2400 --zoom 20,30,60,30");
     let (image, marks) = (Image::read(&f, "c.png"), marks(&report));
-    let label = |fate: &str| if fate == "changed" { "type changed" } else { fate }.to_owned();
+    let label = |fate: &str| if fate == "changed" { "type or index changed" } else { fate }.to_owned();
     for (fate, _) in fates {
         assert_eq!(marks[&*label(fate)].1, count(fate), "{fate}");
     }
@@ -213,8 +206,8 @@ fn lists_have_eigenvalues_in_every_format() {
     let objects: Vec<Value> = serde_json::from_slice(&f.read("p.json")).unwrap();
     assert_eq!(objects.len(), list.len());
     for (object, p) in objects.iter().zip(&list) {
-        assert_eq!((object["x"].as_f64(), object["type"].as_str()), (Some(p.x), Some(&*p.kind)));
-        assert_eq!(object["eigenvalues"][1]["real"].as_f64(), Some(p.eigenvalues[2]));
+        assert_eq!((object["x"].as_f64(), object["point_type"].as_str()), (Some(p.x), Some(&*p.kind)));
+        assert_eq!(object["eigenvalues_real"][1].as_f64(), Some(p.eigenvalues[2]));
     }
     let vtp = text(&f.read("p.vtp"));
     let values = |name: &str| -> Vec<f64> {
@@ -226,7 +219,7 @@ fn lists_have_eigenvalues_in_every_format() {
     let imaginary: Vec<f64> = list.iter().flat_map(|p| [p.eigenvalues[1], p.eigenvalues[3]]).collect();
     assert!(values("Points") == places && values("eigenvalues_imaginary") == imaginary);
     assert_eq!(values("offsets"), (1..=list.len()).map(|k| k as f64).collect::<Vec<_>>());
-    let saddles = values("type").iter().filter(|&&kind| kind == 0.0).count();
+    let saddles = values("point_type").iter().filter(|&&kind| kind == 0.0).count();
     assert_eq!(saddles, list.iter().filter(|p| p.kind == "saddle").count());
 }
 

@@ -51,7 +51,6 @@ pub fn report_json(report: &Report) -> Value {
         "zero_vertices": report.zero_vertices,
         "filled_vertices": report.filled_vertices,
         "wide_range": report.warnings & WARNING_WIDE_RANGE != 0,
-        "critical_points": report.critical_points,
         "absolute_bound": report.bound,
         "max_error": report.max_error,
     })
