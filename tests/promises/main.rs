@@ -48,4 +48,5 @@ mod python;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod sweep;
 mod symbols;
+mod textbook;
 mod unwritten;

@@ -91,7 +91,7 @@ class Points(unittest.TestCase):
                 self.assertEqual((point["point_type"], point["simplex"], point["index"]), (kind, simplex, index))
                 self.assertEqual((point["x"], point["y"]), (3 + dx, 3 + dy))
                 self.assertTrue(np.isnan(point["eigenvalues_real"]).all())
-            (point,) = factz.critical_points((x - 0.25).astype(dtype), (0.5 - 2 * y).astype(dtype), dy=0.5)
+            (point,) = factz.critical_points((x - 0.25).astype(dtype), (1 - 2 * y).astype(dtype), dy=0.5)
             self.assertEqual((point["index"], point["rounding_divergence"]), (-1, 0))
             self.assertEqual(list(point["eigenvalues_real"]), [1, -4])
             self.assertEqual(list(point["eigenvalues_imaginary"]), [0, 0])
