@@ -128,7 +128,8 @@ def verify(program, field, planes, bound):
             np.ascontiguousarray(plane, np.float32).tofile(other)
         found = Factz(program, "").run("verify", field.folder / "u.f32", field.folder / "v.f32", *others,
                                        *field.shape, "--abs", repr(bound))
-    return found["critical_points"], [found[key] for key in ("lost", "spurious", "type_changed")]
+    found = found["comparison"]
+    return found["critical_points"], [found[key] for key in ("lost_points", "spurious_points", "changed_types")]
 
 
 def max_error(field, planes):

@@ -96,7 +96,7 @@ class Field:
             done = subprocess.run([self.factz, "verify", self.folder / "u.f32", self.folder / "v.f32", *others,
                                    *self.shape, "--abs", repr(bound), "--backend", "cpu", "--json"],
                                   stdout=subprocess.PIPE)
-            return json.loads(done.stdout)
+            return json.loads(done.stdout)["comparison"]
 
 
 def critical(u, v):
@@ -433,9 +433,9 @@ def readme(factz):
             axes.set_title(f"Original wind:\n{count:,} critical points")
         else:
             found = field.compare(pu, pv, bound_)
-            wrong = f"{found['lost']} lost, {found['spurious']} spurious, {found['type_changed']} of another type"
+            wrong = f"{found['lost_points']} lost, {found['spurious_points']} spurious, {found['changed_types']} of another type"
             kept = "every critical point kept"
-            axes.set_title(f"{name}: ratio {field.bytes / bytes_:.1f},\n{wrong if found['lost'] else kept}")
+            axes.set_title(f"{name}: ratio {field.bytes / bytes_:.1f},\n{wrong if found['lost_points'] else kept}")
         axes.set_xlim(x0, x1)
         axes.set_ylim(y1, y0)
         axes.set_xticks([])

@@ -17,11 +17,13 @@ static const char *type_name(int32_t type)
 {
     switch (type) {
     case FACTZ_POINT_SADDLE: return "saddle";
-    case FACTZ_POINT_ATTRACTING_NODE: return "sink";
-    case FACTZ_POINT_REPELLING_NODE: return "source";
-    case FACTZ_POINT_ATTRACTING_FOCUS: return "spiral sink";
-    case FACTZ_POINT_REPELLING_FOCUS: return "spiral source";
+    case FACTZ_POINT_ATTRACTING_NODE: return "attracting node";
+    case FACTZ_POINT_REPELLING_NODE: return "repelling node";
+    case FACTZ_POINT_ATTRACTING_FOCUS: return "attracting focus";
+    case FACTZ_POINT_REPELLING_FOCUS: return "repelling focus";
     case FACTZ_POINT_CENTER: return "center";
+    case FACTZ_POINT_VERTEX_ZERO: return "zero at a vertex";
+    case FACTZ_POINT_EDGE_ZERO: return "zero on an edge";
     default: return "unknown";
     }
 }
@@ -69,9 +71,12 @@ int main(void)
     printf("%lu critical points\n", (unsigned long)count);
     for (k = 0; k < count; k++) {
         const factz_critical_point *p = &points[k];
-        printf("  (%8.4f, %8.4f)  %-13s  cell (%lu, %lu), %s triangle\n", p->x, p->y,
-            type_name(p->point_type), (unsigned long)p->cell_x, (unsigned long)p->cell_y,
-            p->triangle == FACTZ_TRIANGLE_LOWER ? "lower" : "upper");
+        printf("  (%8.4f, %8.4f)  %-16s  cell (%lu, %lu)", p->x, p->y, type_name(p->point_type),
+            (unsigned long)p->cell_x, (unsigned long)p->cell_y);
+        if (p->index != FACTZ_INDEX_UNDEFINED)
+            printf(", index %+ld", (long)p->index);
+        printf(", eigenvalues %.3g %+.3gi, %.3g %+.3gi\n", p->eigenvalues_real[0],
+            p->eigenvalues_imaginary[0], p->eigenvalues_real[1], p->eigenvalues_imaginary[1]);
         if (!(p->x >= (double)p->cell_x && p->x <= (double)p->cell_x + 1 && p->y >= (double)p->cell_y &&
                 p->y <= (double)p->cell_y + 1))
             result = 1;

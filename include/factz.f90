@@ -55,8 +55,10 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
   integer(c_int32_t), parameter, public :: FACTZ_POINT_SADDLE = 0, FACTZ_POINT_ATTRACTING_NODE = 1, &
       FACTZ_POINT_REPELLING_NODE = 2, FACTZ_POINT_ATTRACTING_FOCUS = 3, FACTZ_POINT_REPELLING_FOCUS = 4, &
-      FACTZ_POINT_CENTER = 5
-  integer(c_int32_t), parameter, public :: FACTZ_TRIANGLE_LOWER = 0, FACTZ_TRIANGLE_UPPER = 1
+      FACTZ_POINT_CENTER = 5, FACTZ_POINT_VERTEX_ZERO = 6, FACTZ_POINT_EDGE_ZERO = 7
+  integer(c_int32_t), parameter, public :: FACTZ_SIMPLEX_LOWER = 0, FACTZ_SIMPLEX_UPPER = 1, &
+      FACTZ_SIMPLEX_EDGE_X = 2, FACTZ_SIMPLEX_EDGE_Y = 3, FACTZ_SIMPLEX_DIAGONAL = 4, FACTZ_SIMPLEX_VERTEX = 5
+  integer(c_int32_t), parameter, public :: FACTZ_INDEX_UNDEFINED = -100
   integer(c_int32_t), parameter, public :: FACTZ_LOG_ERROR = 1, FACTZ_LOG_WARN = 2, FACTZ_LOG_INFO = 3, &
       FACTZ_LOG_DEBUG = 4, FACTZ_LOG_TRACE = 5
   integer(c_int32_t), parameter, public :: FACTZ_VERSION_MAJOR = 0, FACTZ_VERSION_MINOR = 1, FACTZ_VERSION_PATCH = 0
@@ -158,14 +160,18 @@ module factz
     integer(c_int64_t) :: reserved(2)
   end type factz_range
 
-  ! Cells count from 0, as in C: cell (0, 0) is between u(1, 1) and u(2, 2).
+  ! Cells count from 0, as in C: cell (0, 0) is between u(1, 1) and u(2, 2), and is that of the vertex u(1, 1).
   type, bind(c), public :: factz_critical_point
     integer(c_int64_t) :: cell_x
     integer(c_int64_t) :: cell_y
     real(c_double) :: x
     real(c_double) :: y
-    integer(c_int32_t) :: triangle
+    integer(c_int32_t) :: simplex
     integer(c_int32_t) :: point_type
+    integer(c_int32_t) :: index
+    integer(c_int32_t) :: rounding_divergence
+    real(c_double) :: eigenvalues_real(2)
+    real(c_double) :: eigenvalues_imaginary(2)
   end type factz_critical_point
 
   ! points_by_type(k + 1) counts the points of type k.
@@ -189,9 +195,12 @@ module factz
     real(c_double) :: bound
     real(c_double) :: max_error
     real(c_double) :: psnr
-    integer(c_int64_t) :: points_by_type(6)
+    integer(c_int64_t) :: points_by_type(8)
     integer(c_int64_t) :: filled_vertices
-    integer(c_int64_t) :: reserved(7)
+    integer(c_int64_t) :: lost_zeros
+    integer(c_int64_t) :: spurious_zeros
+    integer(c_int64_t) :: changed_indices
+    integer(c_int64_t) :: reserved(2)
   end type factz_comparison
 
   ! ---------------------------------------------------------------- arrays in host memory
@@ -212,8 +221,7 @@ module factz
 
   ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads]
   !                    [, stat] [, errmsg])
-  ! If config%halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the block and
-  ! these ghosts count, and both fields need ghosts.
+  ! Both fields need ghosts on the sides in config%halo.
   interface factz_compare
     module procedure compare_real32, compare_real64
   end interface factz_compare

@@ -221,44 +221,79 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_INSPECT_BYTES 128
 
 /**
- * `point_type`: det J < 0.
+ * `point_type`: inside a triangle, det J < 0.
  */
 #define FACTZ_POINT_SADDLE 0
 
 /**
- * `point_type`: the field flows in, along two directions.
+ * `point_type`: inside a triangle, the field flows in, along two directions.
  */
 #define FACTZ_POINT_ATTRACTING_NODE 1
 
 /**
- * `point_type`: the field flows out, along two directions.
+ * `point_type`: inside a triangle, the field flows out, along two directions.
  */
 #define FACTZ_POINT_REPELLING_NODE 2
 
 /**
- * `point_type`: the field spirals in.
+ * `point_type`: inside a triangle, the field spirals in.
  */
 #define FACTZ_POINT_ATTRACTING_FOCUS 3
 
 /**
- * `point_type`: the field spirals out.
+ * `point_type`: inside a triangle, the field spirals out.
  */
 #define FACTZ_POINT_REPELLING_FOCUS 4
 
 /**
- * `point_type`: the field circles around it (the trace of J is exactly 0).
+ * `point_type`: inside a triangle, the field circles around it (the trace of J is exactly 0).
  */
 #define FACTZ_POINT_CENTER 5
 
 /**
- * `triangle`: the vertices (x, y), (x+1, y), (x+1, y+1) of the cell.
+ * `point_type`: at a vertex, where u = v = 0. No J belongs to it: see `index`.
  */
-#define FACTZ_TRIANGLE_LOWER 0
+#define FACTZ_POINT_VERTEX_ZERO 6
 
 /**
- * `triangle`: the vertices (x, y), (x+1, y+1), (x, y+1) of the cell.
+ * `point_type`: inside an edge, whose vectors have opposite directions. No J belongs to it: see `index`.
  */
-#define FACTZ_TRIANGLE_UPPER 1
+#define FACTZ_POINT_EDGE_ZERO 7
+
+/**
+ * `simplex`: the triangle with the vertices (x, y), (x+1, y), (x+1, y+1).
+ */
+#define FACTZ_SIMPLEX_LOWER 0
+
+/**
+ * `simplex`: the triangle with the vertices (x, y), (x+1, y+1), (x, y+1).
+ */
+#define FACTZ_SIMPLEX_UPPER 1
+
+/**
+ * `simplex`: the edge from (x, y) to (x+1, y).
+ */
+#define FACTZ_SIMPLEX_EDGE_X 2
+
+/**
+ * `simplex`: the edge from (x, y) to (x, y+1).
+ */
+#define FACTZ_SIMPLEX_EDGE_Y 3
+
+/**
+ * `simplex`: the edge from (x, y) to (x+1, y+1).
+ */
+#define FACTZ_SIMPLEX_DIAGONAL 4
+
+/**
+ * `simplex`: the vertex (x, y).
+ */
+#define FACTZ_SIMPLEX_VERTEX 5
+
+/**
+ * `index`: not defined, at the border of the grid or beside missing vertices.
+ */
+#define FACTZ_INDEX_UNDEFINED -100
 
 /**
  * Level of an event: a call failed.
@@ -685,33 +720,54 @@ typedef struct factz_range {
 } factz_range;
 
 /**
- * A critical point: a zero strictly inside a triangle of the piecewise linear field.
+ * A critical point: a zero of the piecewise linear field, strictly inside a triangle, or at a vertex or inside
+ * an edge without other zeros beside it. Segments and areas of zeros (coasts, walls) are no critical points.
  */
 typedef struct factz_critical_point {
     /**
-     * Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_X_MAX.
+     * Column of the vertex (x, y) that the simplex belongs to, 0 to nx - 1.
      */
     uint64_t cell_x;
     /**
-     * Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_Y_MAX.
+     * Row of the vertex, 0 to ny - 1.
      */
     uint64_t cell_y;
     /**
-     * Position along x: dx, with its sign, times a number between cell_x and cell_x + 1.
+     * Position along x: dx, with its sign, times a number from cell_x to cell_x + 1.
      */
     double x;
     /**
-     * Position along y: dy, with its sign, times a number between cell_y and cell_y + 1.
+     * Position along y: dy, with its sign, times a number from cell_y to cell_y + 1.
      */
     double y;
     /**
-     * FACTZ_TRIANGLE_LOWER or FACTZ_TRIANGLE_UPPER.
+     * FACTZ_SIMPLEX_*: the triangle, edge or vertex that holds the point.
      */
-    int32_t triangle;
+    int32_t simplex;
     /**
      * FACTZ_POINT_*.
      */
     int32_t point_type;
+    /**
+     * The Poincare index: how often the vector turns on the way around the point. Inside a triangle -1 of a
+     * saddle and 1 of all others; inside an edge -1, 0 or 1; at a vertex -2 to 2; or FACTZ_INDEX_UNDEFINED.
+     */
+    int32_t index;
+    /**
+     * 1 for a focus whose divergence is at the level of rounding: |trace J| is at most 1e-5 (float) or 1e-12
+     * (double) of the sum of the magnitudes of the four derivatives. The flow may be free of divergence, and
+     * the point a centre in truth. 0 for all others.
+     */
+    int32_t rounding_divergence;
+    /**
+     * Real parts of the eigenvalues of J, rounded, in units of the field over those of dx and dy: the larger
+     * one first. NaN at vertices and on edges, and where the derivatives overflow.
+     */
+    double eigenvalues_real[2];
+    /**
+     * Their imaginary parts: the positive one first.
+     */
+    double eigenvalues_imaginary[2];
 } factz_critical_point;
 
 /**
@@ -732,11 +788,13 @@ typedef struct factz_comparison {
     int32_t reserved_status;
     /**
      * Differences that are 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
-     * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
+     * changed_types, all three of points inside triangles, + changed_ties + new_ties + changed_missing +
+     * bound_exceeded. Zeros at vertices and on edges take part by their ties: with FACTZ_TIES_ALL 0 here
+     * means that they are all kept, with their indices.
      */
     uint64_t violations;
     /**
-     * Critical points of the first field.
+     * Critical points of the first field: those that `factz_critical_points_host` lists.
      */
     uint64_t critical_points;
     /**
@@ -744,15 +802,17 @@ typedef struct factz_comparison {
      */
     uint64_t other_critical_points;
     /**
-     * P1: triangles with a critical point in the first field and none in the other.
+     * P1: simplices (triangles, edges, vertices) with a critical point in the first field and none in the
+     * other.
      */
     uint64_t lost_points;
     /**
-     * P2: triangles with a critical point in the other field and none in the first.
+     * P2: simplices with a critical point in the other field and none in the first.
      */
     uint64_t spurious_points;
     /**
-     * P3: triangles with a critical point in both, of different types.
+     * P3: simplices with a critical point in both, of different types; of vertices and edges, of different
+     * indices.
      */
     uint64_t changed_types;
     /**
@@ -810,15 +870,27 @@ typedef struct factz_comparison {
     /**
      * The first field's critical points by type, indexed by FACTZ_POINT_*.
      */
-    uint64_t points_by_type[6];
+    uint64_t points_by_type[8];
     /**
      * Finite vertices of the first field with the fill value.
      */
     uint64_t filled_vertices;
     /**
+     * Of lost_points, zeros at vertices and inside edges.
+     */
+    uint64_t lost_zeros;
+    /**
+     * Of spurious_points, zeros at vertices and inside edges.
+     */
+    uint64_t spurious_zeros;
+    /**
+     * Of changed_types, zeros at vertices and inside edges.
+     */
+    uint64_t changed_indices;
+    /**
      * 0.
      */
-    uint64_t reserved[7];
+    uint64_t reserved[2];
 } factz_comparison;
 
 /**
@@ -1159,12 +1231,12 @@ double factz_relative_bound(double relative, double low, double high);
 /**
  * Extracts the critical points of a field in host memory.
  *
- * The points are sorted by cell, row by row, the lower triangle first. Triangles with a NaN, an infinity or
- * the fill value at a vertex have none.
+ * The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity or
+ * the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a vertex
+ * or on an edge, which needs one triangle at least.
  *
- * Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the last
- * owned line and the ghost line there belong to the block. The ghosts of the other sides are not read; their
- * cells belong to a neighbour. If every side with a neighbour has a halo, each cell belongs to exactly one
+ * Blocks of a field: a block has the points with (cell_x, cell_y) among its vertices. The ghosts of all sides
+ * in config->halo are read. If every side with a neighbour has a halo, each point belongs to exactly one
  * block.
  *
  * @param u         x components, laid out as config says
@@ -1194,8 +1266,8 @@ factz_status factz_critical_points_host(const void *u,
  * Compares a field with another one, usually an original with its decompressed copy. After compression with
  * FACTZ_PRESERVE_TYPES `violations` is 0.
  *
- * Blocks of a field: the cells are those of `factz_critical_points_host`, so the counts of all blocks add up
- * to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX; after
+ * Blocks of a field: triangles and points are those of `factz_critical_points_host`, so the counts of all
+ * blocks add up to those of the field. Both fields need the ghosts of all sides in config->halo; after
  * decompression these are the values that the neighbours decompressed.
  *
  * @param u             x components of the first field, laid out as config says
@@ -1205,8 +1277,8 @@ factz_status factz_critical_points_host(const void *u,
  *                      ties, and the bound; the rest must be valid and has no effect
  * @param other_u       x components of the other field
  * @param other_v       its y components
- * @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and
- *                      FACTZ_SIDE_Y_MAX of halo as in config. NULL stands for config
+ * @param other_config  the layout of other_u and other_v; nx, ny, dtype and halo as in config. NULL stands
+ *                      for config
  * @param comparison    receives the result; if the call fails, its status and zeros
  * @param threads       see "Threads" at the top of this header
  * @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;

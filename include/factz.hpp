@@ -196,12 +196,11 @@ factz_config configured(factz_config config, const field<T>& field) noexcept {
     return config;
 }
 
-/* The same for an analysis of cells, which reads the ghosts beside FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX
- * of config.halo: a field must say that it has them. */
+/* The same for an analysis, which reads the ghosts on the sides in config.halo: a field must say that it has
+ * them. */
 template <class T>
-factz_config configured_cells(const factz_config& config, const field<T>& field) {
-    constexpr std::uint32_t read = FACTZ_SIDE_X_MAX | FACTZ_SIDE_Y_MAX;
-    if ((config.halo & read) != 0 && field.ghosts == 0)
+factz_config configured_with_ghosts(const factz_config& config, const field<T>& field) {
+    if (config.halo != 0 && field.ghosts == 0)
         throw error(FACTZ_ERROR_INVALID_ARGUMENT,
             "config.halo names sides with ghost vertices but the field has ghosts = 0: pass factz::ghosted, "
             "set "
@@ -330,11 +329,11 @@ factz_range range(const field<T>& field, const factz_config& config = absolute_b
     return found;
 }
 
-/* The critical points of a field. */
+/* The critical points of a field, zeros at vertices and on edges included. */
 template <class T>
 std::vector<factz_critical_point> critical_points(
     const field<T>& field, const factz_config& config, int threads = 0) {
-    const factz_config c = configured_cells(config, field);
+    const factz_config c = configured_with_ghosts(config, field);
     std::uint64_t count = 0;
     const factz_status status =
         factz_critical_points_host(field.u, field.v, field.vertices(), &c, nullptr, 0, &count, threads);
@@ -352,7 +351,7 @@ factz_comparison compare(
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
         "only fields of the same element type can be compared: convert one of them first");
     factz_comparison comparison;
-    const factz_config c = configured_cells(config, field), d = configured_cells(config, other);
+    const factz_config c = configured_with_ghosts(config, field), d = configured_with_ghosts(config, other);
     check(factz_compare_host(
         field.u, field.v, field.vertices(), &c, other.u, other.v, &d, &comparison, threads));
     return comparison;
@@ -401,7 +400,7 @@ void enqueue_range(const field<T>& field, const factz_config& config, bytes work
 template <class T>
 void enqueue_critical_points(const field<T>& field, const factz_config& config, factz_critical_point* points,
     std::size_t capacity, std::uint64_t* count, bytes workspace, factz_stream stream) {
-    const factz_config c = configured_cells(config, field);
+    const factz_config c = configured_with_ghosts(config, field);
     check(factz_critical_points_device(field.u, field.v, field.vertices(), &c, points, capacity, count,
         workspace.data(), workspace.size(), stream));
 }
@@ -412,7 +411,7 @@ void enqueue_compare(const field<T>& field, const factz::field<U>& other, const 
     bytes workspace, factz_comparison* comparison, factz_stream stream) {
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
         "only fields of the same element type can be compared: convert one of them first");
-    const factz_config c = configured_cells(config, field), d = configured_cells(config, other);
+    const factz_config c = configured_with_ghosts(config, field), d = configured_with_ghosts(config, other);
     check(factz_compare_device(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, workspace.data(),
         workspace.size(), comparison, stream));
 }

@@ -85,7 +85,7 @@ mod tile;
 mod topology;
 
 pub use analysis::{
-    compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, ValueRange, READ_SIDES,
+    compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, Simplex, ValueRange,
 };
 pub use cpu::{compress, decompress, inspect, max_stream_bytes, Execution, Progress, INSPECT_BYTES};
 pub use error::{Error, Result, Status};

@@ -18,6 +18,9 @@ enum : i32 {
     COUNT_LOST,
     COUNT_NEW,
     COUNT_CHANGED_TYPES,
+    COUNT_LOST_ZEROS,
+    COUNT_NEW_ZEROS,
+    COUNT_CHANGED_INDICES,
     COUNT_TIES,
     COUNT_CHANGED_TIES,
     COUNT_NEW_TIES,
@@ -31,7 +34,7 @@ enum : i32 {
     COUNT_LARGEST,   // bits of the largest error
     COUNT_BY_TYPE,
     // Of the range of the first field: numbers in the order of the values, 0 where there is none.
-    RANGE_BELOW = COUNT_BY_TYPE + 6,  // larger for lower values
+    RANGE_BELOW = COUNT_BY_TYPE + 8,  // larger for lower values
     RANGE_ABOVE,
     RANGE_ZERO,
     RANGE_NONFINITE,
@@ -45,15 +48,6 @@ constexpr i32 WIDTH = 16 / sizeof(T);
 
 __device__ __forceinline__ void add_count(u64& count, u64 more) { atomicAdd((ull*)&count, (ull)more); }
 __device__ __forceinline__ void raise_to(u64& most, u64 value) { atomicMax((ull*)&most, (ull)value); }
-
-// Number of low bits set, summed over all lanes.
-template <i32 BITS>
-__device__ __forceinline__ u32 count_bits(u32 mask) {
-    u32 count = 0;
-#pragma unroll
-    for (i32 k = 0; k < BITS; k++) count += __popc(__ballot_sync(FULL, mask >> k & 1));
-    return count;
-}
 
 template <typename T>
 struct Columns {
@@ -96,13 +90,11 @@ struct Pair {
     Columns<T> u, v;
 };
 
-// With the column after the warp's last one in lane 31.
 template <typename T>
 __device__ __forceinline__ Pair<T> load_pair(
     const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
-    const bool last = (threadIdx.x & 31) == 31;
     return {
-        load_columns<T>(field.u, wide[0], nx, x, y, last), load_columns<T>(field.v, wide[1], nx, x, y, last)};
+        load_columns<T>(field.u, wide[0], nx, x, y, false), load_columns<T>(field.v, wide[1], nx, x, y, false)};
 }
 
 // Flags of a vertex. ANDed or ORed over the corners they classify a triangle.
@@ -128,12 +120,6 @@ __device__ __forceinline__ u32 sides(T u, T v) {
 template <typename T>
 struct Flags {
     u32 at[WIDTH<T> + 1];
-
-    // Call with a warp; `edge` counts in lane 31.
-    __device__ __forceinline__ void take_next(u32 edge) {
-        const u32 next = __shfl_down_sync(FULL, at[0], 1);
-        at[WIDTH<T>] = (threadIdx.x & 31) == 31 ? edge : next;
-    }
 };
 
 template <typename T>
@@ -153,6 +139,12 @@ __device__ __forceinline__ Corners<T> corners_of(const FieldView& field, u64 x, 
     return p;
 }
 
+template <typename T>
+__device__ __forceinline__ bool has_filled(const Analysis& job, const Corners<T>& p) {
+    return job.has_fill && (is_filled(p.u[0], p.v[0], job.fill) | is_filled(p.u[1], p.v[1], job.fill) |
+                               is_filled(p.u[2], p.v[2], job.fill));
+}
+
 enum : i32 {
     SADDLE,
     ATTRACTING_NODE,
@@ -160,6 +152,9 @@ enum : i32 {
     ATTRACTING_FOCUS,
     REPELLING_FOCUS,
     CENTER,
+    INSIDE_TYPES,  // of points inside triangles
+    VERTEX_ZERO = INSIDE_TYPES,
+    EDGE_ZERO,
     POINT_TYPES
 };
 

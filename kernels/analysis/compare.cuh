@@ -165,8 +165,7 @@ __device__ __forceinline__ u32 walk(
     // Sides of the vertices after the last column: of row `lane`, and of row 32.
     const u32 edges = edge_sides<T>(job, edge_x, at.y + lane, (u64)lane <= at.last),
               last_edge = edge_sides<T>(job, edge_x, at.y + 32, at.last == 32);
-    const bool vectors = at.whole & at.wide[0] & at.wide[1] & at.wide[2] & at.wide[3],
-               has_cells = at.x + 1 < job.columns;
+    const bool vectors = at.whole & at.wide[0] & at.wide[1] & at.wide[2] & at.wide[3];
     const Vectors<T> places = vectors_of<T>(job, at.x, at.y);
     auto line_of = [&](u64 row) {
         return vectors ? load_vectors(job, places, row) : load_line<T>(job, at.wide, at.x, at.y + row, false);
@@ -191,11 +190,13 @@ __device__ __forceinline__ u32 walk(
         const u32 neighbour = __shfl_down_sync(FULL, sides, 1),
                   edge = row < 32 ? __shfl_sync(FULL, edges, (i32)row) : last_edge;
         sides &= lane == 31 ? edge : neighbour;
-        if (row > 0 && has_cells && !is_settled(sides & above)) open |= 1u << (row - 1);
+        if (row > 0 && !is_settled(sides & above)) open |= 1u << (row - 1);
         above = sides;
         line = next;
     }
-    return open;
+    // The last row of vertices has edges along x at most.
+    if (at.last < at.rows && !is_settled(above)) open |= 1u << at.last;
+    return at.x < job.nx ? open : 0;
 }
 
 // Sums over a warp, neighbours first, as the twin does.
@@ -277,6 +278,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) counts[k] = 0;
     for (i32 k = 0; k < SEEN; k++) seen[k][threadIdx.x] = 0;
+    patches.marked[threadIdx.x] = 0;
     if (threadIdx.x == 0) listed = 0;
     __syncthreads();
     constexpr u64 STRIP = 32 * W, CHUNK = ANALYSIS_WARPS * STRIP;
@@ -314,6 +316,9 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         if (warp == 0) join_warps(parts, job.parts + item * PART);
         compare_patches<T>(job, at.wide, chunk, at.y, patches, listed, counts);
         __syncthreads();
+        for (u32 marked = patches.marked[threadIdx.x]; marked; marked &= marked - 1)
+            compare_zeros<T>(job, chunk + threadIdx.x * W, at.y + (u32)(__ffs((i32)marked) - 1), counts);
+        patches.marked[threadIdx.x] = 0;
         if (threadIdx.x == 0) listed = 0;
         __syncthreads();
     }
@@ -372,9 +377,13 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     if (threadIdx.x != 0) return;
     const u64* counts = job.counts;
     Comparison c = {};
-    c.violations = counts[COUNT_LOST] + counts[COUNT_NEW] + counts[COUNT_CHANGED_TYPES] +
-                   counts[COUNT_CHANGED_TIES] + counts[COUNT_NEW_TIES] + counts[COUNT_CHANGED_MISSING] +
-                   counts[COUNT_EXCEEDED];
+    c.lost_zeros = counts[COUNT_LOST_ZEROS];
+    c.spurious_zeros = counts[COUNT_NEW_ZEROS];
+    c.changed_indices = counts[COUNT_CHANGED_INDICES];
+    const u64 inside = counts[COUNT_LOST] + counts[COUNT_NEW] + counts[COUNT_CHANGED_TYPES] - c.lost_zeros -
+                       c.spurious_zeros - c.changed_indices;
+    c.violations = inside + counts[COUNT_CHANGED_TIES] + counts[COUNT_NEW_TIES] +
+                   counts[COUNT_CHANGED_MISSING] + counts[COUNT_EXCEEDED];
     c.critical_points = counts[COUNT_POINTS];
     c.other_critical_points = counts[COUNT_OTHER_POINTS];
     c.lost_points = counts[COUNT_LOST];

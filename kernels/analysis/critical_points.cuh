@@ -1,89 +1,145 @@
 // Lists the critical points of a field. Twin of src/analysis/critical_points.rs.
 #pragma once
 #include "analysis/compare.cuh"
+#include "analysis/eigenvalues.cuh"
 
 namespace analysis {
 
+// A row of vertices; nothing where it is not there.
 template <typename T>
-__device__ __forceinline__ Flags<T> flags_of(const Pair<T>& row) {
+__device__ __forceinline__ Pair<T> load_row(const Analysis& job, const bool wide[2], u64 x, u64 y) {
+    const FieldView& field = job.fields[0];
+    const u64 columns = y < job.rows ? job.columns : 0;
+    return {load_columns<T>(field.u, wide[0], columns, x, y, true),
+        load_columns<T>(field.v, wide[1], columns, x, y, true)};
+}
+
+// Flags as of a comparison of the field with itself.
+template <typename T>
+__device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Pair<T>& row) {
     Flags<T> flags;
 #pragma unroll
-    for (i32 k = 0; k < WIDTH<T>; k++) flags.at[k] = sides(row.u.at[k], row.v.at[k]);
-    flags.take_next(sides(row.u.edge, row.v.edge));
+    for (i32 k = 0; k <= WIDTH<T>; k++) {
+        const T u = k < WIDTH<T> ? row.u.at[k] : row.u.edge, v = k < WIDTH<T> ? row.v.at[k] : row.v.edge;
+        flags.at[k] = compared(job, u, v, u, v);
+    }
     return flags;
 }
 
+// Bit SIMPLICES * k + simplex: there is a critical point in the simplex of the base (x + k, y).
 template <typename T>
-__device__ __forceinline__ bool has_filled(const Analysis& job, const Corners<T>& p) {
-    return job.has_fill && (is_filled(p.u[0], p.v[0], job.fill) | is_filled(p.u[1], p.v[1], job.fill) |
-                               is_filled(p.u[2], p.v[2], job.fill));
-}
-
-// Bit 2 * k + triangle: the triangle of cell x + k in row y holds a critical point.
-template <typename T>
-__device__ __forceinline__ u32 points_between(
-    const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x, u64 y) {
-    u32 open = 0, found = 0;
+__device__ __noinline__ u32 points_of(const Analysis& job, u64 x, u64 y) {
+    static_assert(SIMPLICES * WIDTH<T> <= 32, "bits suffice");
+    constexpr bool narrow[2] = {};
+    const Flags<T> low = flags_of(job, load_row<T>(job, narrow, x, y)),
+                   high = flags_of(job, load_row<T>(job, narrow, x, y + 1));
+    const Triangles triangles = triangles_of(job, low, high, x);
+    u32 zeros = 0, found = 0;
 #pragma unroll
-    for (i32 k = 0; k < WIDTH<T>; k++) {
-        const u32 diagonal = low.at[k] | high.at[k + 1];
-        // Around a critical point u and v take both signs.
-        if ((diagonal | low.at[k + 1]) == FIRST_SIDES) open |= 1u << 2 * k;
-        if ((diagonal | high.at[k]) == FIRST_SIDES) open |= 2u << 2 * k;
-    }
-    for (; open; open &= open - 1) {
-        const i32 bit = __ffs((i32)open) - 1;
-        if (x + (bit >> 1) + 1 >= job.columns) continue;
-        const Corners<T> p = corners_of<T>(job.fields[0], x + (bit >> 1), y, bit & 1);
-        if (!finite(p) || has_filled(job, p)) continue;
+    for (i32 k = 0; k < WIDTH<T>; k++)
+        if (x + k < job.nx) zeros |= may_hold(low, high, k) << SIMPLICES * k;
+#pragma unroll 1
+    for (u32 open = triangles.open; open; open &= open - 1) {
+        const i32 bit = __ffs((i32)open) - 1, k = bit >> 1, triangle = bit & 1;
+        const Corners<T> p = corners_of<T>(job.fields[0], x + k, y, triangle);
         i32 s[3];
         signs(p, s);
-        if (kind(p, s) == IN) found |= 1u << bit;
+        const u32 of_triangle = kind(p, s);
+        if (of_triangle == IN) found |= 1u << (SIMPLICES * k + triangle);
+        if (of_triangle != TIE) zeros &= ~((triangle == LOWER ? OF_LOWER : OF_UPPER) << SIMPLICES * k);
+    }
+    // What a triangle of zeros has is not isolated.
+    for (u32 ties = triangles.ties; ties; ties &= ties - 1) {
+        const i32 bit = __ffs((i32)ties) - 1;
+        zeros &= ~((bit & 1 ? OF_UPPER : OF_LOWER) << SIMPLICES * (bit >> 1));
+    }
+#pragma unroll 1
+    for (; zeros; zeros &= zeros - 1) {
+        const i32 bit = __ffs((i32)zeros) - 1;
+        if (zeros_at<T, 1>(job, bit % SIMPLICES, x + bit / SIMPLICES, y).fields) found |= 1u << bit;
     }
     return found;
 }
 
-// Grid: any. Block: 256 threads; a warp takes a segment (32 * WIDTH columns) of a band of 32 rows of cells.
+// Sides that all vertices of the lane's columns are on, missing ones aside. Twice, as of two fields.
+template <typename T>
+__device__ __forceinline__ u32 sides_of(const Pair<T>& row) {
+    typedef Real<T> R;
+    T low_u = row.u.at[0], high_u = low_u, low_v = row.v.at[0], high_v = low_v;
+#pragma unroll
+    for (i32 k = 1; k < WIDTH<T>; k++) {
+        low_u = R::low(low_u, row.u.at[k]), high_u = R::high(high_u, row.u.at[k]);
+        low_v = R::low(low_v, row.v.at[k]), high_v = R::high(high_v, row.v.at[k]);
+    }
+    return (low_u <= T(0) ? 0 : U_ABOVE) | (high_u >= T(0) ? 0 : U_BELOW) | (low_v <= T(0) ? 0 : V_ABOVE) |
+           (high_v >= T(0) ? 0 : V_BELOW);
+}
+
+// Patches of the lane from row y on that the signs do not settle, a bit for each row of bases. Call with a
+// warp.
+template <typename T>
+__device__ __forceinline__ u32 open_patches(
+    const Analysis& job, const bool wide[2], u64 x, u64 y, u64 rows, u64 last) {
+    const i32 lane = threadIdx.x & 31;
+    const u64 edge_x = x + (32 - lane) * WIDTH<T>;
+    const u32 edges = edge_sides<T>(job, edge_x, y + lane, (u64)lane <= last),
+              last_edge = edge_sides<T>(job, edge_x, y + 32, last == 32);
+    u32 open = 0, above = 0;
+    Pair<T> next = load_pair<T>(job.fields[0], wide, job.columns, x, y);
+    for (u64 row = 0; row <= last; row++) {
+        const Pair<T> here = next;
+        if (row < last) next = load_pair<T>(job.fields[0], wide, job.columns, x, y + row + 1);
+        u32 sides = sides_of(here);
+        const u32 neighbour = __shfl_down_sync(FULL, sides, 1),
+                  edge = row < 32 ? __shfl_sync(FULL, edges, (i32)row) : last_edge;
+        sides &= lane == 31 ? edge : neighbour;
+        if (row > 0 && !(sides & above)) open |= 1u << (row - 1);
+        above = sides;
+    }
+    // The last row of vertices has edges along x at most.
+    if (last < rows && !above) open |= 1u << last;
+    return x < job.nx ? open : 0;
+}
+
+// Grid: any. Block: 256 threads; a warp takes a segment (32 * WIDTH columns) of a band of 32 rows of bases.
 // Reads the field; writes the number of points of each segment of a row, and adds them up by parts of
 // POINT_PART consecutive segments.
 template <typename T>
 __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
     constexpr u64 STRIP = 32 * W;
-    if (job.columns < 2 || job.rows < 2) return;
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
-    const u64 segments = (job.nx + STRIP - 1) / STRIP, rows = job.rows - 1;
+    const u64 segments = (job.nx + STRIP - 1) / STRIP;
     const u64 groups = (segments + ANALYSIS_WARPS - 1) / ANALYSIS_WARPS;
-    const u64 bands = (rows + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u64 bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
     for (u64 item = blockIdx.x; item < groups * bands; item += gridDim.x) {
-        const u64 segment = item % groups * ANALYSIS_WARPS + warp, y0 = item / groups * ANALYSIS_ROWS;
+        const u64 segment = item % groups * ANALYSIS_WARPS + warp, y = item / groups * ANALYSIS_ROWS;
         if (segment >= segments) continue;
-        const u64 x = segment * STRIP + lane * W, end = y0 + ANALYSIS_ROWS < rows ? y0 + ANALYSIS_ROWS : rows;
-        Pair<T> next = load_pair<T>(job.fields[0], wide, job.columns, x, y0 + 1);
-        Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y0));
-        for (u64 y = y0; y < end; y++) {
-            const Pair<T> row = next;
-            if (y + 1 < end) next = load_pair<T>(job.fields[0], wide, job.columns, x, y + 2);
-            const Flags<T> high = flags_of(row);
-            const u32 found = points_between(job, low, high, x, y);
-            u32 count = 0;
-            if (__any_sync(FULL, found != 0)) count = count_bits<2 * WIDTH<T>>(found);
-            if (lane == 0) {
-                const u64 at = y * segments + segment;
-                job.segments[at] = (u16)count;
-                if (count) add_count(job.point_parts[at / POINT_PART], count);
-            }
-            low = high;
+        const u64 x = segment * STRIP + lane * W, rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
+                  last = rows < job.rows - 1 - y ? rows : job.rows - 1 - y;
+        const u32 open = open_patches<T>(job, wide, x, y, rows, last);
+        // Of row `lane`.
+        u32 count = 0;
+        for (u32 any = warp_or(open); any; any &= any - 1) {
+            const i32 row = __ffs((i32)any) - 1;
+            const u32 found = open >> row & 1 ? points_of<T>(job, x, y + row) : 0;
+            const u32 all = warp_sum(__popc(found));
+            if (lane == row) count = all;
+        }
+        if ((u64)lane < rows) {
+            const u64 at = (y + lane) * segments + segment;
+            job.segments[at] = (u16)count;
+            if (count) add_count(job.point_parts[at / POINT_PART], count);
         }
     }
 }
 
-// Segments of all rows of cells.
+// Segments of all rows.
 template <typename T>
 __device__ __forceinline__ u64 all_segments(const Analysis& job) {
     constexpr u64 STRIP = 32 * WIDTH<T>;
-    return job.columns < 2 || job.rows < 2 ? 0 : (job.rows - 1) * ((job.nx + STRIP - 1) / STRIP);
+    return job.ny * ((job.nx + STRIP - 1) / STRIP);
 }
 
 // Grid: 1. Block: 1024 threads. Replaces the counts of the parts by their exclusive sums, 4096 at a time;
@@ -132,6 +188,39 @@ __device__ __forceinline__ void position_in_cell(const Corners<T>& p, i32 triang
     y = triangle == LOWER ? fmin(w2, far) : far;
 }
 
+// Writes a point per lane with `holds`, if there is room. Call with a warp.
+template <typename T>
+__device__ __forceinline__ void write_point(
+    const Analysis& job, bool holds, i32 simplex, u64 x, u64 y, u64 at, u64 end, u32* sum) {
+    const bool inside = holds && simplex <= UPPER;
+    Corners<T> p = {};
+    if (inside) p = corners_of<T>(job.fields[0], x, y, simplex);
+    const i32 orientation = inside ? sign_det(p.u[0], p.v[0], p.u[1], p.v[1]) : 0;
+    const i32 type = point_type(inside, p, orientation, simplex, rule_of(job), sum);
+    if (!holds || at >= end) return;
+    CriticalPoint point;
+    point.cell_x = x;
+    point.cell_y = y;
+    point.simplex = simplex;
+    double local_x, local_y;
+    if (inside) {
+        position_in_cell(p, simplex, local_x, local_y);
+        point.point_type = type;
+        point.index = type == SADDLE ? -1 : 1;
+        write_eigenvalues(p, simplex, type, job.dx, job.dy, point);
+    } else {
+        position_of_zero<T>(job, simplex, x, y, local_x, local_y);
+        point.point_type = simplex == VERTEX ? VERTEX_ZERO : EDGE_ZERO;
+        point.index = zeros_at<T, 1>(job, simplex, x, y).index[0];
+        point.rounding_divergence = 0;
+        point.eigenvalues_real[0] = point.eigenvalues_real[1] = unknown();
+        point.eigenvalues_imaginary[0] = point.eigenvalues_imaginary[1] = unknown();
+    }
+    point.x = ((double)x + local_x) * job.dx;
+    point.y = ((double)y + local_y) * job.dy;
+    job.points[at] = point;
+}
+
 // Grid: any. Block: 256 threads; a warp takes a part. Reads the segments that hold points again and writes
 // the points.
 template <typename T>
@@ -140,7 +229,6 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
     constexpr u64 STRIP = 32 * W;
     __shared__ u32 sums[ANALYSIS_WARPS][EXACT_WORDS];
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
     const u64 segments = (job.nx + STRIP - 1) / STRIP, all = all_segments<T>(job),
               parts = (all + POINT_PART - 1) / POINT_PART;
     for (u64 part = (u64)blockIdx.x * ANALYSIS_WARPS + warp; part < parts;
@@ -154,31 +242,13 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
                 const i32 segment = __ffs((i32)open) - 1;
                 const u64 y = (first + segment) / segments,
                           x = (first + segment - y * segments) * STRIP + lane * W;
-                const Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y));
-                const Flags<T> high = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y + 1));
-                u32 found = points_between(job, low, high, x, y);
+                u32 found = points_of<T>(job, x, y);
                 u64 at = place + warp_exclusive_sum(__popc(found));
                 for (; __any_sync(FULL, found != 0); found &= found - 1) {
                     const bool holds = found != 0;
-                    const i32 bit = holds ? __ffs((i32)found) - 1 : 0, k = bit >> 1, triangle = bit & 1;
-                    Corners<T> p = {};
-                    if (holds) p = corners_of<T>(job.fields[0], x + k, y, triangle);
-                    const i32 sign = holds ? sign_det(p.u[0], p.v[0], p.u[1], p.v[1]) : 0;
-                    const i32 type = point_type(holds, p, sign, triangle, rule_of(job), sums[warp]);
-                    if (!holds) continue;
-                    if (at < end) {
-                        CriticalPoint point;
-                        point.cell_x = x + k;
-                        point.cell_y = y;
-                        double local_x, local_y;
-                        position_in_cell(p, triangle, local_x, local_y);
-                        point.x = ((double)(x + k) + local_x) * job.dx;
-                        point.y = ((double)y + local_y) * job.dy;
-                        point.triangle = triangle;
-                        point.point_type = type;
-                        job.points[at] = point;
-                    }
-                    at++;
+                    const i32 bit = holds ? __ffs((i32)found) - 1 : 0;
+                    write_point<T>(job, holds, bit % SIMPLICES, x + bit / SIMPLICES, y, at, end, sums[warp]);
+                    at += holds;
                 }
                 place += __shfl_sync(FULL, count, segment);
             }

@@ -1,7 +1,7 @@
 // Patches of a comparison: the cells below the columns of a lane, between two rows. The signs settle most of
-// them, and most triangles of the others. Twin of `triangles` in src/analysis/compare.rs.
+// them, and most triangles of the others. Twin of `cells` in src/analysis/compare.rs.
 #pragma once
-#include "analysis/bands.cuh"
+#include "analysis/zeros.cuh"
 
 namespace analysis {
 
@@ -15,10 +15,11 @@ template <typename T>
 __device__ __forceinline__ Line<T> load_line(
     const Analysis& job, const bool wide[4], u64 x, u64 y, bool with_edge) {
     Line<T> line;
+    const u64 columns = y < job.rows ? job.columns : 0;
 #pragma unroll
     for (i32 f = 0; f < 2; f++) {
-        line.u[f] = load_columns<T>(job.fields[f].u, wide[2 * f], job.columns, x, y, with_edge);
-        line.v[f] = load_columns<T>(job.fields[f].v, wide[2 * f + 1], job.columns, x, y, with_edge);
+        line.u[f] = load_columns<T>(job.fields[f].u, wide[2 * f], columns, x, y, with_edge);
+        line.v[f] = load_columns<T>(job.fields[f].v, wide[2 * f + 1], columns, x, y, with_edge);
     }
     return line;
 }
@@ -123,6 +124,13 @@ struct Patches {
     u16 at[MOST];
     u16 waiting[ANALYSIS_WARPS][MOST_WAITING + 1];
     u32 sums[ANALYSIS_WARPS][EXACT_WORDS];
+    // Patches of each thread of a walk whose zeros at vertices and on edges are to be compared, a bit for each
+    // row.
+    u32 marked[ANALYSIS_WARPS * 32];
+
+    __device__ __forceinline__ void mark(u32 patch) {
+        atomicOr(&marked[patch >> LANE_BIT], 1u << (patch & ((1 << LANE_BIT) - 1)));
+    }
 };
 static_assert(ANALYSIS_ROWS == 32 && Patches::MOST << Patches::TRIANGLE_BITS <= 1 << 16, "they fit");
 
@@ -158,16 +166,38 @@ __device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Line<T>&
     return flags;
 }
 
-// Triangles of a patch that need exact signs, bit 2 * column + triangle. Counts ties that stay.
+// True if vectors may have opposite directions in either field, by the flags of two vertices.
+__device__ __forceinline__ bool may_be_opposite(u32 a, u32 b) {
+    const u32 turned = (a & 0x55) << 1 | (a & 0xaa) >> 1, differ = turned ^ b;
+    return (a & b & PRESENT) && (((a & FIRST_SIDES) && !(differ & FIRST_SIDES)) ||
+                                    ((a & OTHER_SIDES) && !(differ & OTHER_SIDES)));
+}
+
+// Vertex and edges of the base of column k that may hold isolated zeros in either field.
 template <typename T>
-__device__ __forceinline__ u32 open_triangles(
-    const Analysis& job, const bool wide[4], u64 x, u64 y, u32& ties) {
-    const Flags<T> low = flags_of(job, load_line<T>(job, wide, x, y, true)),
-                   high = flags_of(job, load_line<T>(job, wide, x, y + 1, true));
+__device__ __forceinline__ u32 may_hold(const Flags<T>& low, const Flags<T>& high, i32 k) {
+    const u32 base = low.at[k];
+    const bool vertex = (base & PRESENT) && (!(base & FIRST_SIDES) || !(base & OTHER_SIDES));
+    return (u32)may_be_opposite(base, low.at[k + 1]) << EDGE_X |
+           (u32)may_be_opposite(base, high.at[k]) << EDGE_Y |
+           (u32)may_be_opposite(base, high.at[k + 1]) << DIAGONAL | (u32)vertex << VERTEX;
+}
+
+// Triangles of a patch, bit 2 * column + triangle: those that need exact signs, and ties that stay.
+struct Triangles {
+    u32 open, ties;
+    bool looks;  // a vertex or an edge of a triangle that is not there may hold a zero
+};
+
+template <typename T>
+__device__ __forceinline__ Triangles triangles_of(
+    const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x) {
     u32 open = 0, zero = 0;
+    bool looks = false;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
         const u32 diagonal = low.at[k] & high.at[k + 1];
+        u32 gone = 0;
 #pragma unroll
         for (i32 triangle = LOWER; triangle <= UPPER; triangle++) {
             const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]),
@@ -178,10 +208,11 @@ __device__ __forceinline__ u32 open_triangles(
             if ((all & PRESENT) && !said) open |= bit;
             // Zero at all corners and unchanged: a tie that stays.
             if ((all & SAME_BITS) && (all & ZERO)) zero |= bit;
+            if (!(all & PRESENT)) gone |= triangle == LOWER ? OF_LOWER : OF_UPPER;
         }
+        if (gone && x + k < job.nx) looks |= (may_hold(low, high, k) & gone) != 0;
     }
-    ties += __popc(open & zero);
-    return open & ~zero;
+    return {open & ~zero, open & zero, looks};
 }
 
 // Counts the lanes for which a condition holds.
@@ -200,9 +231,36 @@ __device__ __forceinline__ bool same_bits(const Corners<T>& a, const Corners<T>&
     return same;
 }
 
-// Compares one triangle per lane with `has`. Call with a warp.
+// Compares the isolated zeros of both fields with bases in a patch.
 template <typename T>
-__device__ __forceinline__ void compare_triangle(const Analysis& job, bool has, const Corners<T>& p0,
+__device__ __noinline__ void compare_zeros(const Analysis& job, u64 x, u64 y, u64* counts) {
+    constexpr bool narrow[4] = {};
+    const Flags<T> low = flags_of(job, load_line<T>(job, narrow, x, y, true)),
+                   high = flags_of(job, load_line<T>(job, narrow, x, y + 1, true));
+    u32 open = 0;
+#pragma unroll
+    for (i32 k = 0; k < WIDTH<T>; k++)
+        if (x + k < job.nx) open |= may_hold(low, high, k) << SIMPLICES * k;
+#pragma unroll 1
+    for (; open; open &= open - 1) {
+        const i32 bit = __ffs((i32)open) - 1, simplex = bit % SIMPLICES;
+        const Zeros<2> zeros = zeros_at<T, 2>(job, simplex, x + bit / SIMPLICES, y);
+        if (!zeros.fields) continue;
+        if (zeros.fields & 1) {
+            add_count(counts[COUNT_POINTS], 1);
+            add_count(counts[COUNT_BY_TYPE + (simplex == VERTEX ? VERTEX_ZERO : EDGE_ZERO)], 1);
+        }
+        if (zeros.fields & 2) add_count(counts[COUNT_OTHER_POINTS], 1);
+        const bool lost = zeros.fields == 1, spurious = zeros.fields == 2;
+        if (!(lost || spurious || zeros.index[0] != zeros.index[1])) continue;
+        add_count(counts[lost ? COUNT_LOST : spurious ? COUNT_NEW : COUNT_CHANGED_TYPES], 1);
+        add_count(counts[lost ? COUNT_LOST_ZEROS : spurious ? COUNT_NEW_ZEROS : COUNT_CHANGED_INDICES], 1);
+    }
+}
+
+// Compares one triangle per lane with `has`; true for a tie in either field. Call with a warp.
+template <typename T>
+__device__ __forceinline__ bool compare_triangle(const Analysis& job, bool has, const Corners<T>& p0,
     const Corners<T>& p1, i32 triangle, u64* counts, u32* sum) {
     i32 s0[3] = {0, 0, 0}, s1[3] = {0, 0, 0};
     u32 k0 = OUT, k1 = OUT;
@@ -218,19 +276,21 @@ __device__ __forceinline__ void compare_triangle(const Analysis& job, bool has, 
         count_lanes(counts, COUNT_NEW_TIES, !tie0 && tie1);
         count_lanes(counts, COUNT_CHANGED_TIES, tie0 && !keeps_tie(p0, p1, s0, s1, job.ties));
     }
-    if (!__any_sync(FULL, in0 || in1)) return;
+    if (!__any_sync(FULL, in0 || in1)) return tie0 || tie1;
     count_lanes(counts, COUNT_POINTS, in0);
     count_lanes(counts, COUNT_OTHER_POINTS, in1);
     count_lanes(counts, COUNT_LOST, in0 && !in1);
     count_lanes(counts, COUNT_NEW, !in0 && in1);
     const Rule rule = rule_of(job);
     const i32 type0 = point_type(in0, p0, s0[0], triangle, rule, sum);
-    for (i32 type = 0; type < POINT_TYPES; type++)
+    for (i32 type = 0; type < INSIDE_TYPES; type++)
         count_lanes(counts, COUNT_BY_TYPE + type, in0 && type0 == type);
     const bool both = in0 && in1 && !same_bits(p0, p1);
-    if (!__any_sync(FULL, both)) return;
-    const i32 type1 = point_type(both, p1, s1[0], triangle, rule, sum);
-    count_lanes(counts, COUNT_CHANGED_TYPES, both && type0 != type1);
+    if (__any_sync(FULL, both)) {
+        const i32 type1 = point_type(both, p1, s1[0], triangle, rule, sum);
+        count_lanes(counts, COUNT_CHANGED_TYPES, both && type0 != type1);
+    }
+    return tie0 || tie1;
 }
 
 // Compares listed patches. Call with all warps of the block.
@@ -247,7 +307,15 @@ __device__ __forceinline__ void compare_patches(
         if (more) {
             const bool has = first + lane < listed;
             const u32 patch = has ? patches.at[first + lane] : 0;
-            u32 open = has ? open_triangles<T>(job, wide, column(patch), row(patch), ties) : 0;
+            u32 open = 0;
+            if (has) {
+                const u64 x = column(patch), y = row(patch);
+                const Triangles triangles = triangles_of(job, flags_of(job, load_line<T>(job, wide, x, y, true)),
+                    flags_of(job, load_line<T>(job, wide, x, y + 1, true)), x);
+                open = triangles.open;
+                ties += __popc(triangles.ties);
+                if (triangles.looks) patches.mark(patch);
+            }
             const u32 count = __popc(open), end = warp_inclusive_sum(count);
             u32 to = waits + end - count;
             for (; open; open &= open - 1)
@@ -267,7 +335,8 @@ __device__ __forceinline__ void compare_patches(
                 p0 = corners_of<T>(job.fields[0], column(patch) + (bit >> 1), row(patch), triangle);
                 p1 = corners_of<T>(job.fields[1], column(patch) + (bit >> 1), row(patch), triangle);
             }
-            compare_triangle(job, has, p0, p1, triangle, counts, patches.sums[warp]);
+            if (compare_triangle(job, has, p0, p1, triangle, counts, patches.sums[warp]))
+                patches.mark(patch);
         }
         __syncwarp();
     }

@@ -135,6 +135,9 @@ constexpr u64 ANALYSIS_COUNT_BYTES = 256;
 // first field.
 constexpr i32 PART = 4;
 
+// The index of a zero without a closed ring around it.
+constexpr i32 INDEX_UNDEFINED = -100;
+
 // Segments of rows whose critical points are counted together, a lane each; a part may span rows.
 constexpr u64 POINT_PART = 32;
 
@@ -179,8 +182,12 @@ struct CriticalPoint {
     uint64_t cell_y;
     double x;
     double y;
-    int32_t triangle;
+    int32_t simplex;
     int32_t point_type;
+    int32_t index;
+    int32_t rounding_divergence;
+    double eigenvalues_real[2];
+    double eigenvalues_imaginary[2];
 };
 
 struct Comparison {
@@ -203,9 +210,12 @@ struct Comparison {
     double bound;
     double max_error;
     double psnr;
-    uint64_t points_by_type[6];
+    uint64_t points_by_type[8];
     uint64_t filled_vertices;
-    uint64_t reserved[7];
+    uint64_t lost_zeros;
+    uint64_t spurious_zeros;
+    uint64_t changed_indices;
+    uint64_t reserved[2];
 };
 
 struct ValueRange {
@@ -307,6 +317,8 @@ struct Analysis {
     uint64_t ny;
     uint64_t columns;
     uint64_t rows;
+    int32_t columns_before;
+    int32_t rows_before;
     double dx;
     double dy;
     double bound;
@@ -332,5 +344,5 @@ struct Inspection {
 };
 
 static_assert(sizeof(Job) == 344, "as in Rust");
-static_assert(sizeof(Analysis) == 248, "as in Rust");
+static_assert(sizeof(Analysis) == 256, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");

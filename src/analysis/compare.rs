@@ -1,7 +1,8 @@
 //! Changes by compression: critical points, ties, special values and errors, all decided exactly.
 
 use super::critical_points::kind_of;
-use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind, READ_SIDES, TRIANGLES};
+use super::zeros::{candidates, of_triangle, Fields, Simplex};
+use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind, TRIANGLES};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -12,38 +13,43 @@ use crate::topology::signature::{keeps_tie, kind, signs, Rule, IN, TIE};
 use std::ops::Range;
 
 /// The comparison of a field with its reconstruction. Triangles are compared where no vertex is missing (see
-/// [`super`]) in either field.
+/// [`super`]) in either field; critical points are those of [`super::critical_points()`], told apart by their
+/// simplices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// Triangles with a critical point in the original field.
+    /// Critical points of the original.
     pub critical_points: u64,
-    /// Triangles with a critical point in the reconstruction.
-    pub critical_points_after: u64,
+    /// Critical points of the reconstruction.
+    pub other_critical_points: u64,
     /// The original's critical points by [`Kind`].
-    pub kinds: [u64; Kind::COUNT],
-    /// Triangles with a critical point in the original only.
-    pub lost: u64,
-    /// Triangles with a critical point in the reconstruction only.
-    pub spurious: u64,
-    /// Triangles with a critical point in both, of different kinds.
-    pub type_changed: u64,
+    pub points_by_type: [u64; Kind::COUNT],
+    /// Critical points of the original only.
+    pub lost_points: u64,
+    /// Critical points of the reconstruction only.
+    pub spurious_points: u64,
+    /// Critical points of both, of different types or indices.
+    pub changed_types: u64,
+    /// Of these three, zeros at vertices and on edges.
+    pub lost_zeros: u64,
+    pub spurious_zeros: u64,
+    pub changed_indices: u64,
     /// Triangles of the original with the origin on the boundary of their hull (TIE).
     pub ties: u64,
     /// Ties that do not keep what the setting `ties` says: by default the class and all signs.
-    pub tie_changed: u64,
+    pub changed_ties: u64,
     /// Ties of the reconstruction that were none.
-    pub tie_created: u64,
+    pub new_ties: u64,
     /// Vertices of the original with a NaN or infinity.
     pub nonfinite_vertices: u64,
     /// Other vertices of the original with the fill value.
     pub filled_vertices: u64,
     /// Missing vertices (non-finite or filled) of the original that are not the same bit for bit, and others
     /// that are not finite in the reconstruction.
-    pub missing_changed: u64,
+    pub changed_missing: u64,
     /// Unfilled vertices of the original with u = v = 0.
     pub zero_vertices: u64,
     /// Vertices with u = v = 0 in one field only.
-    pub zero_changed: u64,
+    pub changed_zeros: u64,
     /// Values with |x1 - x0| above the bound, compared exactly; 0 without a bound.
     pub bound_exceeded: u64,
     /// The absolute bound that was checked; infinity without one.
@@ -59,22 +65,37 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The sum of all counts that must be 0 after compression.
+    /// The sum of all counts that must be 0 after compression. Zeros at vertices and on edges take part by
+    /// the ties around them.
     pub fn violations(&self) -> u64 {
-        self.lost
-            + self.spurious
-            + self.type_changed
-            + self.tie_changed
-            + self.tie_created
-            + self.missing_changed
+        self.changed_points_inside()
+            + self.changed_ties
+            + self.new_ties
+            + self.changed_missing
             + self.bound_exceeded
+    }
+
+    /// Critical points of the original inside triangles: those that the report of a compression counts.
+    pub fn points_inside(&self) -> u64 {
+        let zeros = [Kind::VertexZero, Kind::EdgeZero].map(|kind| self.points_by_type[kind as usize]);
+        self.critical_points - zeros[0] - zeros[1]
+    }
+
+    /// Critical points inside triangles that are lost, spurious or of another type.
+    fn changed_points_inside(&self) -> u64 {
+        self.lost_points + self.spurious_points + self.changed_types - self.changed_zero_points()
+    }
+
+    /// Zeros at vertices and on edges that are lost, spurious or of another index.
+    pub fn changed_zero_points(&self) -> u64 {
+        self.lost_zeros + self.spurious_zeros + self.changed_indices
     }
 }
 
 /// Compares an original field with its reconstruction.
 ///
-/// All views must cover the grid of the request and its ghosts on the sides in [`READ_SIDES`]. Vertices and
-/// values are those of the grid, triangles those of its cells (see [`super`]). `checks_bound` says whether
+/// All views must cover the grid of the request and its ghosts. Vertices and values are those of the grid,
+/// triangles, edges and zeros those with a base in it (see [`super`]). `checks_bound` says whether
 /// the bound of the request counts; a relative one is the fraction of the original's range. `threads` of 0
 /// means one per processor; the result does not depend on it. Classes and types are those of
 /// docs/algorithm.md, section 2, all signs exact.
@@ -87,7 +108,7 @@ pub fn compare<T: Real>(
 ) -> Result<Comparison> {
     let [[u0, v0], [u1, v1]] = [first, other];
     let named = [("u", u0), ("v", v0), ("other_u", u1), ("other_v", v1)];
-    let domain = Domain::new(request, request.config().halo & READ_SIDES, &named)?;
+    let domain = Domain::new(request, request.config().halo, &named)?;
     guarded(|| {
         let bound = match (checks_bound, request.config().bound_kind) {
             (false, _) => f64::INFINITY,
@@ -179,11 +200,17 @@ fn compare_band<T: Real>(
             let [before, after] = [0, 1].map(|field| low.field(field)[component]);
             part.values(component, before, after, bound, squares);
         }
-        if y + 1 < domain.rows {
+        let has_cells = y + 1 < domain.rows;
+        if has_cells {
             high.load(domain, views, y + 1);
-            part.triangles(&low, &high, &domain.rule);
-            std::mem::swap(&mut low, &mut high);
+            part.cells(&Fields { domain, views }, y, &low, &high);
         }
+        // The last column or row may have no cells.
+        for x in if has_cells { domain.columns - 1 } else { 0 }..nx {
+            let open = of_triangle(Triangle::Lower) | of_triangle(Triangle::Upper);
+            part.zeros(&Fields { domain, views }, (x, y), open);
+        }
+        std::mem::swap(&mut low, &mut high);
     }
     part.squares = squares.map(|columns| joined(columns, |a, b| *a += *b).unwrap_or_default());
     Ok(part)
@@ -220,13 +247,13 @@ impl Part {
             let zero0 = u0[x] == T::ZERO && v0[x] == T::ZERO;
             let zero1 = u1[x] == T::ZERO && v1[x] == T::ZERO;
             counts.zero_vertices += zero0 as u64;
-            counts.zero_changed += (zero0 != zero1) as u64;
+            counts.changed_zeros += (zero0 != zero1) as u64;
             if flags & PRESENT == 0 {
                 let present0 = u0[x].is_finite() && v0[x].is_finite();
                 counts.filled_vertices += (flags & FILLED != 0) as u64;
                 counts.nonfinite_vertices += (!present0 && flags & FILLED == 0) as u64;
                 // A vertex that was present is here because it is not finite in the reconstruction.
-                counts.missing_changed += (present0 || flags & SAME == 0) as u64;
+                counts.changed_missing += (present0 || flags & SAME == 0) as u64;
             }
         }
     }
@@ -266,14 +293,18 @@ impl Part {
         }
     }
 
-    fn triangles<T: Real>(&mut self, low: &Row<T>, high: &Row<T>, rule: &Rule) {
+    /// Compares what is inside the cells between two rows, and on the edges and vertices that belong to them.
+    fn cells<T: Real>(&mut self, fields: &Fields<'_, T, 2>, y: u64, low: &Row<T>, high: &Row<T>) {
         let before = [low.field(0), high.field(0)];
         let after = [low.field(1), high.field(1)];
         for x in 0..low.flags.len() - 1 {
             let shared = low.flags[x] & high.flags[x + 1];
+            // Edges and vertices that may hold zeros.
+            let mut open = 0;
             for (triangle, third) in TRIANGLES.into_iter().zip([low.flags[x + 1], high.flags[x]]) {
                 let flags = shared & third;
                 if flags & PRESENT == 0 {
+                    open |= if low.flags[x] & PRESENT != 0 { of_triangle(triangle) } else { 0 };
                     continue;
                 }
                 let p0 = vectors(before, x, triangle);
@@ -286,11 +317,18 @@ impl Part {
                 if clear && axis_distance(&p1) > T::ZERO {
                     continue;
                 }
-                self.triangle(&p0, &p1, same, triangle, rule);
+                if self.triangle(&p0, &p1, same, triangle, &fields.domain.rule) {
+                    open |= candidates(&p0, triangle) | candidates(&p1, triangle);
+                }
+            }
+            if open != 0 {
+                self.zeros(fields, (x as u64, y), open);
             }
         }
     }
 
+    /// Answers whether the triangle is a tie in either field.
+    #[inline(never)]
     fn triangle<T: Real>(
         &mut self,
         p0: &[[T; 2]; 3],
@@ -298,47 +336,75 @@ impl Part {
         same: bool,
         triangle: Triangle,
         rule: &Rule,
-    ) {
+    ) -> bool {
         let counts = &mut self.counts;
         let (s0, s1) = (signs(p0), signs(p1));
         let (k0, k1) = (kind(p0, &s0), kind(p1, &s1));
-        counts.lost += (k0 == IN && k1 != IN) as u64;
-        counts.spurious += (k0 != IN && k1 == IN) as u64;
-        counts.critical_points_after += (k1 == IN) as u64;
+        counts.lost_points += (k0 == IN && k1 != IN) as u64;
+        counts.spurious_points += (k0 != IN && k1 == IN) as u64;
+        counts.other_critical_points += (k1 == IN) as u64;
         if k0 == IN {
             counts.critical_points += 1;
             let type0 = kind_of(p0, triangle, rule);
             if let Some(kind) = type0 {
-                counts.kinds[kind as usize] += 1;
+                counts.points_by_type[kind as usize] += 1;
             }
-            counts.type_changed += (k1 == IN && !same && type0 != kind_of(p1, triangle, rule)) as u64;
+            counts.changed_types += (k1 == IN && !same && type0 != kind_of(p1, triangle, rule)) as u64;
         }
         counts.ties += (k0 == TIE) as u64;
-        counts.tie_created += (k0 != TIE && k1 == TIE) as u64;
-        counts.tie_changed += (k0 == TIE && !keeps_tie([p0, p1], [&s0, &s1], rule.ties)) as u64;
+        counts.new_ties += (k0 != TIE && k1 == TIE) as u64;
+        counts.changed_ties += (k0 == TIE && !keeps_tie([p0, p1], [&s0, &s1], rule.ties)) as u64;
+        k0 == TIE || k1 == TIE
+    }
+
+    /// Compares the isolated zeros among a set of edges and the vertex of a base.
+    #[inline(never)]
+    fn zeros<T: Real>(&mut self, fields: &Fields<'_, T, 2>, (x, y): (u64, u64), open: u32) {
+        let counts = &mut self.counts;
+        for simplex in Simplex::ALL.into_iter().filter(|s| open & s.bit() != 0) {
+            let [before, after] = fields.zeros(simplex, x, y);
+            let kind = if simplex == Simplex::Vertex { Kind::VertexZero } else { Kind::EdgeZero };
+            counts.points_by_type[kind as usize] += before.is_some() as u64;
+            counts.critical_points += before.is_some() as u64;
+            counts.other_critical_points += after.is_some() as u64;
+            let [lost, spurious] =
+                [(before, after), (after, before)].map(|(a, b)| a.is_some() && b.is_none());
+            let changed = before.zip(after).is_some_and(|(before, after)| before != after);
+            for (points, zeros, is_one) in [
+                (&mut counts.lost_points, &mut counts.lost_zeros, lost),
+                (&mut counts.spurious_points, &mut counts.spurious_zeros, spurious),
+                (&mut counts.changed_types, &mut counts.changed_indices, changed),
+            ] {
+                *points += is_one as u64;
+                *zeros += is_one as u64;
+            }
+        }
     }
 
     fn add(&mut self, other: &Part) {
         let (a, b) = (&mut self.counts, &other.counts);
         for (x, y) in [
             (&mut a.critical_points, b.critical_points),
-            (&mut a.critical_points_after, b.critical_points_after),
-            (&mut a.lost, b.lost),
-            (&mut a.spurious, b.spurious),
-            (&mut a.type_changed, b.type_changed),
+            (&mut a.other_critical_points, b.other_critical_points),
+            (&mut a.lost_points, b.lost_points),
+            (&mut a.spurious_points, b.spurious_points),
+            (&mut a.changed_types, b.changed_types),
+            (&mut a.lost_zeros, b.lost_zeros),
+            (&mut a.spurious_zeros, b.spurious_zeros),
+            (&mut a.changed_indices, b.changed_indices),
             (&mut a.ties, b.ties),
-            (&mut a.tie_changed, b.tie_changed),
-            (&mut a.tie_created, b.tie_created),
+            (&mut a.changed_ties, b.changed_ties),
+            (&mut a.new_ties, b.new_ties),
             (&mut a.nonfinite_vertices, b.nonfinite_vertices),
             (&mut a.filled_vertices, b.filled_vertices),
-            (&mut a.missing_changed, b.missing_changed),
+            (&mut a.changed_missing, b.changed_missing),
             (&mut a.zero_vertices, b.zero_vertices),
-            (&mut a.zero_changed, b.zero_changed),
+            (&mut a.changed_zeros, b.changed_zeros),
             (&mut a.bound_exceeded, b.bound_exceeded),
         ] {
             *x += y;
         }
-        for (x, y) in a.kinds.iter_mut().zip(b.kinds) {
+        for (x, y) in a.points_by_type.iter_mut().zip(b.points_by_type) {
             *x += y;
         }
         a.max_error = a.max_error.max(b.max_error);

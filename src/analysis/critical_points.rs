@@ -1,6 +1,8 @@
 //! The critical points of a field, with exact types.
 
-use super::{guarded, in_bands, row_of, vectors, Domain, READ_SIDES, TRIANGLES};
+use super::eigenvalues::Spectrum;
+use super::zeros::{candidates, of_triangle, Fields, Index, Simplex};
+use super::{guarded, in_bands, row_of, vectors, Domain, TRIANGLES};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -8,10 +10,13 @@ use crate::grid::triangles::Triangle;
 use crate::request::Request;
 use crate::runtime::memory;
 use crate::topology::exact_type::exact_type;
-use crate::topology::signature::{certified_type, is_critical, signature, Rule, UNCERTAIN};
+use crate::topology::signature::{
+    certified_type, finite, is_critical, kind, one_sided, signature, signs, Rule, IN, OUT, UNCERTAIN,
+};
 use std::ops::Range;
 
-/// The type of a critical point, from the exact signs of determinant, trace and discriminant.
+/// The type of a critical point. Inside a triangle it comes from the exact signs of determinant, trace and
+/// discriminant.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -21,11 +26,15 @@ pub enum Kind {
     AttractingFocus = 3,
     RepellingFocus = 4,
     Center = 5,
+    /// An isolated zero at a vertex: its index tells more.
+    VertexZero = 6,
+    /// An isolated zero inside an edge.
+    EdgeZero = 7,
 }
 
 impl Kind {
     /// Number of kinds.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 8;
     /// All of them, by number.
     pub const ALL: [Kind; Kind::COUNT] = [
         Kind::Saddle,
@@ -34,6 +43,8 @@ impl Kind {
         Kind::AttractingFocus,
         Kind::RepellingFocus,
         Kind::Center,
+        Kind::VertexZero,
+        Kind::EdgeZero,
     ];
 
     /// The kind of a critical point that is no saddle.
@@ -46,36 +57,56 @@ impl Kind {
             _ => Kind::AttractingNode,
         }
     }
+
+    /// The sign of the trace where the eigenvalues are complex.
+    fn complex(self) -> Option<i32> {
+        match self {
+            Kind::AttractingFocus => Some(-1),
+            Kind::RepellingFocus => Some(1),
+            Kind::Center => Some(0),
+            _ => None,
+        }
+    }
 }
 
-/// One critical point.
+/// One critical point: a zero of the piecewise linear field without other zeros beside it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CriticalPoint {
-    /// The cell that holds it.
-    pub x_cell: u64,
-    pub y_cell: u64,
-    /// 0 for the lower, 1 for the upper triangle of the cell.
-    pub triangle: u32,
+    /// The base of the simplex that holds it.
+    pub cell_x: u64,
+    pub cell_y: u64,
+    pub simplex: Simplex,
     pub kind: Kind,
+    /// The Poincare index: -1 of a saddle, 1 of others inside a triangle. None of a zero at the border of the
+    /// grid or beside missing vertices.
+    pub index: Option<i32>,
+    /// Whether the divergence of a focus is at the level of rounding, so that it may be a centre in truth: at
+    /// most 1e-5 (f32) or 1e-12 (f64) of the sum of the magnitudes of all derivatives.
+    pub rounding_divergence: bool,
     /// Its position: grid coordinates times the spacing, whose signs it has.
     pub x: f64,
     pub y: f64,
+    /// Real and imaginary parts of the eigenvalues of the Jacobian, rounded: the larger real one first, or that
+    /// with a positive imaginary part. NaN at vertices and on edges, and where derivatives overflow.
+    pub eigenvalues_real: [f64; 2],
+    pub eigenvalues_imaginary: [f64; 2],
 }
 
-/// All critical points, by rows of cells, then by columns, the lower triangle of a cell first.
+/// All critical points, by rows of bases, then by columns, then by the number of the simplex.
 ///
-/// `u` and `v` must cover the grid of the request and its ghosts on the sides in [`READ_SIDES`], whose cells
-/// are looked at as well; `threads` of 0 means one per processor, and the result does not depend on it. A
-/// critical point lies strictly inside its triangle (class IN of docs/algorithm.md, section 2); triangles
-/// with a missing vertex have none.
+/// `u` and `v` must cover the grid of the request and its ghosts; `threads` of 0 means one per processor, and
+/// the result does not depend on it. A critical point lies strictly inside its triangle (class IN of
+/// docs/algorithm.md, section 2), or is an isolated zero at a vertex or inside an edge (section 2.6).
+/// Triangles with a missing vertex do not count.
 pub fn critical_points<T: Real>(
     request: &Request,
     [u, v]: [View<'_, T>; 2],
     threads: usize,
 ) -> Result<Vec<CriticalPoint>> {
-    let domain = Domain::new(request, request.config().halo & READ_SIDES, &[("u", u), ("v", v)])?;
+    let domain = Domain::new(request, request.config().halo, &[("u", u), ("v", v)])?;
+    let views = [[u, v]];
     let find = |band: Range<u64>| {
-        let mut found = Vec::new();
+        let mut search = Search { fields: Fields { domain: &domain, views: &views }, found: Vec::new() };
         let row =
             || -> Result<_> { Ok([row_of(T::ZERO, domain.columns)?, row_of(T::ZERO, domain.columns)?]) };
         let (mut low, mut high) = (row()?, row()?);
@@ -85,45 +116,118 @@ pub fn critical_points<T: Real>(
         };
         load(band.start, &mut low);
         for y in band {
-            load(y + 1, &mut high);
-            find_in_row(&domain, y, [&low, &high], &mut found)?;
+            let has_cells = y + 1 < domain.rows;
+            if has_cells {
+                load(y + 1, &mut high);
+            }
+            search.row(y, &low, has_cells.then_some(&high))?;
             std::mem::swap(&mut low, &mut high);
         }
-        Ok(found)
+        Ok(search.found)
     };
     guarded(|| {
-        let found = in_bands(domain.rows - 1, threads, find)?;
+        let found = in_bands(domain.grid.ny, threads, find)?;
         let mut all = memory::with_capacity(found.iter().map(Vec::len).sum())?;
         found.iter().for_each(|points| all.extend_from_slice(points));
         Ok(all)
     })
 }
 
-/// Adds the critical points of row `y` of cells.
-fn find_in_row<T: Real>(
-    domain: &Domain,
-    y: u64,
-    [low, high]: [&[Vec<T>; 2]; 2],
-    found: &mut Vec<CriticalPoint>,
-) -> Result<()> {
-    let rows = [[&low[0][..], &low[1][..]], [&high[0][..], &high[1][..]]];
-    for x in 0..domain.columns as usize - 1 {
-        for (index, triangle) in TRIANGLES.into_iter().enumerate() {
-            let p = vectors(rows, x, triangle);
-            let Some(kind) = kind_of(&p, triangle, &domain.rule) else { continue };
-            let (local_x, local_y) = position(&p, triangle);
-            let point = CriticalPoint {
-                x_cell: x as u64,
-                y_cell: y,
-                triangle: index as u32,
-                kind,
-                x: (x as f64 + local_x) * domain.rule.dx,
-                y: (y as f64 + local_y) * domain.rule.dy,
-            };
-            memory::push(found, point)?;
+/// The points of some rows.
+struct Search<'a, T> {
+    fields: Fields<'a, T, 1>,
+    found: Vec<CriticalPoint>,
+}
+
+impl<T: Real> Search<'_, T> {
+    /// Adds those with a base in row `y`; `high` is the row above it.
+    fn row(&mut self, y: u64, low: &[Vec<T>; 2], high: Option<&[Vec<T>; 2]>) -> Result<()> {
+        let Domain { grid, columns, .. } = *self.fields.domain;
+        let cells = if high.is_some() { columns - 1 } else { 0 };
+        if let Some(high) = high {
+            let rows = [[&low[0][..], &low[1][..]], [&high[0][..], &high[1][..]]];
+            for x in 0..cells {
+                let [lower, upper] = TRIANGLES.map(|triangle| vectors(rows, x as usize, triangle));
+                let open = self.triangle((x, y), &lower, Triangle::Lower)?
+                    | self.triangle((x, y), &upper, Triangle::Upper)?;
+                if open != 0 {
+                    self.zeros((x, y), open)?;
+                }
+            }
+        }
+        // The last column or row may have no cells.
+        for x in cells..grid.nx {
+            self.zeros((x, y), of_triangle(Triangle::Lower) | of_triangle(Triangle::Upper))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the point inside a triangle. Answers which simplices on its boundary may hold zeros.
+    #[inline(always)]
+    fn triangle(&mut self, base: (u64, u64), p: &[[T; 2]; 3], triangle: Triangle) -> Result<u32> {
+        if one_sided(p) {
+            return Ok(0);
+        }
+        if !finite(p) {
+            let has_base = p[0][0].is_finite() && p[0][1].is_finite();
+            return Ok(if has_base { of_triangle(triangle) } else { 0 });
+        }
+        match kind(p, &signs(p)) {
+            OUT => Ok(0),
+            IN => self.inside(base, p, triangle).map(|()| 0),
+            _ => Ok(candidates(p, triangle)),
         }
     }
-    Ok(())
+
+    #[inline(never)]
+    fn inside(&mut self, (x, y): (u64, u64), p: &[[T; 2]; 3], triangle: Triangle) -> Result<()> {
+        let rule = &self.fields.domain.rule;
+        let Some(kind) = kind_of(p, triangle, rule) else { return Ok(()) };
+        let (local_x, local_y) = position(p, triangle);
+        let spectrum = Spectrum::of(p, triangle, kind.complex(), rule);
+        let point = CriticalPoint {
+            cell_x: x,
+            cell_y: y,
+            simplex: if triangle == Triangle::Lower { Simplex::Lower } else { Simplex::Upper },
+            kind,
+            index: Some(if kind == Kind::Saddle { -1 } else { 1 }),
+            rounding_divergence: spectrum.rounding_divergence,
+            x: (x as f64 + local_x) * rule.dx,
+            y: (y as f64 + local_y) * rule.dy,
+            eigenvalues_real: spectrum.real,
+            eigenvalues_imaginary: spectrum.imaginary,
+        };
+        memory::push(&mut self.found, point)
+    }
+
+    /// Adds the isolated zeros among a set of edges and the vertex of a base.
+    #[inline(never)]
+    fn zeros(&mut self, base: (u64, u64), open: u32) -> Result<()> {
+        for simplex in Simplex::ALL.into_iter().filter(|s| open & s.bit() != 0) {
+            if let [Some(index)] = self.fields.zeros(simplex, base.0, base.1) {
+                self.zero(simplex, base, index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn zero(&mut self, simplex: Simplex, (x, y): (u64, u64), index: Index) -> Result<()> {
+        let rule = &self.fields.domain.rule;
+        let [local_x, local_y] = self.fields.position(simplex, x, y);
+        let point = CriticalPoint {
+            cell_x: x,
+            cell_y: y,
+            simplex,
+            kind: if simplex == Simplex::Vertex { Kind::VertexZero } else { Kind::EdgeZero },
+            index,
+            rounding_divergence: false,
+            x: (x as f64 + local_x) * rule.dx,
+            y: (y as f64 + local_y) * rule.dy,
+            eigenvalues_real: Spectrum::UNKNOWN.real,
+            eigenvalues_imaginary: Spectrum::UNKNOWN.imaginary,
+        };
+        memory::push(&mut self.found, point)
+    }
 }
 
 /// The exact kind of the critical point in a triangle, if there is one. `rule` must ask for types.
@@ -198,7 +302,7 @@ mod tests {
         ] {
             let found = one(matrix, 1.0, 1.0);
             assert_eq!(found.len(), 1, "{kind:?}");
-            assert_eq!((found[0].kind, found[0].triangle), (kind, 0));
+            assert_eq!((found[0].kind, found[0].simplex), (kind, Simplex::Lower));
             assert!((found[0].x - 0.75).abs() < 1e-12 && (found[0].y - 0.25).abs() < 1e-12);
         }
     }
@@ -240,7 +344,7 @@ mod tests {
         let one = find(1);
         assert!(one.len() > 100 && one == find(3) && one == find(0));
         assert!(one.windows(2).all(|w| {
-            (w[0].y_cell, w[0].x_cell, w[0].triangle) < (w[1].y_cell, w[1].x_cell, w[1].triangle)
+            (w[0].cell_y, w[0].cell_x, w[0].simplex) < (w[1].cell_y, w[1].cell_x, w[1].simplex)
         }));
     }
 }

@@ -5,17 +5,21 @@
 //! are those of the fill value of the request. A triangle with a missing vertex has no critical point and is
 //! not compared.
 //!
-//! The cells of a block are those between its owned vertices and, on the sides of x_max and y_max that the
-//! halo names, those that reach the ghost vertices there ([`READ_SIDES`]). The other ghosts belong to the
-//! cells of a neighbour: over all blocks of a field each cell is looked at once.
+//! A block owns the triangles, edges and vertices whose base ([`Simplex`]) is one of its vertices: over all
+//! blocks of a field each of them is looked at once. They reach the ghosts on the sides of x_max and y_max that
+//! the halo names; the surroundings of a zero reach those of all sides.
 
 pub mod compare;
 pub mod critical_points;
+mod eigenvalues;
 pub mod range;
+pub mod zeros;
 
 pub use compare::{compare, Comparison};
 pub use critical_points::{critical_points, CriticalPoint, Kind};
 pub use range::{range, relative_bound, ValueRange};
+pub use zeros::Simplex;
+pub(crate) use zeros::INDEX_UNDEFINED;
 
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
@@ -23,7 +27,7 @@ use crate::grid::field::View;
 use crate::grid::missing::Missing;
 use crate::grid::tiles::Grid;
 use crate::grid::triangles::{corners, Triangle};
-use crate::request::{Request, SIDE_X_MAX, SIDE_Y_MAX};
+use crate::request::{Request, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::runtime::float_env;
 use crate::runtime::memory::{self, Reserve};
 use crate::runtime::pool::{self, Threads};
@@ -34,10 +38,7 @@ use std::ops::Range;
 /// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/device/shared.cuh).
 pub(crate) const BAND: u64 = 32;
 
-/// The sides whose ghost vertices are read where the halo names them.
-pub const READ_SIDES: u32 = SIDE_X_MAX | SIDE_Y_MAX;
-
-/// The triangles of a cell in the order of [`CriticalPoint::triangle`].
+/// The triangles of a cell, by number of their [`Simplex`].
 const TRIANGLES: [Triangle; 2] = [Triangle::Lower, Triangle::Upper];
 
 /// The part of a request that an analysis uses.
@@ -45,7 +46,10 @@ const TRIANGLES: [Triangle; 2] = [Triangle::Lower, Triangle::Upper];
 struct Domain {
     /// The owned vertices.
     grid: Grid,
-    /// Columns and rows that are read: those of the grid, and the ghosts.
+    /// Ghost columns and rows before those of the grid that are read, 0 or 1.
+    columns_before: i64,
+    rows_before: i64,
+    /// Columns and rows from vertex (0, 0) on that are read: those of the grid, and the ghosts behind them.
     columns: u64,
     rows: u64,
     missing: Missing,
@@ -63,11 +67,19 @@ impl Domain {
         }
         Ok(Domain {
             grid,
+            columns_before: (halo & SIDE_X_MIN != 0) as i64,
+            rows_before: (halo & SIDE_Y_MIN != 0) as i64,
             columns: grid.nx + (halo & SIDE_X_MAX != 0) as u64,
             rows: grid.ny + (halo & SIDE_Y_MAX != 0) as u64,
             missing: Missing::new::<T>(c.fill_value),
             rule: Rule { types: true, ..Rule::of(c) },
         })
+    }
+
+    /// Whether there is a vertex (x, y), owned or a ghost.
+    fn covers(&self, x: i64, y: i64) -> bool {
+        (-self.columns_before..self.columns as i64).contains(&x)
+            && (-self.rows_before..self.rows as i64).contains(&y)
     }
 
     /// Copies row `y` of a field.
@@ -94,15 +106,13 @@ impl Domain {
     }
 }
 
-/// Refuses two fields whose halos differ on the sides that are read.
+/// Refuses two fields whose halos differ.
 pub(crate) fn check_same_ghosts(first: &Request, other: &Request) -> Result<()> {
-    let [a, b] = [first, other].map(|request| request.config().halo & READ_SIDES);
+    let [a, b] = [first, other].map(|request| request.config().halo);
     if a != b {
         return Err(Error::argument(format!(
-            "halo = {:#x} of the other field and halo = {:#x} of the first differ on the side of x_max \
-             ({SIDE_X_MAX:#x}) or y_max ({SIDE_Y_MAX:#x}): both fields need the ghosts there, or neither",
-            other.config().halo,
-            first.config().halo
+            "halo = {b:#x} of the other field and halo = {a:#x} of the first differ: both fields need the ghosts \
+             of a side, or neither"
         )));
     }
     Ok(())

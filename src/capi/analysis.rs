@@ -3,62 +3,98 @@
 use super::arguments::{guard_with_output, inputs, thread_count, typed, views, Field, Ghosts, Output, Span};
 use super::config::{factz_config, read_field_request, read_request};
 use super::status::factz_status;
-use crate::analysis::{self, check_same_ghosts, Comparison, CriticalPoint, Kind};
+use crate::analysis::{self, check_same_ghosts, Comparison, CriticalPoint, Kind, Simplex};
 use crate::error::{Error, Result, Status};
 use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 use std::mem::size_of;
 
-/// `point_type`: det J < 0.
+/// `point_type`: inside a triangle, det J < 0.
 pub const FACTZ_POINT_SADDLE: i32 = 0;
-/// `point_type`: the field flows in, along two directions.
+/// `point_type`: inside a triangle, the field flows in, along two directions.
 pub const FACTZ_POINT_ATTRACTING_NODE: i32 = 1;
-/// `point_type`: the field flows out, along two directions.
+/// `point_type`: inside a triangle, the field flows out, along two directions.
 pub const FACTZ_POINT_REPELLING_NODE: i32 = 2;
-/// `point_type`: the field spirals in.
+/// `point_type`: inside a triangle, the field spirals in.
 pub const FACTZ_POINT_ATTRACTING_FOCUS: i32 = 3;
-/// `point_type`: the field spirals out.
+/// `point_type`: inside a triangle, the field spirals out.
 pub const FACTZ_POINT_REPELLING_FOCUS: i32 = 4;
-/// `point_type`: the field circles around it (the trace of J is exactly 0).
+/// `point_type`: inside a triangle, the field circles around it (the trace of J is exactly 0).
 pub const FACTZ_POINT_CENTER: i32 = 5;
+/// `point_type`: at a vertex, where u = v = 0. No J belongs to it: see `index`.
+pub const FACTZ_POINT_VERTEX_ZERO: i32 = 6;
+/// `point_type`: inside an edge, whose vectors have opposite directions. No J belongs to it: see `index`.
+pub const FACTZ_POINT_EDGE_ZERO: i32 = 7;
 
-/// `triangle`: the vertices (x, y), (x+1, y), (x+1, y+1) of the cell.
-pub const FACTZ_TRIANGLE_LOWER: i32 = 0;
-/// `triangle`: the vertices (x, y), (x+1, y+1), (x, y+1) of the cell.
-pub const FACTZ_TRIANGLE_UPPER: i32 = 1;
+/// `simplex`: the triangle with the vertices (x, y), (x+1, y), (x+1, y+1).
+pub const FACTZ_SIMPLEX_LOWER: i32 = 0;
+/// `simplex`: the triangle with the vertices (x, y), (x+1, y+1), (x, y+1).
+pub const FACTZ_SIMPLEX_UPPER: i32 = 1;
+/// `simplex`: the edge from (x, y) to (x+1, y).
+pub const FACTZ_SIMPLEX_EDGE_X: i32 = 2;
+/// `simplex`: the edge from (x, y) to (x, y+1).
+pub const FACTZ_SIMPLEX_EDGE_Y: i32 = 3;
+/// `simplex`: the edge from (x, y) to (x+1, y+1).
+pub const FACTZ_SIMPLEX_DIAGONAL: i32 = 4;
+/// `simplex`: the vertex (x, y).
+pub const FACTZ_SIMPLEX_VERTEX: i32 = 5;
 
-// The C numbers are those of the enumeration.
+/// `index`: not defined, at the border of the grid or beside missing vertices.
+pub const FACTZ_INDEX_UNDEFINED: i32 = -100;
+
+// The C numbers are those of the enumerations.
 const _: () = {
     assert!(FACTZ_POINT_SADDLE == Kind::Saddle as i32 && FACTZ_POINT_CENTER == Kind::Center as i32);
     assert!(FACTZ_POINT_ATTRACTING_NODE == Kind::AttractingNode as i32);
     assert!(FACTZ_POINT_REPELLING_NODE == Kind::RepellingNode as i32);
     assert!(FACTZ_POINT_ATTRACTING_FOCUS == Kind::AttractingFocus as i32);
     assert!(FACTZ_POINT_REPELLING_FOCUS == Kind::RepellingFocus as i32);
-    assert!(Kind::COUNT == 6);
+    assert!(FACTZ_POINT_VERTEX_ZERO == Kind::VertexZero as i32);
+    assert!(FACTZ_POINT_EDGE_ZERO == Kind::EdgeZero as i32);
+    assert!(Kind::COUNT == 8);
+    assert!(FACTZ_INDEX_UNDEFINED == analysis::INDEX_UNDEFINED);
+    assert!(FACTZ_SIMPLEX_LOWER == Simplex::Lower as i32 && FACTZ_SIMPLEX_UPPER == Simplex::Upper as i32);
+    assert!(FACTZ_SIMPLEX_EDGE_X == Simplex::EdgeX as i32 && FACTZ_SIMPLEX_EDGE_Y == Simplex::EdgeY as i32);
+    assert!(FACTZ_SIMPLEX_DIAGONAL == Simplex::Diagonal as i32);
+    assert!(FACTZ_SIMPLEX_VERTEX == Simplex::Vertex as i32);
 };
 
-/// A critical point: a zero strictly inside a triangle of the piecewise linear field.
+/// A critical point: a zero of the piecewise linear field, strictly inside a triangle, or at a vertex or inside
+/// an edge without other zeros beside it. Segments and areas of zeros (coasts, walls) are no critical points.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct factz_critical_point {
-    /// Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_X_MAX.
+    /// Column of the vertex (x, y) that the simplex belongs to, 0 to nx - 1.
     pub cell_x: u64,
-    /// Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_Y_MAX.
+    /// Row of the vertex, 0 to ny - 1.
     pub cell_y: u64,
-    /// Position along x: dx, with its sign, times a number between cell_x and cell_x + 1.
+    /// Position along x: dx, with its sign, times a number from cell_x to cell_x + 1.
     pub x: f64,
-    /// Position along y: dy, with its sign, times a number between cell_y and cell_y + 1.
+    /// Position along y: dy, with its sign, times a number from cell_y to cell_y + 1.
     pub y: f64,
-    /// FACTZ_TRIANGLE_LOWER or FACTZ_TRIANGLE_UPPER.
-    pub triangle: i32,
+    /// FACTZ_SIMPLEX_*: the triangle, edge or vertex that holds the point.
+    pub simplex: i32,
     /// FACTZ_POINT_*.
     pub point_type: i32,
+    /// The Poincare index: how often the vector turns on the way around the point. Inside a triangle -1 of a
+    /// saddle and 1 of all others; inside an edge -1, 0 or 1; at a vertex -2 to 2; or FACTZ_INDEX_UNDEFINED.
+    pub index: i32,
+    /// 1 for a focus whose divergence is at the level of rounding: |trace J| is at most 1e-5 (float) or 1e-12
+    /// (double) of the sum of the magnitudes of the four derivatives. The flow may be free of divergence, and
+    /// the point a centre in truth. 0 for all others.
+    pub rounding_divergence: i32,
+    /// Real parts of the eigenvalues of J, rounded, in units of the field over those of dx and dy: the larger
+    /// one first. NaN at vertices and on edges, and where the derivatives overflow.
+    pub eigenvalues_real: [f64; 2],
+    /// Their imaginary parts: the positive one first.
+    pub eigenvalues_imaginary: [f64; 2],
 }
 
 assert_layout! {
-    factz_critical_point, 40 bytes:
-    cell_x 0, cell_y 8, x 16, y 24, triangle 32, point_type 36
+    factz_critical_point, 80 bytes:
+    cell_x 0, cell_y 8, x 16, y 24, simplex 32, point_type 36, index 40, rounding_divergence 44,
+    eigenvalues_real 48, eigenvalues_imaginary 64
 }
 
 /// How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN or infinite,
@@ -74,17 +110,21 @@ pub struct factz_comparison {
     /// 0.
     pub reserved_status: i32,
     /// Differences that are 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
-    /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
+    /// changed_types, all three of points inside triangles, + changed_ties + new_ties + changed_missing +
+    /// bound_exceeded. Zeros at vertices and on edges take part by their ties: with FACTZ_TIES_ALL 0 here
+    /// means that they are all kept, with their indices.
     pub violations: u64,
-    /// Critical points of the first field.
+    /// Critical points of the first field: those that `factz_critical_points_host` lists.
     pub critical_points: u64,
     /// Critical points of the other field.
     pub other_critical_points: u64,
-    /// P1: triangles with a critical point in the first field and none in the other.
+    /// P1: simplices (triangles, edges, vertices) with a critical point in the first field and none in the
+    /// other.
     pub lost_points: u64,
-    /// P2: triangles with a critical point in the other field and none in the first.
+    /// P2: simplices with a critical point in the other field and none in the first.
     pub spurious_points: u64,
-    /// P3: triangles with a critical point in both, of different types.
+    /// P3: simplices with a critical point in both, of different types; of vertices and edges, of different
+    /// indices.
     pub changed_types: u64,
     /// Ties of the first field: triangles where the zero lies on an edge or a vertex.
     pub ties: u64,
@@ -117,11 +157,17 @@ pub struct factz_comparison {
     /// mean square error. Infinite where nothing differs, NaN where it is not defined.
     pub psnr: f64,
     /// The first field's critical points by type, indexed by FACTZ_POINT_*.
-    pub points_by_type: [u64; 6],
+    pub points_by_type: [u64; 8],
     /// Finite vertices of the first field with the fill value.
     pub filled_vertices: u64,
+    /// Of lost_points, zeros at vertices and inside edges.
+    pub lost_zeros: u64,
+    /// Of spurious_points, zeros at vertices and inside edges.
+    pub spurious_zeros: u64,
+    /// Of changed_types, zeros at vertices and inside edges.
+    pub changed_indices: u64,
     /// 0.
-    pub reserved: [u64; 7],
+    pub reserved: [u64; 2],
 }
 
 assert_layout! {
@@ -129,17 +175,18 @@ assert_layout! {
     status 0, violations 8, critical_points 16, other_critical_points 24, lost_points 32,
     spurious_points 40, changed_types 48, ties 56, changed_ties 64, new_ties 72, nonfinite_vertices 80,
     changed_missing 88, zero_vertices 96, changed_zeros 104, bound_exceeded 112, bound 120, max_error 128,
-    psnr 136, points_by_type 144, filled_vertices 192, reserved 200
+    psnr 136, points_by_type 144, filled_vertices 208, lost_zeros 216, spurious_zeros 224,
+    changed_indices 232, reserved 240
 }
 
 /// Extracts the critical points of a field in host memory.
 ///
-/// The points are sorted by cell, row by row, the lower triangle first. Triangles with a NaN, an infinity or
-/// the fill value at a vertex have none.
+/// The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity or
+/// the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a vertex
+/// or on an edge, which needs one triangle at least.
 ///
-/// Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the last
-/// owned line and the ghost line there belong to the block. The ghosts of the other sides are not read; their
-/// cells belong to a neighbour. If every side with a neighbour has a halo, each cell belongs to exactly one
+/// Blocks of a field: a block has the points with (cell_x, cell_y) among its vertices. The ghosts of all sides
+/// in config->halo are read. If every side with a neighbour has a halo, each point belongs to exactly one
 /// block.
 ///
 /// @param u         x components, laid out as config says
@@ -170,14 +217,14 @@ pub unsafe extern "C" fn factz_critical_points_host(
         output.check_apart(&inputs(config, u, v).each_ref())?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::OfCells)?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
         output.check_apart(&[&field.u, &field.v])?;
         let target = check_points(points, capacity)?;
         target.check_apart(&[&field.u, &field.v, output.span()])?;
         let threads = thread_count(threads)?;
         let found = typed!(request.config().dtype, T => {
-            // SAFETY: u and v cover the request's grid and the ghosts of its cells, as the caller promised.
-            let components = unsafe { views::<T>(&request, [u, v], Ghosts::OfCells) };
+            // SAFETY: u and v cover the request's grid and its ghosts, as the caller promised.
+            let components = unsafe { views::<T>(&request, [u, v], Ghosts::Read) };
             analysis::critical_points(&request, components, threads)
         })?;
         for (k, point) in found.iter().take(capacity).enumerate() {
@@ -201,8 +248,8 @@ pub unsafe extern "C" fn factz_critical_points_host(
 /// Compares a field with another one, usually an original with its decompressed copy. After compression with
 /// FACTZ_PRESERVE_TYPES `violations` is 0.
 ///
-/// Blocks of a field: the cells are those of `factz_critical_points_host`, so the counts of all blocks add up
-/// to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX; after
+/// Blocks of a field: triangles and points are those of `factz_critical_points_host`, so the counts of all
+/// blocks add up to those of the field. Both fields need the ghosts of all sides in config->halo; after
 /// decompression these are the values that the neighbours decompressed.
 ///
 /// @param u             x components of the first field, laid out as config says
@@ -212,8 +259,8 @@ pub unsafe extern "C" fn factz_critical_points_host(
 ///                      ties, and the bound; the rest must be valid and has no effect
 /// @param other_u       x components of the other field
 /// @param other_v       its y components
-/// @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and
-///                      FACTZ_SIDE_Y_MAX of halo as in config. NULL stands for config
+/// @param other_config  the layout of other_u and other_v; nx, ny, dtype and halo as in config. NULL stands
+///                      for config
 /// @param comparison    receives the result; if the call fails, its status and zeros
 /// @param threads       see "Threads" at the top of this header
 /// @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
@@ -242,9 +289,9 @@ pub unsafe extern "C" fn factz_compare_host(
         let threads = thread_count(threads)?;
         let found = typed!(pair[0].config().dtype, T => {
             let view = |k: usize, components| {
-                // SAFETY: the components cover the grids of the requests and the ghosts of their cells, as
-                // the caller promised.
-                unsafe { views::<T>(&pair[k], components, Ghosts::OfCells) }
+                // SAFETY: the components cover the grids of the requests and their ghosts, as the caller
+                // promised.
+                unsafe { views::<T>(&pair[k], components, Ghosts::Read) }
             };
             analysis::compare(&pair[0], view(0, [u, v]), view(1, [other_u, other_v]), true, threads)
         })?;
@@ -311,8 +358,8 @@ pub(super) fn check_fields(
     other: [*const c_void; 2],
 ) -> Result<[Field; 2]> {
     Ok([
-        Field::new(["u", "v"], first[0], first[1], &pair[0], Ghosts::OfCells)?,
-        Field::new(["other_u", "other_v"], other[0], other[1], &pair[1], Ghosts::OfCells)?,
+        Field::new(["u", "v"], first[0], first[1], &pair[0], Ghosts::Read)?,
+        Field::new(["other_u", "other_v"], other[0], other[1], &pair[1], Ghosts::Read)?,
     ])
 }
 
@@ -323,12 +370,16 @@ pub(super) fn components(fields: &[Field; 2]) -> [&Span; 4] {
 impl From<&CriticalPoint> for factz_critical_point {
     fn from(p: &CriticalPoint) -> Self {
         factz_critical_point {
-            cell_x: p.x_cell,
-            cell_y: p.y_cell,
+            cell_x: p.cell_x,
+            cell_y: p.cell_y,
             x: p.x,
             y: p.y,
-            triangle: p.triangle as i32,
+            simplex: p.simplex as i32,
             point_type: p.kind as i32,
+            index: p.index.unwrap_or(FACTZ_INDEX_UNDEFINED),
+            rounding_divergence: p.rounding_divergence as i32,
+            eigenvalues_real: p.eigenvalues_real,
+            eigenvalues_imaginary: p.eigenvalues_imaginary,
         }
     }
 }
@@ -340,24 +391,27 @@ impl From<&Comparison> for factz_comparison {
             reserved_status: 0,
             violations: c.violations(),
             critical_points: c.critical_points,
-            other_critical_points: c.critical_points_after,
-            lost_points: c.lost,
-            spurious_points: c.spurious,
-            changed_types: c.type_changed,
+            other_critical_points: c.other_critical_points,
+            lost_points: c.lost_points,
+            spurious_points: c.spurious_points,
+            changed_types: c.changed_types,
             ties: c.ties,
-            changed_ties: c.tie_changed,
-            new_ties: c.tie_created,
+            changed_ties: c.changed_ties,
+            new_ties: c.new_ties,
             nonfinite_vertices: c.nonfinite_vertices,
-            changed_missing: c.missing_changed,
+            changed_missing: c.changed_missing,
             zero_vertices: c.zero_vertices,
-            changed_zeros: c.zero_changed,
+            changed_zeros: c.changed_zeros,
             bound_exceeded: c.bound_exceeded,
             bound: c.bound,
             max_error: c.max_error,
             psnr: c.psnr.unwrap_or(f64::NAN),
-            points_by_type: c.kinds,
+            points_by_type: c.points_by_type,
             filled_vertices: c.filled_vertices,
-            reserved: [0; 7],
+            lost_zeros: c.lost_zeros,
+            spurious_zeros: c.spurious_zeros,
+            changed_indices: c.changed_indices,
+            reserved: [0; 2],
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::config::factz_config;
 use super::status::{factz_status, guard};
-use crate::analysis::READ_SIDES;
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::{Extent, Layout, View};
@@ -246,8 +245,6 @@ pub(super) unsafe fn views<'a, T: Real>(
 #[derive(Clone, Copy)]
 pub(super) enum Ghosts {
     Read,
-    /// The ghosts that an analysis of cells looks at.
-    OfCells,
     Ignored,
 }
 
@@ -255,7 +252,6 @@ impl Ghosts {
     pub(super) fn sides(self) -> u32 {
         match self {
             Ghosts::Read => SIDES_ALL,
-            Ghosts::OfCells => READ_SIDES,
             Ghosts::Ignored => 0,
         }
     }

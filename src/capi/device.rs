@@ -269,7 +269,7 @@ pub unsafe extern "C" fn factz_critical_points_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        let (components, scratch) = ((u, v, Ghosts::OfCells), (workspace.cast_const(), workspace_bytes));
+        let (components, scratch) = ((u, v, Ghosts::Read), (workspace.cast_const(), workspace_bytes));
         // SAFETY: the caller gave a whole struct in host memory.
         let call = unsafe { FieldCall::new(("count", count), (config, n), components, scratch) }?;
         call.check_apart(Some(&check_points(points, capacity)?), None)?;

@@ -6,10 +6,10 @@ use super::launcher::Launcher;
 use super::pointers::Range;
 use super::results::{factz_comparison, factz_critical_point, factz_range};
 use super::{check_workspace, within, DevicePointer, Stream};
-use crate::analysis::{check_same_ghosts, READ_SIDES};
+use crate::analysis::check_same_ghosts;
 use crate::cuda::workspace::{AnalysisWorkspace, ALIGNMENT};
 use crate::error::Result;
-use crate::request::{BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_Y_MAX};
+use crate::request::{BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::stream::header::HEADER_BYTES;
 use std::ptr::null_mut;
 
@@ -57,7 +57,7 @@ pub struct RangeBuffers {
 
 /// Bytes of a `factz_range`, a `factz_critical_point` and a `factz_comparison`.
 pub(super) const RANGE_BYTES: u64 = 64;
-pub(super) const POINT_BYTES: u64 = 40;
+pub(super) const POINT_BYTES: u64 = 80;
 pub(super) const COMPARISON_BYTES: u64 = 256;
 const INFO_BYTES: u64 = 128;
 
@@ -97,13 +97,12 @@ pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, s
     check_same_ghosts(&requests[0], &requests[1])?;
     let plan = AnalysisWorkspace::compare(&requests[0])?;
     check_workspace(fields.workspace_bytes, plan.bytes)?;
-    let halo = c.halo & READ_SIDES;
     let [[u, v], [other_u, other_v]] = [fields.first, fields.other];
     let ranges = [
-        Range::component("u", u, c, c.u, halo),
-        Range::component("v", v, c, c.v, halo),
-        Range::component("other_u", other_u, other, other.u, halo),
-        Range::component("other_v", other_v, other, other.v, halo),
+        Range::component("u", u, c, c.u, c.halo),
+        Range::component("v", v, c, c.v, c.halo),
+        Range::component("other_u", other_u, other, other.u, c.halo),
+        Range::component("other_v", other_v, other, other.v, c.halo),
         Range::workspace(fields.workspace, fields.workspace_bytes),
         Range::buffer("comparison", fields.comparison, COMPARISON_BYTES, 8),
     ];
@@ -135,10 +134,9 @@ pub unsafe fn critical_points_device(
     let plan = AnalysisWorkspace::critical_points(request)?;
     check_workspace(buffers.workspace_bytes, plan.bytes)?;
     let bytes = buffers.capacity.saturating_mul(POINT_BYTES);
-    let halo = c.halo & READ_SIDES;
     let mut ranges = vec![
-        Range::component("u", buffers.u, c, c.u, halo),
-        Range::component("v", buffers.v, c, c.v, halo),
+        Range::component("u", buffers.u, c, c.u, c.halo),
+        Range::component("v", buffers.v, c, c.v, c.halo),
         Range::workspace(buffers.workspace, buffers.workspace_bytes),
         Range::buffer("count", buffers.count, 8, 8),
     ];
@@ -191,6 +189,8 @@ impl Analysis {
             fields,
             nx: config.nx,
             ny: config.ny,
+            columns_before: (config.halo & SIDE_X_MIN != 0) as i32,
+            rows_before: (config.halo & SIDE_Y_MIN != 0) as i32,
             columns: config.nx + (config.halo & SIDE_X_MAX != 0) as u64,
             rows: config.ny + (config.halo & SIDE_Y_MAX != 0) as u64,
             dx: config.dx,

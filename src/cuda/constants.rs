@@ -1,6 +1,6 @@
 //! Numbers that the kernels and their launches share, under the same names in kernels/device/shared.cuh.
 
-use crate::analysis::BAND;
+use crate::analysis::{self, BAND};
 use crate::entropy::tables;
 use crate::error::Status;
 use crate::grid::tiles::TILE_VERTICES;
@@ -16,8 +16,8 @@ macro_rules! shared {
 
         /// Documentation, type, name and value of each.
         #[cfg(test)]
-        pub(super) const SHARED: &[(&[&str], &str, &str, u64)] =
-            &[$((&[$($doc),*], stringify!($type), stringify!($name), $name as u64)),*];
+        pub(super) const SHARED: &[(&[&str], &str, &str, i128)] =
+            &[$((&[$($doc),*], stringify!($type), stringify!($name), $name as i128)),*];
     };
 }
 
@@ -128,6 +128,8 @@ shared! {
     /// Sums and extremes of a part of a comparison: squared errors of u and v, least and largest value of the
     /// first field.
     PART: i32 = 4;
+    /// The index of a zero without a closed ring around it.
+    INDEX_UNDEFINED: i32 = analysis::INDEX_UNDEFINED;
     /// Segments of rows whose critical points are counted together, a lane each; a part may span rows.
     POINT_PART: u64 = 32;
 

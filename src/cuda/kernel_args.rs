@@ -190,9 +190,13 @@ pub(super) struct Analysis {
     /// Owned vertices.
     pub(super) nx: u64,
     pub(super) ny: u64,
-    /// Vertices that are read: nx and ny, and one more each where there are ghosts.
+    /// Columns and rows from vertex (0, 0) on that are read: nx and ny, and one more each where there are
+    /// ghosts behind them.
     pub(super) columns: u64,
     pub(super) rows: u64,
+    /// Columns and rows of ghosts before them, 0 or 1.
+    pub(super) columns_before: i32,
+    pub(super) rows_before: i32,
     pub(super) dx: f64,
     pub(super) dy: f64,
     /// Infinity where nothing exceeds it.
@@ -214,7 +218,7 @@ pub(super) struct Analysis {
     pub(super) parts: *mut f64,
     /// Critical points: how many there are in POINT_PART segments each, then where they go.
     pub(super) point_parts: *mut u64,
-    /// Critical points: \[rows - 1\]\[segments\], how many there are in each.
+    /// Critical points: \[ny\]\[segments\], how many there are in each.
     pub(super) segments: *mut u16,
 }
 

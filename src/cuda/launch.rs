@@ -4,7 +4,7 @@ use super::constants::*;
 use super::workspace::AnalysisWorkspace;
 use crate::analysis::BAND;
 use crate::error::{Error, Result, Status};
-use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request, SIDE_Y_MAX};
+use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
 
 /// A function of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,6 @@ pub(super) enum Call {
 pub(super) struct Shape {
     nx: u64,
     ny: u64,
-    /// Rows that an analysis reads, a ghost row included.
-    rows: u64,
     pub(super) tiles: u64,
     tiles_x: u64,
     tiles_y: u64,
@@ -245,11 +243,10 @@ const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
 
 impl Shape {
     pub(super) fn new(request: &Request, stream_bytes: u64) -> Self {
-        let (grid, config) = (request.grid(), request.config());
+        let grid = request.grid();
         Shape {
             nx: grid.nx,
             ny: grid.ny,
-            rows: config.ny + (config.halo & SIDE_Y_MAX != 0) as u64,
             tiles: grid.tiles(),
             tiles_x: grid.tiles_x(),
             tiles_y: grid.tiles_y(),
@@ -262,10 +259,10 @@ impl Shape {
         self.tiles_x.div_ceil(4) * self.tiles_y
     }
 
-    /// Segments of a row of cells, and these rows.
+    /// Segments of a row, and the rows.
     fn segments(&self, dtype: usize) -> (u64, u64) {
         let columns = AnalysisWorkspace::segment_columns(DTYPES[dtype]);
-        (self.nx.div_ceil(columns), (self.rows - 1).max(1))
+        (self.nx.div_ceil(columns), self.ny)
     }
 
     /// As many blocks as there are chunks of columns in bands of rows, or enough that each takes several.

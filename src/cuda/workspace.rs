@@ -204,8 +204,7 @@ impl AnalysisWorkspace {
     pub fn critical_points(request: &Request) -> Result<Self> {
         let c = request.config();
         let mut carver = Carver::default();
-        // There are no more rows of cells than of vertices, ghosts or not; behind the parts is the end of the
-        // last one.
+        // Behind the parts is the end of the last one.
         let segments = c.ny * c.nx.div_ceil(Self::segment_columns(c.dtype));
         let point_parts = carver.take(&[segments.div_ceil(POINT_PART) + 1, 8])?;
         let segments = carver.take(&[segments, 2])?;

@@ -145,7 +145,7 @@ pub(crate) fn finite<T: Real>(p: &[[T; 2]; 3]) -> bool {
 
 /// Whether a component has one strict sign at all three corners, which is enough to be OUT.
 #[inline(always)]
-fn one_sided<T: Real>(p: &[[T; 2]; 3]) -> bool {
+pub(crate) fn one_sided<T: Real>(p: &[[T; 2]; 3]) -> bool {
     let z = T::ZERO;
     ((p[0][0] > z) & (p[1][0] > z) & (p[2][0] > z))
         | ((p[0][0] < z) & (p[1][0] < z) & (p[2][0] < z))
@@ -155,7 +155,7 @@ fn one_sided<T: Real>(p: &[[T; 2]; 3]) -> bool {
 
 /// Whether the vector is (0, 0): stored as exact zero, it never moves.
 #[inline(always)]
-pub(super) fn pinned<T: Real>(p: &[T; 2]) -> bool {
+pub(crate) fn pinned<T: Real>(p: &[T; 2]) -> bool {
     p[0] == T::ZERO && p[1] == T::ZERO
 }
 

@@ -6,8 +6,8 @@
 //            U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY STREAM U V
 //   emulator look_back SEED
-//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY TIES
-//            U V OTHER_U OTHER_V FIRST PITCH RESULTS
+//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
+//            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
 // Numbers are those of kernels/device/shared.cuh. FIRST is the element of U and V that is the first
 // vertex, FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of
@@ -444,7 +444,8 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.range = fenced_as<ValueRange>(sizeof(ValueRange));
     RUN_ANALYSIS(find_range, FEW, 256);
     RUN_ANALYSIS(range_end, 1, 32);
-    job.capacity = 2 * job.columns * job.rows;
+    // A triangle has one point at most, on its boundary or inside.
+    job.capacity = 2 * (job.columns + 1) * (job.rows + 1);
     job.points = fenced_as<CriticalPoint>(job.capacity * sizeof(CriticalPoint));
     job.count = fenced_as<u64>(8);
     const uint64_t segments = job.ny * ((job.nx + strip - 1) / strip);
@@ -498,7 +499,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (!(what == "compress" && argc == 23) && !(what == "decompress" && argc == 9) &&
-        !(what == "analyze" && argc == 22)) {
+        !(what == "analyze" && argc == 24)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -512,19 +513,21 @@ int main(int argc, char** argv) {
         job.ny = number(5);
         job.columns = number(6);
         job.rows = number(7);
-        job.bound_is_relative = (u32)number(8);
-        job.bound = std::strtod(argv[9], nullptr);
-        job.has_fill = (u32)number(10);
-        job.fill = number(11);
-        job.dx = std::strtod(argv[12], nullptr);
-        job.dy = std::strtod(argv[13], nullptr);
-        job.ties = (u32)number(14);
-        const uint64_t first = number(19) * (dtype ? 8 : 4);
+        job.columns_before = (i32)number(8);
+        job.rows_before = (i32)number(9);
+        job.bound_is_relative = (u32)number(10);
+        job.bound = std::strtod(argv[11], nullptr);
+        job.has_fill = (u32)number(12);
+        job.fill = number(13);
+        job.dx = std::strtod(argv[14], nullptr);
+        job.dy = std::strtod(argv[15], nullptr);
+        job.ties = (u32)number(16);
+        const uint64_t first = number(21) * (dtype ? 8 : 4);
         for (int k = 0; k < 4; k++) {
             Component& component = k % 2 ? job.fields[k / 2].v : job.fields[k / 2].u;
-            component = {fenced_file(argv[15 + k]) + first, {number(20), 1}};
+            component = {fenced_file(argv[17 + k]) + first, {number(22), 1}};
         }
-        analyze(job, dtype, argv[21]);
+        analyze(job, dtype, argv[23]);
         std::printf("%d\n", job.comparison->status);
         return 0;
     }

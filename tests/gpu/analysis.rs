@@ -13,7 +13,7 @@ use factz::device::{
     ComparedFields, PointBuffers, RangeBuffers,
 };
 use factz::stream::header::HEADER_BYTES;
-use factz::{BoundKind, Comparison, Config, CriticalPoint, Error, Real, Request, ValueRange};
+use factz::{BoundKind, Comparison, Config, CriticalPoint, Error, Real, Request, Simplex, ValueRange};
 
 /// How the other field differs from the first.
 const CHANGES: usize = 4;
@@ -63,7 +63,7 @@ impl Bench {
             fields: [Guarded::new(field_bytes)?, Guarded::new(field_bytes)?],
             workspace: Guarded::new(AnalysisWorkspace::bytes(&Request::new(config)?)? as usize)?,
             result: Guarded::new(COMPARISON_BYTES)?,
-            points: Guarded::new(2 * (nx * ny) as usize * POINT_BYTES)?,
+            points: Guarded::new(2 * ((nx + 1) * (ny + 1)) as usize * POINT_BYTES)?,
         })
     }
 
@@ -135,8 +135,13 @@ fn check_comparisons(device: &Comparison, host: &Comparison) -> Check {
 
 fn check_points(device: &[CriticalPoint], host: &[CriticalPoint]) -> Check {
     ensure!(device.len() == host.len(), "{} points, the host finds {}", device.len(), host.len());
+    // Eigenvalues may be NaN.
+    let numbers = |p: &CriticalPoint| {
+        let eigenvalues = [p.eigenvalues_real, p.eigenvalues_imaginary].map(|pair| pair.map(f64::to_bits));
+        (p.cell_x, p.cell_y, p.simplex, p.kind, p.index, p.rounding_divergence, eigenvalues)
+    };
     let bits = |p: &CriticalPoint| (p.x.to_bits(), p.y.to_bits());
-    let other = device.iter().zip(host).find(|(a, b)| a != b || bits(a) != bits(b));
+    let other = device.iter().zip(host).find(|(a, b)| numbers(a) != numbers(b) || bits(a) != bits(b));
     ensure!(other.is_none(), "points of device and host differ: {other:?}");
     Ok(())
 }
@@ -320,22 +325,56 @@ pub fn analysis_graph(_: &Device) -> Check {
     Ok(())
 }
 
+/// Few values: zeros at vertices and on edges, alone and side by side, and centres.
+fn coarse(nx: u64, ny: u64) -> Field<f32> {
+    let mut random = noise(7, 0.0);
+    Field::new(nx, ny, |x, y| {
+        let land = x / 37 % 3 == 1 && y / 29 % 2 == 1;
+        [(); 2].map(|()| if land { 0.0 } else { (5.0 * random()).floor() as f64 - 2.0 })
+    })
+}
+
+/// Zeros at vertices and on edges: their indices, and what becomes of them.
+pub fn isolated_zeros(_: &Device) -> Check {
+    for (nx, ny) in [(1, 70), (70, 1), (2, 2), (3, 65), (129, 33), (260, 97), (513, 64)] {
+        let field = coarse(nx, ny);
+        let mut tally = Tally::default();
+        compare_field::<f32>(&field, &mut tally)?;
+        compare_field::<f64>(&field, &mut tally)?;
+        ensure!(tally.failures.is_empty(), "{nx} x {ny}: {:?}", tally.failures);
+        let request = Request::new(Config::new(nx, ny, BoundKind::Absolute, 0.0))?;
+        let points = factz::critical_points(&request, field.views(0), 1)?;
+        let zeros = |index| points.iter().filter(|p| p.simplex >= Simplex::EdgeX && p.index == index).count();
+        let has_all = [Some(-1), Some(0), Some(1), None].into_iter().all(|index| zeros(index) > 0);
+        ensure!(nx * ny < 1000 || has_all, "{nx} x {ny}: a field that shows little");
+    }
+    Ok(())
+}
+
 /// The counts of all blocks of a field add up to those of the field, where every block has the ghosts of its
 /// cells.
 pub fn analysis_of_blocks(_: &Device) -> Check {
-    let field = synthetic(301, 203);
+    for field in [synthetic(301, 203), coarse(301, 203)] {
+        blocks_add_up(&field)?;
+    }
+    Ok(())
+}
+
+fn blocks_add_up(field: &Field<f32>) -> Check {
     let bench = Bench::new::<f32>(301, 203)?;
     let whole = Placement::new(0, [301, 203]);
-    let images = [whole.image::<f32>(&field), whole.image::<f32>(&changed(&field, 2))];
+    let images = [whole.image::<f32>(field), whole.image::<f32>(&changed(field, 2))];
     let compared = |place: &Placement| {
         let config = Config { bound_kind: BoundKind::Absolute, bound: 0.01, ..place.config::<f32>() };
         let pair = images.each_ref().map(|image| Placed { place, image });
         device_comparison::<f32>(&bench, pair, &[Request::new(config)?; 2])
     };
     let counts = |c: &Comparison| {
-        let own = [c.critical_points, c.critical_points_after, c.lost, c.spurious, c.type_changed, c.ties];
-        let more = [c.tie_changed, c.tie_created, c.zero_vertices, c.zero_changed, c.bound_exceeded];
-        own.into_iter().chain(more).chain(c.kinds).collect::<Vec<u64>>()
+        let own =
+            [c.critical_points, c.other_critical_points, c.lost_points, c.spurious_points, c.changed_types];
+        let more = [c.ties, c.changed_ties, c.new_ties, c.zero_vertices, c.changed_zeros, c.bound_exceeded];
+        let zeros = [c.lost_zeros, c.spurious_zeros, c.changed_indices];
+        own.into_iter().chain(more).chain(zeros).chain(c.points_by_type).collect::<Vec<u64>>()
     };
     let all = counts(&compared(&whole)?);
     for (columns, rows) in [(2, 2), (3, 1), (1, 4), (7, 5)] {

@@ -17,13 +17,27 @@ const NY: usize = 43;
 const N: usize = NX * NY;
 const FILL: f32 = 9.96921e36;
 
-/// u, v, and a changed copy; with filled vertices and critical points.
+/// u, v, and a changed copy; with filled vertices, critical points, and zeros at vertices and on edges.
 fn fields() -> [Vec<f32>; 4] {
     let mut random = Random(7);
     let mut random = || random.signed() as f32;
     let mut component = || {
-        let before: Vec<f32> = (0..N).map(|_| if random() > 0.9 { FILL } else { random() }).collect();
-        let after = before.iter().map(|&x| if x == FILL { x } else { x + 0.1 * random() }).collect();
+        let value = |random: &mut dyn FnMut() -> f32| {
+            let (value, coarse) = (random(), random() > 0.0);
+            if coarse {
+                (2.0 * value).round()
+            } else {
+                value
+            }
+        };
+        let before: Vec<f32> =
+            (0..N).map(|_| if random() > 0.9 { FILL } else { value(&mut random) }).collect();
+        let after = before.iter().map(|&x| match x {
+            FILL => x,
+            _ if random() > 0.5 => x + 0.1 * random(),
+            _ => x,
+        });
+        let after = after.collect();
         (before, after)
     };
     let ((u0, u1), (v0, v1)) = (component(), component());
@@ -68,8 +82,18 @@ fn with_fill(c: factz_config) -> factz_config {
     factz_config { fill_value: FILL as f64, has_fill_value: 1, ..c }
 }
 
-const NO_POINT: factz_critical_point =
-    factz_critical_point { cell_x: 0, cell_y: 0, x: 0.0, y: 0.0, triangle: 0, point_type: 0 };
+const NO_POINT: factz_critical_point = factz_critical_point {
+    cell_x: 0,
+    cell_y: 0,
+    x: 0.0,
+    y: 0.0,
+    simplex: 0,
+    point_type: 0,
+    index: 0,
+    rounding_divergence: 0,
+    eigenvalues_real: [0.0; 2],
+    eigenvalues_imaginary: [0.0; 2],
+};
 
 /// Counts that add up.
 fn counts(c: &factz_comparison) -> Vec<u64> {
@@ -83,7 +107,8 @@ fn counts(c: &factz_comparison) -> Vec<u64> {
     ];
     let vertices = [c.nonfinite_vertices, c.filled_vertices, c.changed_missing, c.zero_vertices];
     let more = [c.changed_ties, c.new_ties, c.changed_zeros, c.bound_exceeded, c.violations];
-    points.into_iter().chain(vertices).chain(more).chain(c.points_by_type).collect()
+    let zeros = [c.lost_zeros, c.spurious_zeros, c.changed_indices];
+    points.into_iter().chain(vertices).chain(more).chain(zeros).chain(c.points_by_type).collect()
 }
 
 /// A vertex beside a zero one turns: that changes signs and no zero. Then the zero goes away.
@@ -114,12 +139,13 @@ fn blocks_add_up_to_the_field() {
     let call = Call { components: at(0), n: N, config: &whole_config, other_config: null(), threads: 2 };
     let mut whole = factz_comparison::default();
     ok(call.compare(&mut whole));
+    assert!(whole.points_by_type[6..].iter().all(|&n| n > 20) && whole.lost_zeros > 20);
     assert!(whole.lost_points > 20 && whole.filled_vertices > 100 && whole.bound_exceeded > 300);
     let mut all = vec![NO_POINT; 2 * N];
     let mut count = 0;
     ok(call.points(&mut all, &mut count));
     assert_eq!(count, whole.critical_points);
-    let place = |p: &factz_critical_point| (p.cell_y, p.cell_x, p.triangle, p.point_type);
+    let place = |p: &factz_critical_point| (p.cell_y, p.cell_x, p.simplex, p.point_type, p.index);
     let all: Vec<_> = all[..count as usize].iter().map(place).collect();
     // Pieces of one vertex as well.
     for (columns, rows) in [(2, 2), (3, 1), (1, 3), (5, 4), (NX, 1), (1, NY)] {
@@ -144,8 +170,8 @@ fn blocks_add_up_to_the_field() {
             ok(call.points(&mut found, &mut count));
             assert_eq!(count, block.critical_points);
             points.extend(found[..count as usize].iter().map(|p| {
-                let (y, x, triangle, kind) = place(p);
-                (y + y0 as u64, x + x0 as u64, triangle, kind)
+                let (y, x, simplex, kind, index) = place(p);
+                (y + y0 as u64, x + x0 as u64, simplex, kind, index)
             }));
         }
         assert_eq!(sum, counts(&whole), "{columns} x {rows} blocks");
@@ -154,38 +180,29 @@ fn blocks_add_up_to_the_field() {
     }
 }
 
+/// The ghosts of every side that the halo names are inputs, others are not.
 #[test]
-fn ghosts_that_are_not_read_may_be_missing() {
-    // The block is the last row and column of its array: what is before it may not be looked at, what is
-    // behind it is not there.
-    let fields = fields();
-    let c = factz_config {
-        halo: FACTZ_SIDE_X_MIN | FACTZ_SIDE_Y_MIN,
-        u_pitch: NX as u64 + 1,
-        v_pitch: NX as u64 + 1,
-        ..config(3, 2, FACTZ_BOUND_ABSOLUTE, 0.1)
-    };
-    let mut result = factz_comparison::default();
-    let components = fields.each_ref().map(|f| f.as_ptr());
-    let call = Call { components, n: 6, config: &c, other_config: null(), threads: 1 };
-    ok(call.compare(&mut result));
-    // An output in the place of a ghost that is read is refused, another one is not.
+fn ghosts_are_read_on_the_sides_of_the_halo() {
+    let c = config(3, 2, FACTZ_BOUND_ABSOLUTE, 0.1);
     let mut values = vec![0f64; 4 * 100];
     let base = values.as_mut_ptr().cast::<f32>();
     let reads = |halo, out: usize| {
         let c = factz_config { halo, u_pitch: 10, v_pitch: 10, ..c };
         // SAFETY: inside the allocation.
         let at = |k: usize| unsafe { base.add(k) }.cast_const();
-        let call = Call { components: [at(20), at(120), at(220), at(320)], config: &c, ..call };
+        let components = [at(20), at(120), at(220), at(320)];
+        let call = Call { components, n: 6, config: &c, other_config: null(), threads: 1 };
         // SAFETY: as above.
         call.points(&mut [], unsafe { base.add(out) }.cast::<u64>())
     };
-    // Vertices of u: 20 to 22 and 30 to 32; the ghosts of the last row are 40 to 42.
-    let after = 40;
+    // Vertices of u: 20 to 22 and 30 to 32; ghosts of the first row are 10 to 12, of the last one 40 to 42.
+    let (before, after) = (10, 40);
     assert_eq!(reads(FACTZ_SIDE_X_MIN | FACTZ_SIDE_Y_MIN, after), FACTZ_OK);
-    expect(reads(FACTZ_SIDE_Y_MAX, after), FACTZ_ERROR_INVALID_ARGUMENT, "count at");
-    expect(reads(FACTZ_SIDES_ALL, after), FACTZ_ERROR_INVALID_ARGUMENT, "overlaps u");
-    assert_eq!(reads(FACTZ_SIDE_Y_MIN, 10), FACTZ_OK);
+    assert_eq!(reads(FACTZ_SIDE_X_MAX | FACTZ_SIDE_Y_MAX, before), FACTZ_OK);
+    for (halo, out) in [(FACTZ_SIDE_Y_MAX, after), (FACTZ_SIDE_Y_MIN, before)] {
+        expect(reads(halo, out), FACTZ_ERROR_INVALID_ARGUMENT, "count at");
+        expect(reads(FACTZ_SIDES_ALL, out), FACTZ_ERROR_INVALID_ARGUMENT, "overlaps u");
+    }
 }
 
 #[test]
@@ -235,7 +252,7 @@ fn usable_outputs_are_written_on_every_error() {
     let bad = factz_config { mode: 9, ..good };
     let old = factz_config { struct_size: 8, ..good };
     let ghosts = factz_config { halo: FACTZ_SIDE_Y_MAX, ..good };
-    let right = factz_config { u_pitch: 80, v_pitch: 80, halo: FACTZ_SIDE_X_MAX, ..good };
+    let left = factz_config { u_pitch: 80, v_pitch: 80, halo: FACTZ_SIDE_X_MIN, ..good };
     let narrow = factz_config { nx: NX as u64 - 1, ..good };
     let [u, v, other_u, other_v] = components;
     let argument = FACTZ_ERROR_INVALID_ARGUMENT;
@@ -255,7 +272,7 @@ fn usable_outputs_are_written_on_every_error() {
         (Call { other_config: &bad, ..call }, FACTZ_ERROR_INVALID_CONFIG, "other_config: mode = 9"),
         (Call { other_config: &narrow, ..call }, argument, "other_config describes 60 x 43"),
         (Call { other_config: &ghosts, ..call }, argument, "halo = 0x8 of the other field"),
-        (Call { other_config: &right, ..call }, argument, "halo = 0x2 of the other field"),
+        (Call { other_config: &left, ..call }, argument, "halo = 0x1 of the other field"),
     ];
     // Nothing but the status, and what says that there is nothing.
     let bytes = |from: &dyn Fn(*mut u8)| {

@@ -5,6 +5,17 @@ use crate::support::fields::{Field, Random};
 use factz::{compare, BoundKind, Comparison, Config, Real, Request, Ties};
 use serde_json::Value;
 
+const TYPES: [&str; 8] = [
+    "saddle",
+    "attracting_node",
+    "repelling_node",
+    "attracting_focus",
+    "repelling_focus",
+    "center",
+    "vertex_zero",
+    "edge_zero",
+];
+
 /// A field and another one of its shape.
 type Pair<T> = [Field<T>; 2];
 
@@ -24,11 +35,13 @@ fn check_config<T: Real>(name: &str, [before, after]: &Pair<T>, config: Config) 
     let written = checker.write(before);
     checker.add(&written, after, &config, &counts(&found));
     let [theirs] = &checker.check()[..] else { panic!("one case") };
-    let kinds =
-        ["saddle", "attracting_node", "repelling_node", "attracting_focus", "repelling_focus", "center"];
-    assert_eq!(kinds.map(|kind| theirs["types"][kind].as_u64().unwrap()), found.kinds, "{name}: {theirs}");
+    assert_eq!(
+        TYPES.map(|kind| theirs["points_by_type"][kind].as_u64().unwrap()),
+        found.points_by_type,
+        "{name}: {theirs}"
+    );
     let number = |value: &Value| value.as_str().map(|text| text.parse::<f64>().unwrap());
-    assert_eq!(number(&theirs["max_abs_err"]), Some(found.max_error), "{theirs}");
+    assert_eq!(number(&theirs["max_error"]), Some(found.max_error), "{theirs}");
     assert_eq!(number(&theirs["bound"]), Some(found.bound), "{theirs}");
     match (number(&theirs["psnr"]), found.psnr) {
         (Some(a), Some(b)) => assert!(a == b || a.is_nan() && b.is_nan() || (a - b).abs() < 1e-6, "{a} {b}"),
@@ -65,7 +78,12 @@ fn drawn<T: Real>(seed: u64, [nx, ny]: [u64; 2], draw: impl Fn(&mut Random) -> T
 #[test]
 fn smooth_fields() {
     let found = check("smooth32", &smooth::<f32>(90, 70, 0.05), 0.03, (1.0, 1.0));
-    assert!(found.lost > 0 && found.spurious > 0 && found.type_changed > 0 && found.bound_exceeded > 0);
+    assert!(
+        found.lost_points > 0
+            && found.spurious_points > 0
+            && found.changed_types > 0
+            && found.bound_exceeded > 0
+    );
     check("smooth64", &smooth::<f64>(70, 90, 0.01), 0.01, (1.0, 0.5));
     let found = check("equal", &smooth::<f32>(33, 20, 0.0), 0.0, (1.0, 1.0));
     assert!(found.critical_points > 0 && found.violations() == 0);
@@ -81,7 +99,12 @@ fn random_fields() {
 #[test]
 fn integers_with_ties_and_centres() {
     let found = check("ties32", &drawn(3, [60, 60], |r| r.below(5) as f32 - 2.0, 10), 1.0, (1.0, 1.0));
-    assert!(found.tie_changed > 0 && found.tie_created > 0 && found.kinds[5] > 0 && found.zero_changed > 0);
+    assert!(
+        found.changed_ties > 0
+            && found.new_ties > 0
+            && found.points_by_type[5] > 0
+            && found.changed_zeros > 0
+    );
     check("ties64", &drawn(4, [60, 60], |r| r.below(7) as f64 - 3.0, 10), 2.0, (1.0, 0.5));
     let tiny = |r: &mut Random| f64::from_bits(r.below(9)) * (r.below(2) as f64 * 2.0 - 1.0);
     check("denormal64", &drawn(5, [40, 40], tiny, 10), 1e-323, (1.0, 1.0));
@@ -92,7 +115,7 @@ fn integers_with_ties_and_centres() {
 fn ties_by_the_zeros_alone() {
     let changed = |name: &str, ties: Ties, before: &[[f64; 2]], after: &dyn Fn(usize) -> [f64; 2]| {
         let name = format!("{name}-{}", ties.name());
-        let counts = |found: &Comparison| (found.tie_changed, found.tie_created, found.ties);
+        let counts = |found: &Comparison| (found.changed_ties, found.new_ties, found.ties);
         let at = |x: u64, y: u64| (60 * y + x) as usize;
         let wide = [Field::new(60, 60, |x, y| before[at(x, y)]), Field::new(60, 60, |x, y| after(at(x, y)))];
         let config = Config { ties, ..wide[0].config(BoundKind::Absolute, 9.0) };
@@ -101,7 +124,7 @@ fn ties_by_the_zeros_alone() {
         let config = Config { ties, ..narrow[0].config(BoundKind::Absolute, 9.0) };
         let narrow = check_config::<f32>(&format!("{name}32"), &narrow, config);
         assert_eq!(counts(&narrow), counts(&found));
-        found.tie_changed
+        found.changed_ties
     };
     let mut random = Random(14);
     let mut vertex = |sign: f64| match random.below(4) {
@@ -148,7 +171,7 @@ fn special_values() {
         _ => r.signed() as f32,
     };
     let found = check("special32", &drawn(6, [60, 60], special32, 5), 0.1, (1.0, 1.0));
-    assert!(found.missing_changed > 0);
+    assert!(found.changed_missing > 0);
     let special64 = |r: &mut Random| match r.below(60) {
         0 => f64::NAN,
         1 => f64::NEG_INFINITY,
@@ -211,7 +234,7 @@ fn filled_vertices_are_missing() {
     let fields = drawn(11, [60, 60], draw32, 9);
     let config = Config { fill_value: Some(fill), ..fields[0].config(BoundKind::Relative, 0.01) };
     let found = check_config("filled32", &fields, config);
-    assert!(found.filled_vertices > 500 && found.missing_changed > 50 && found.lost > 10);
+    assert!(found.filled_vertices > 500 && found.changed_missing > 50 && found.lost_points > 10);
     assert!(found.bound < 0.03, "{found:?}");
     // Values that become the fill value are errors as any others: the first field says which vertices are
     // filled.
@@ -224,7 +247,7 @@ fn filled_vertices_are_missing() {
     let k = (0..3600).find(is_half_filled).unwrap();
     kept[1].components[1][k] += 1e-6;
     let found = check_config("component32", &kept, config);
-    assert_eq!((found.missing_changed, found.violations(), found.max_error), (1, 1, 0.0));
+    assert_eq!((found.changed_missing, found.violations(), found.max_error), (1, 1, 0.0));
     let zeros = drawn(13, [60, 60], |r| [0.0, -0.0, r.signed(), r.signed()][r.below(4) as usize], 9);
     let config = |fill| Config { fill_value: Some(fill), ..zeros[0].config(BoundKind::Relative, 0.01) };
     let found = check_config("zeros64", &zeros, config(0.0));

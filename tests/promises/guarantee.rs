@@ -61,7 +61,7 @@ fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
             let rounding = c.max_error * if T::BYTES == 4 { f32::EPSILON as f64 } else { f64::EPSILON };
             let off = (c.max_error - report.max_error).abs();
             assert!(off <= rounding, "{what}: error {}, reported {}", c.max_error, report.max_error);
-            assert_eq!(c.critical_points, critical_points, "{name}: the number in meta.json");
+            assert_eq!(c.points_inside(), critical_points, "{name}: the number in meta.json");
             assert_eq!(report.critical_points, critical_points, "{what}: the report's number");
             let checked = Config { ties, ..field.config(BoundKind::Absolute, report.bound) };
             let mut expected = counts(&c).to_vec();
@@ -137,7 +137,10 @@ fn without_preservation_critical_points_change() {
             let (stream, report) = field.compressed_block(&config, 0, 1);
             let after = Field::restored(&config, &stream, 1);
             let c = field.compared(&after, &config, report.bound);
-            assert!(c.lost > 0 && c.lost + c.spurious + c.type_changed > 1, "{name} {config:?}: {c:?}");
+            assert!(
+                c.lost_points > 0 && c.lost_points + c.spurious_points + c.changed_types > 1,
+                "{name} {config:?}: {c:?}"
+            );
             assert_eq!(violations(Preserve::None, &c), 0, "{name} {config:?}: {c:?}");
             checker.add(&before, &after, &field.config(BoundKind::Absolute, report.bound), &counts(&c));
         }

@@ -49,4 +49,5 @@ mod spacing;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod sweep;
 mod symbols;
+mod textbook;
 mod unwritten;

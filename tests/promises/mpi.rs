@@ -65,7 +65,7 @@ impl<T: Real> Case<T> {
         let config = self.field.config(BoundKind::Relative, relative);
         let request = Request::new(config).unwrap();
         let c = compare(&request, self.field.views(0), after.views(0), true, 1).unwrap();
-        let counts = [("violations", c.violations()), ("total", c.critical_points)];
+        let counts = [("violations", c.violations()), ("critical_points", c.critical_points)];
         self.checker.add(&self.files, &after, &config, &counts);
         c
     }
@@ -131,7 +131,7 @@ fn without_halo_and_pins_the_borders_lose_points() {
         let mut case = Case::new(&format!("none{nx}"), crop("wind_global", x, y, nx, ny));
         case.write(6, &["--borders", "none"], 1e-1);
         let c = case.read_back(1, 1e-1);
-        c.lost + c.spurious
+        c.lost_points + c.spurious_points
     });
     assert!(wrong.iter().sum::<u64>() > 0, "{wrong:?}");
 }

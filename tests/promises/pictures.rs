@@ -41,7 +41,7 @@ fn points(list: &str) -> Vec<Point> {
     let number = |cell: &str| cell.parse::<f64>().unwrap();
     let line = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
-        let eigenvalues = [6, 7, 8, 9].map(|k| number(cells[k]));
+        let eigenvalues = [8, 10, 9, 11].map(|k| number(cells[k]));
         Point { x: number(cells[0]), y: number(cells[1]), kind: cells[5].to_owned(), eigenvalues }
     };
     list.lines().skip(1).map(line).collect()
@@ -173,9 +173,9 @@ fn fates_are_marked_and_listed() {
     let cells: Vec<Vec<&str>> = list.lines().skip(1).map(|line| line.split(',').collect()).collect();
     let count = |fate: &str| cells.iter().filter(|c| c[0] == fate).count() as u64;
     let verified: Value = serde_json::from_slice(&f.factz("verify u.f32 v.f32 w.fz --json").stdout).unwrap();
-    let fates = [("lost", "lost"), ("spurious", "spurious"), ("changed", "type_changed")];
+    let fates = [("lost", "lost_points"), ("spurious", "spurious_points"), ("changed", "changed_types")];
     for (fate, counted) in fates {
-        assert_eq!(Some(count(fate)), verified[counted].as_u64(), "{fate}");
+        assert_eq!(Some(count(fate)), verified["comparison"][counted].as_u64(), "{fate}");
     }
     assert!(count("lost") > 20 && count("spurious") > 20 && count("changed") > 2, "{list}");
     assert!(cells
@@ -192,13 +192,13 @@ fn fates_are_marked_and_listed() {
     let kept = verified["critical_points"].as_u64().unwrap() - count("lost") - count("changed");
     for (panel, own, other) in [(0, "lost", "spurious"), (1, "spurious", "lost")] {
         let marks = marks(&report["panels"][panel]);
-        let counts = [("kept", kept), ("type changed", count("changed")), (own, count(own))];
+        let counts = [("kept", kept), ("type or index changed", count("changed")), (own, count(own))];
         assert!(counts.iter().all(|(label, count)| marks[label].1 == *count), "{marks:?}");
         assert!(!marks.contains_key(other), "{marks:?}");
     }
     let words = [
         format!("kept {kept}"),
-        format!("type changed {}", count("changed")),
+        format!("type or index changed {}", count("changed")),
         format!("lost {} (left)", count("lost")),
         format!("spurious {} (right)", count("spurious")),
     ];
@@ -517,8 +517,8 @@ fn lists_have_eigenvalues_in_every_format() {
     let objects: Vec<Value> = serde_json::from_slice(&f.read("p.json")).unwrap();
     assert_eq!(objects.len(), list.len());
     for (object, p) in objects.iter().zip(&list) {
-        assert_eq!((object["x"].as_f64(), object["type"].as_str()), (Some(p.x), Some(&*p.kind)));
-        assert_eq!(object["eigenvalues"][1]["real"].as_f64(), Some(p.eigenvalues[2]));
+        assert_eq!((object["x"].as_f64(), object["point_type"].as_str()), (Some(p.x), Some(&*p.kind)));
+        assert_eq!(object["eigenvalues_real"][1].as_f64(), Some(p.eigenvalues[2]));
     }
     let vtp = text(&f.read("p.vtp"));
     let values = |name: &str| -> Vec<f64> {
@@ -530,7 +530,7 @@ fn lists_have_eigenvalues_in_every_format() {
     let imaginary: Vec<f64> = list.iter().flat_map(|p| [p.eigenvalues[1], p.eigenvalues[3]]).collect();
     assert!(values("Points") == places && values("eigenvalues_imaginary") == imaginary);
     assert_eq!(values("offsets"), (1..=list.len()).map(|k| k as f64).collect::<Vec<_>>());
-    let saddles = values("type").iter().filter(|&&kind| kind == 0.0).count();
+    let saddles = values("point_type").iter().filter(|&&kind| kind == 0.0).count();
     assert_eq!(saddles, list.iter().filter(|p| p.kind == "saddle").count());
 }
 

@@ -27,7 +27,7 @@ fn points<T: Real>(field: &Field<T>, spacing: [f64; 2]) -> Vec<CriticalPoint> {
 }
 
 fn all_counts(c: &Comparison) -> (Vec<u64>, [u64; Kind::COUNT]) {
-    (counts(c).map(|(_, count)| count).to_vec(), c.kinds)
+    (counts(c).map(|(_, count)| count).to_vec(), c.points_by_type)
 }
 
 /// A field against its axes has the types of the turned field, and keeps them.
@@ -99,8 +99,8 @@ fn wind_from_north_to_south_keeps_its_types() {
             assert_eq!(all_counts(&kept), all_counts(&of_plane));
             checker.add(&before, &after, &truth, &counts(&kept));
             let (_, _, mirrored) = changed(1.0);
-            assert!(mirrored.type_changed > 0, "{mode:?} {predictor:?} {bound}: {mirrored:?}");
-            assert_eq!(mirrored.violations(), mirrored.type_changed);
+            assert!(mirrored.changed_types > 0, "{mode:?} {predictor:?} {bound}: {mirrored:?}");
+            assert_eq!(mirrored.violations(), mirrored.changed_types);
         }
     }
     checker.check();

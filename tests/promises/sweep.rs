@@ -13,7 +13,10 @@ fn a_sweep_reports_every_configuration() {
     let runs = d["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2 * CONFIGURATIONS);
     let changed = |run: &Value| -> u64 {
-        ["lost", "spurious", "type_changed"].iter().map(|name| run[name].as_u64().unwrap()).sum()
+        ["lost_points", "spurious_points", "changed_types"]
+            .iter()
+            .map(|name| run[name].as_u64().unwrap())
+            .sum()
     };
     for run in runs {
         assert_eq!(run["preserves"] == true, changed(run) == 0, "{run}");
@@ -69,6 +72,6 @@ fn a_sweep_measures_peers() {
         let run = runs.iter().find(|run| run["codec"] == name).unwrap_or_else(|| panic!("{name}"));
         assert!(run["max_error"].as_f64() <= run["absolute_bound"].as_f64(), "{run}");
         assert!(run["max_error"].as_f64().unwrap() > 0.0, "{run}");
-        assert!(run["lost"].as_u64().unwrap() > 10 && run["ratio"].as_f64().unwrap() > 4.0, "{run}");
+        assert!(run["lost_points"].as_u64().unwrap() > 10 && run["ratio"].as_f64().unwrap() > 4.0, "{run}");
     }
 }

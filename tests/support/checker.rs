@@ -7,19 +7,22 @@ use serde_json::{json, Value};
 use std::path::PathBuf;
 
 /// The counts of the library's comparison by the names that the checker has for them.
-pub fn counts(c: &Comparison) -> [(&'static str, u64); 15] {
+pub fn counts(c: &Comparison) -> [(&'static str, u64); 18] {
     [
-        ("lost", c.lost),
-        ("spurious", c.spurious),
-        ("type_changed", c.type_changed),
-        ("total", c.critical_points),
-        ("total1", c.critical_points_after),
+        ("lost_points", c.lost_points),
+        ("spurious_points", c.spurious_points),
+        ("changed_types", c.changed_types),
+        ("lost_zeros", c.lost_zeros),
+        ("spurious_zeros", c.spurious_zeros),
+        ("changed_indices", c.changed_indices),
+        ("critical_points", c.critical_points),
+        ("other_critical_points", c.other_critical_points),
         ("zero_vertices", c.zero_vertices),
-        ("zero_changed", c.zero_changed),
-        ("tie_total", c.ties),
-        ("tie_changed", c.tie_changed),
-        ("tie_created", c.tie_created),
-        ("missing_changed", c.missing_changed),
+        ("changed_zeros", c.changed_zeros),
+        ("ties", c.ties),
+        ("changed_ties", c.changed_ties),
+        ("new_ties", c.new_ties),
+        ("changed_missing", c.changed_missing),
         ("filled_vertices", c.filled_vertices),
         ("nonfinite_vertices", c.nonfinite_vertices),
         ("bound_exceeded", c.bound_exceeded),
@@ -31,6 +34,8 @@ pub fn counts(c: &Comparison) -> [(&'static str, u64); 15] {
 pub struct Checker {
     folder: PathBuf,
     files: usize,
+    /// Whether the answers list the isolated zeros.
+    lists: bool,
     cases: Vec<Value>,
     expected: Vec<Vec<(&'static str, u64)>>,
 }
@@ -38,7 +43,12 @@ pub struct Checker {
 impl Checker {
     pub fn new(name: &str) -> Self {
         let folder = fresh_folder(&format!("checker-{name}"));
-        Checker { folder, files: 0, cases: Vec::new(), expected: Vec::new() }
+        Checker { folder, files: 0, lists: false, cases: Vec::new(), expected: Vec::new() }
+    }
+
+    /// As [`Checker::new`]; the answers list the isolated zeros.
+    pub fn with_lists(name: &str) -> Self {
+        Checker { lists: true, ..Checker::new(name) }
     }
 
     /// The components of a field, written down.
@@ -68,7 +78,7 @@ impl Checker {
         let fill = config.fill_value.map(|x| if x.is_nan() { json!("nan") } else { json!(x) });
         self.cases.push(json!({
             "nx": after.nx, "ny": after.ny, "dtype": dtype_name::<T>(), "files": files, bound: config.bound,
-            "spacing": [config.dx, config.dy], "fill": fill, "ties": config.ties.name(),
+            "spacing": [config.dx, config.dy], "fill": fill, "ties": config.ties.name(), "list": self.lists,
         }));
         self.expected.push(expected.to_vec());
     }

@@ -188,8 +188,8 @@ pub fn sides(named: [bool; 4]) -> u32 {
 /// The counts that must be 0 for a level of preservation.
 pub fn violations(preserve: Preserve, c: &Comparison) -> u64 {
     match preserve {
-        Preserve::None => c.missing_changed + c.bound_exceeded,
-        Preserve::Points => c.violations() - c.type_changed,
+        Preserve::None => c.changed_missing + c.bound_exceeded,
+        Preserve::Points => c.violations() - (c.changed_types - c.changed_indices),
         Preserve::Types => c.violations(),
     }
 }

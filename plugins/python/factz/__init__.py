@@ -27,7 +27,17 @@ from ._compression import (
     prepare_device,
 )
 from ._library import library as _loaded
-from ._results import CRITICAL_POINT, Comparison, Info, PointType, Range, Report, Sizes, Triangle
+from ._results import (
+    CRITICAL_POINT,
+    INDEX_UNDEFINED,
+    Comparison,
+    Info,
+    PointType,
+    Range,
+    Report,
+    Simplex,
+    Sizes,
+)
 from .errors import (
     BufferTooSmallError,
     CorruptStreamError,
@@ -61,6 +71,7 @@ __all__ = [
     "EnqueuedDecompression",
     "FORMAT_VERSION",
     "FactzError",
+    "INDEX_UNDEFINED",
     "Info",
     "InternalError",
     "InvalidArgumentError",
@@ -70,8 +81,8 @@ __all__ = [
     "PointType",
     "Range",
     "Report",
+    "Simplex",
     "Sizes",
-    "Triangle",
     "UnsupportedError",
     "UnsupportedVersionError",
     "WideRangeWarning",

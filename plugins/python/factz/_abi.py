@@ -22,7 +22,10 @@ WARNING_WIDE_RANGE = 1
 INSPECT_BYTES = 128
 POINT_SADDLE, POINT_ATTRACTING_NODE, POINT_REPELLING_NODE = 0, 1, 2
 POINT_ATTRACTING_FOCUS, POINT_REPELLING_FOCUS, POINT_CENTER = 3, 4, 5
-TRIANGLE_LOWER, TRIANGLE_UPPER = 0, 1
+POINT_VERTEX_ZERO, POINT_EDGE_ZERO = 6, 7
+SIMPLEX_LOWER, SIMPLEX_UPPER, SIMPLEX_EDGE_X = 0, 1, 2
+SIMPLEX_EDGE_Y, SIMPLEX_DIAGONAL, SIMPLEX_VERTEX = 3, 4, 5
+INDEX_UNDEFINED = -100
 
 OK = 0
 ERROR_INVALID_ARGUMENT = 1
@@ -98,7 +101,8 @@ class CriticalPoint(ctypes.Structure):
     _fields_ = (
         _fields(c_uint64, "cell_x cell_y")
         + _fields(c_double, "x y")
-        + _fields(c_int32, "triangle point_type")
+        + _fields(c_int32, "simplex point_type index rounding_divergence")
+        + _fields(c_double * 2, "eigenvalues_real eigenvalues_imaginary")
     )
 
 
@@ -109,7 +113,9 @@ class Comparison(ctypes.Structure):
         + _fields(c_uint64, "changed_types ties changed_ties new_ties nonfinite_vertices changed_missing")
         + _fields(c_uint64, "zero_vertices changed_zeros bound_exceeded")
         + _fields(c_double, "bound max_error psnr")
-        + [("points_by_type", c_uint64 * 6), ("filled_vertices", c_uint64), ("reserved", c_uint64 * 7)]
+        + [("points_by_type", c_uint64 * 8)]
+        + _fields(c_uint64, "filled_vertices lost_zeros spurious_zeros changed_indices")
+        + [("reserved", c_uint64 * 2)]
     )
 
 

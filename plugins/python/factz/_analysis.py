@@ -38,8 +38,8 @@ def compare(
         u, v: the first field, arrays as in :func:`compress`.
         u2, v2: the other field, of the same shape and dtype, in the same memory.
         abs, rel: the bound to check; give one of them.
-        ties, dx, dy, halo, fill, threads: as in :func:`compress`. The lines beside "xmax" and "ymax" that
-            ``halo`` names are read in both fields, so that the counts of blocks add up.
+        ties, dx, dy, halo, fill, threads: as in :func:`compress`. The lines of ``halo`` are read in both
+            fields, so that the counts of blocks add up.
         stream, workspace: device arrays: as in :func:`compress`; the workspace takes
             :attr:`Sizes.analysis_workspace_bytes`.
 
@@ -96,23 +96,26 @@ def critical_points(
     stream: Any = None,
     workspace: Any = None,
 ) -> np.ndarray:
-    """Extracts the critical points of a field: the zeros strictly inside triangles of its linear
-    interpolation.
+    """Extracts the critical points of a field: the isolated zeros of its linear interpolation, inside
+    triangles, at vertices and on edges. Segments and areas of zeros (coasts, walls) are none.
 
     Args:
         u, v: the field, arrays as in :func:`compress`.
         dx, dy: the grid spacing as in :func:`compress`: types depend on it, and positions are multiples.
-        halo: sides where the outermost line of u and v is a ghost line. The cells beside "xmax" and "ymax"
-            belong to the block, so that each cell belongs to one block.
+        halo: sides where the outermost line of u and v is a ghost line. Each point belongs to one block.
         fill: vertices where u or v has this value hold no data.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         stream, workspace: device arrays: as in :func:`compare`.
 
     Returns:
-        A NumPy array of dtype :data:`CRITICAL_POINT`, sorted by cell, row by row: ``cell_x``, ``cell_y``
-        (column and row), ``x``, ``y`` (position: dx and dy, with their signs, times a column and a row), ``triangle``
-        (:class:`Triangle`) and ``point_type`` (:class:`PointType`). It is in host memory for device arrays
-        too, whose libraries have no structured arrays.
+        A NumPy array of dtype :data:`CRITICAL_POINT`, sorted by cell, row by row, then by simplex:
+        ``cell_x``, ``cell_y`` (column and row), ``x``, ``y`` (position: dx and dy, with their signs,
+        times a column and a row),
+        ``simplex`` (:class:`Simplex`), ``point_type`` (:class:`PointType`), ``index`` (the Poincare index, or
+        :data:`INDEX_UNDEFINED`), ``rounding_divergence`` (1: a focus whose divergence is at the level of
+        rounding, which may be a centre in truth), ``eigenvalues_real``, ``eigenvalues_imaginary`` (two each,
+        of the Jacobian; NaN at vertices and on edges). It is in host memory for device arrays too, whose
+        libraries have no structured arrays.
 
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress`.

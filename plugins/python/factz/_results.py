@@ -11,7 +11,8 @@ from . import _abi, _config
 
 
 class PointType(enum.IntEnum):
-    """Types of critical points, the values of ``point_type``."""
+    """Types of critical points, the values of ``point_type``. The last two lie on no inside of a triangle: their
+    ``index`` tells more."""
 
     SADDLE = _abi.POINT_SADDLE
     ATTRACTING_NODE = _abi.POINT_ATTRACTING_NODE
@@ -19,16 +20,28 @@ class PointType(enum.IntEnum):
     ATTRACTING_FOCUS = _abi.POINT_ATTRACTING_FOCUS
     REPELLING_FOCUS = _abi.POINT_REPELLING_FOCUS
     CENTER = _abi.POINT_CENTER
+    VERTEX_ZERO = _abi.POINT_VERTEX_ZERO
+    EDGE_ZERO = _abi.POINT_EDGE_ZERO
 
 
-class Triangle(enum.IntEnum):
-    """The triangles of a cell, the values of ``triangle``.
+class Simplex(enum.IntEnum):
+    """What holds a critical point, the values of ``simplex``.
 
-    LOWER has the vertices (x, y), (x+1, y), (x+1, y+1), UPPER (x, y), (x+1, y+1), (x, y+1).
+    LOWER is the triangle (x, y), (x+1, y), (x+1, y+1), UPPER (x, y), (x+1, y+1), (x, y+1); EDGE_X, EDGE_Y and
+    DIAGONAL are the edges from (x, y) to (x+1, y), (x, y+1) and (x+1, y+1); VERTEX is (x, y) itself. x is
+    ``cell_x``, y is ``cell_y``.
     """
 
-    LOWER = _abi.TRIANGLE_LOWER
-    UPPER = _abi.TRIANGLE_UPPER
+    LOWER = _abi.SIMPLEX_LOWER
+    UPPER = _abi.SIMPLEX_UPPER
+    EDGE_X = _abi.SIMPLEX_EDGE_X
+    EDGE_Y = _abi.SIMPLEX_EDGE_Y
+    DIAGONAL = _abi.SIMPLEX_DIAGONAL
+    VERTEX = _abi.SIMPLEX_VERTEX
+
+
+#: The ``index`` of a zero at the border of the grid or beside missing vertices, where it is not defined.
+INDEX_UNDEFINED = _abi.INDEX_UNDEFINED
 
 
 def _values(kind: Any, found: Any) -> Dict[str, Any]:
@@ -50,7 +63,8 @@ class Report:
         exact_vertices: vertices stored bit for bit because no lossy value could be certified.
         nonfinite_vertices: vertices with a NaN or an infinity; they are stored bit for bit.
         zero_vertices: vertices with u = v = 0 that are not filled; they stay zero.
-        critical_points: critical points of the field; 0 with ``preserve="none"`` and after decompression.
+        critical_points: critical points of the field that lie inside triangles (:func:`factz.critical_points`
+            lists those at vertices and on edges too); 0 with ``preserve="none"`` and after decompression.
         bound: the absolute bound that was applied, in the unit of the field.
         max_error: largest \\|decompressed - original\\| of all finite values; 0 after decompression.
         filled_vertices: finite vertices with the fill value.
@@ -127,11 +141,13 @@ class Comparison:
 
     Attributes:
         violations: what must be 0 after compression with ``preserve="types"``: the sum of lost_points,
-            spurious_points, changed_types, changed_ties, new_ties, changed_missing and bound_exceeded.
+            spurious_points and changed_types inside triangles, changed_ties, new_ties, changed_missing and
+            bound_exceeded. Zeros at vertices and on edges take part by their ties.
         critical_points, other_critical_points: of the first and of the other field.
-        lost_points: triangles with a critical point in the first field only.
-        spurious_points: triangles with a critical point in the other field only.
-        changed_types: triangles with critical points of different types.
+        lost_points: triangles, edges and vertices with a critical point in the first field only.
+        spurious_points: those with a critical point in the other field only.
+        changed_types: those with critical points of different types or indices.
+        lost_zeros, spurious_zeros, changed_indices: of these three, zeros at vertices and on edges.
         ties: triangles of the first field whose zero lies on an edge or at a vertex.
         changed_ties: those that are none in the other field, or where a sign differs.
         new_ties: ties of the other field only.
@@ -167,6 +183,9 @@ class Comparison:
     psnr: float
     points_by_type: Dict[PointType, int]
     filled_vertices: int
+    lost_zeros: int
+    spurious_zeros: int
+    changed_indices: int
 
     @classmethod
     def _of(cls, found: _abi.Comparison) -> "Comparison":

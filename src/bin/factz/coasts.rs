@@ -1,23 +1,25 @@
-//! Coasts: where zero vertices, such as the land of an ocean model, lie beside others.
+//! Coasts: where zero vertices, such as the land of an ocean model, lie beside others. A zero vertex that is a
+//! critical point is no coast.
 
 use crate::array::{typed, Field};
 use crate::failure::Failure;
 use crate::memory;
 use crate::say::counted;
-use factz::{Preserve, Real, Ties};
+use factz::{CriticalPoint, Kind, Preserve, Real, Ties};
 
 const ZERO: u8 = 1;
 const OTHER: u8 = 2;
 const MISSING: u8 = 4;
 
-/// Triangles without missing vertices that have both zero vertices and others.
-pub fn coast_triangles(field: &Field, fill: Option<f64>) -> Result<u64, Failure> {
-    let nx = field.dims.nx as usize;
-    typed!([&field.u, &field.v] as [u, v] => count(u, v, nx, fill))
+/// Triangles without missing vertices that have both zero vertices and others, for the setting `ties`; the
+/// critical points of the field are among the others.
+pub fn coast_triangles(field: &Field, points: &[CriticalPoint]) -> Result<u64, Failure> {
+    typed!([&field.u, &field.v] as [u, v] => count(u, v, field, points))
 }
 
-fn count<T: Real>(u: &[T], v: &[T], nx: usize, fill: Option<f64>) -> Result<u64, Failure> {
-    let fill = fill.map(|x| T::from_f64(x).to_bits64());
+fn count<T: Real>(u: &[T], v: &[T], field: &Field, points: &[CriticalPoint]) -> Result<u64, Failure> {
+    let nx = field.dims.nx as usize;
+    let fill = field.fill_value.map(|x| T::from_f64(x).to_bits64());
     let class = |a: T, b: T| match () {
         _ if !(a.is_finite() && b.is_finite()) => MISSING,
         _ if fill.is_some_and(|fill| a.to_bits64() == fill || b.to_bits64() == fill) => MISSING,
@@ -27,9 +29,13 @@ fn count<T: Real>(u: &[T], v: &[T], nx: usize, fill: Option<f64>) -> Result<u64,
     let row = || memory::zeros::<u8>(nx as u64, "a row");
     let (mut low, mut high) = (row()?, row()?);
     let mut coasts = 0;
+    let mut alone = points.iter().filter(|p| p.kind == Kind::VertexZero).peekable();
     for (y, (u, v)) in u.chunks_exact(nx).zip(v.chunks_exact(nx)).enumerate() {
         for (class_of, (&a, &b)) in high.iter_mut().zip(u.iter().zip(v)) {
             *class_of = class(a, b);
+        }
+        while let Some(point) = alone.next_if(|point| point.cell_y == y as u64) {
+            high[point.cell_x as usize] = OTHER;
         }
         // Both triangles of a cell have the vertices of its diagonal.
         let cells = low.windows(2).zip(high.windows(2)).filter(|_| y > 0);
@@ -70,7 +76,9 @@ pub fn note(coasts: u64, ties: Ties, preserve: Preserve, bound: f64) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Spacing;
     use crate::array::{Dims, Values};
+    use crate::engine;
 
     /// Counted triangle by triangle.
     #[test]
@@ -90,23 +98,26 @@ mod tests {
             ("xxxxxxxx", 4, None, 0),
             ("x...", 2, None, 2),
             ("xx..", 2, None, 2),
-            (".x..", 2, None, 1),
             ("..x-", 2, None, 1),
             ("n.x.", 2, None, 0),
-            (".xn.", 2, None, 1),
             (".xf.", 2, None, 2),
-            (".xf.", 2, Some(9.0), 1),
             // The sign of a fill value of zero counts.
-            ("-x.x", 2, Some(0.0), 1),
-            (".x.x", 2, Some(-0.0), 2),
+            (".x-.", 2, Some(-0.0), 1),
             ("...x", 4, None, 0),
             ("...x", 1, None, 0),
+            // Zeros alone.
+            (".x.x", 2, Some(-0.0), 2),
             ("....x....", 3, None, 6),
+            ("xxxx.xxxx", 3, None, 0),
+            (".xn.", 2, None, 0),
+            (".xf.", 2, Some(9.0), 0),
+            ("xxxxx..xx", 3, None, 6),
         ] {
-            let rows = u.len() as u64 / nx;
+            let ny = u.len() as u64 / nx;
             let pair = || Values::F32(values(u));
-            let field = Field { dims: Dims { nx, ny: rows }, u: pair(), v: pair(), fill_value: None };
-            assert_eq!(coast_triangles(&field, fill).unwrap(), expected, "{u} {fill:?}");
+            let field = Field { dims: Dims { nx, ny }, u: pair(), v: pair(), fill_value: fill };
+            let points = engine::critical_points(&field, Spacing::UNIT, 1).unwrap();
+            assert_eq!(coast_triangles(&field, &points).unwrap(), expected, "{u} {fill:?}");
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::stream::Stream;
 use crate::{coasts, input, Verdict};
-use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, WARNING_WIDE_RANGE};
-use serde_json::json;
+use factz::{BoundKind, Config, Kind, Mode, Predictor, Preserve, Report, Ties, WARNING_WIDE_RANGE};
+use serde_json::{json, Value};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
-    let field = input::read_field(&files, &a.field.shape.expected(None))?;
+    let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
     let config = config(a, &field, (bound_kind, bound))?;
     let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
@@ -51,10 +51,8 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let progress = Progress::new("compressing", &voice);
     let done = engine.compress(&field, &config, &progress).map_err(|e| e.about(input_names(&files, ", ")))?;
     drop(progress);
-    let coasts = match done.result.0.zero_vertices {
-        0 => 0,
-        _ => coasts::coast_triangles(&field, config.fill_value)?,
-    };
+    let points = Points::of(&engine, &field, &config).map_err(|e| e.about(input_names(&files, ", ")))?;
+    let coasts = points.coasts;
     output.write(&done.result.1)?;
     Output::commit(vec![output])?;
     let speed = megabytes_per_second(field.bytes(), done.seconds);
@@ -69,20 +67,75 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 "bound_kind": bound_kind_name(bound_kind),
                 "bound": bound,
                 "fill_value": fill_json(config.fill_value),
-                "coast_triangles": coasts,
                 "input_bytes": field.bytes(),
                 "ratio": field.bytes() as f64 / report.stream_bytes as f64,
                 "mb_per_second": speed,
             });
             let choices = joined(choices_json(&config), shape_json(field.dims, field.dtype()));
-            joined(joined(choices, done.json()), joined(report_json(report), more))
+            let report = joined(report_json(report), points.json());
+            joined(joined(choices, done.json()), joined(report, more))
         },
-        || compressed_text(&output_name(&a.output), &field, &config, &done, speed),
+        || compressed_text(&output_name(&a.output), &field, (&config, &points), &done, speed),
     )?;
     if let Some(note) = coasts::note(coasts, a.choices.promise.ties, a.choices.promise.preserve, bound) {
         voice.note(&note);
     }
     Ok(Verdict::Good)
+}
+
+/// Counts of a field whose critical points are kept: the report of the library has those inside triangles.
+#[derive(Default)]
+struct Points {
+    critical_points: u64,
+    vertex_zeros: u64,
+    edge_zeros: u64,
+    coasts: u64,
+}
+
+impl Points {
+    fn of(engine: &Engine, field: &Field, config: &Config) -> Result<Points, Failure> {
+        if config.preserve == Preserve::None {
+            return Ok(Points::default());
+        }
+        let points = engine.critical_points(field, Spacing { dx: config.dx, dy: config.dy })?.result;
+        let count = |kind| points.iter().filter(|p| p.kind == kind).count() as u64;
+        Ok(Points {
+            critical_points: points.len() as u64,
+            vertex_zeros: count(Kind::VertexZero),
+            edge_zeros: count(Kind::EdgeZero),
+            coasts: coasts::coast_triangles(field, &points)?,
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "critical_points": self.critical_points,
+            "vertex_zeros": self.vertex_zeros,
+            "edge_zeros": self.edge_zeros,
+            "coast_triangles": self.coasts,
+        })
+    }
+
+    fn text(&self, config: &Config) -> String {
+        let (points, zeros) =
+            (critical_points_text(self.critical_points), self.vertex_zeros + self.edge_zeros);
+        let kept = match config.preserve {
+            Preserve::Types => format!("{points} kept with their types, none new"),
+            Preserve::Points => format!("{points} kept, none new"),
+            Preserve::None => return "critical points are not preserved (--preserve none)".to_owned(),
+        };
+        // Elsewhere the surroundings of these zeros are kept as well: docs/algorithm.md, section 2.6.
+        let may_change = config.mode == Mode::Speculative && config.ties != Ties::All && config.bound > 0.0;
+        match (zeros, may_change) {
+            (0, _) => kept,
+            (_, false) => format!("{kept} ({} at vertices or on edges)", grouped(zeros)),
+            (_, true) => format!(
+                "{kept} ({} at vertices or on edges, whose index may change with --ties {})",
+                grouped(zeros),
+                config.ties.name()
+            ),
+        }
+    }
 }
 
 /// A configuration with these choices, without a shape.
@@ -114,7 +167,7 @@ fn config(a: &Compress, field: &Field, bound: (BoundKind, f64)) -> Result<Config
 fn compressed_text(
     output: &str,
     field: &Field,
-    config: &Config,
+    (config, points): (&Config, &Points),
     done: &Done<(Report, Vec<u8>)>,
     speed: f64,
 ) -> String {
@@ -130,12 +183,7 @@ fn compressed_text(
         done.seconds,
     );
     let _ = writeln!(text, "largest error {:.6e}, bound {:.6e}", report.max_error, report.bound);
-    let points = critical_points_text(report.critical_points);
-    let _ = match config.preserve {
-        Preserve::Types => writeln!(text, "{points} kept with their types, none new"),
-        Preserve::Points => writeln!(text, "{points} kept, none new"),
-        Preserve::None => writeln!(text, "critical points are not preserved (--preserve none)"),
-    };
+    let _ = writeln!(text, "{}", points.text(config));
     let _ = writeln!(
         text,
         "vertices: {} stored exactly, {} zero, {} with NaN or infinity{}",

@@ -34,7 +34,7 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
     format!(
         "At {:.0e}: all {} critical points kept at ratio {:.1}; without preservation {} are lost, {} appear and {} \
          change their type at ratio {:.1}.\n",
-        kept.config.bound, k.critical_points, kept.ratio, p.lost, p.spurious, p.type_changed, plain.ratio
+        kept.config.bound, k.critical_points, kept.ratio, p.lost_points, p.spurious_points, p.changed_types, plain.ratio
     )
 }
 

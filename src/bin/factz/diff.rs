@@ -1,37 +1,54 @@
 //! The critical points in which two fields differ.
 
 use crate::args::Diff;
+use crate::class::{is_zero, kind_name, simplex_name};
 use crate::engine::Engine;
 use crate::failure::{failure, input_names, output_name, Failure};
 use crate::fate::{paired, Fate, Pairing};
-use crate::figures::{joined, kind_name, shape_json};
+use crate::figures::{joined, shape_json};
 use crate::output::ListTarget;
 use crate::pair::Pair;
-use crate::point_list::{place_json, write_json, ListFormat};
+use crate::point_list::{index_text, place_json, write_json, ListFormat};
 use crate::say::{critical_points_text, grouped, Voice};
 use crate::Verdict;
 use serde_json::{json, Value};
 use std::io::{Result as Written, Write};
 use std::path::Path;
 
-/// The types of a point before and after; none where there is no point.
+/// The types and indices of a point before and after; none where there is no point.
 fn types(pairing: &Pairing) -> [Option<&'static str>; 2] {
     [pairing.before, pairing.after].map(|point| point.map(|p| kind_name(p.kind)))
 }
+fn indices(pairing: &Pairing) -> [Option<i32>; 2] {
+    [pairing.before, pairing.after].map(|point| point.and_then(|p| p.index))
+}
 
 fn write_csv(out: &mut impl Write, differences: &[Pairing]) -> Written<()> {
-    out.write_all(b"fate,x,y,x_cell,y_cell,triangle,type_before,type_after\n")?;
+    out.write_all(
+        b"fate,x,y,cell_x,cell_y,simplex,point_type_before,point_type_after,index_before,index_after\n",
+    )?;
     for difference in differences {
         let (p, [before, after]) = (difference.point(), types(difference).map(Option::unwrap_or_default));
-        let fate = difference.fate.name();
-        writeln!(out, "{fate},{},{},{},{},{},{before},{after}", p.x, p.y, p.x_cell, p.y_cell, p.triangle)?;
+        let (fate, simplex) = (difference.fate.name(), simplex_name(p.simplex));
+        let [first, other] = indices(difference).map(index_text);
+        writeln!(
+            out,
+            "{fate},{},{},{},{},{simplex},{before},{after},{first},{other}",
+            p.x, p.y, p.cell_x, p.cell_y
+        )?;
     }
     out.flush()
 }
 
 fn json_of(difference: &Pairing) -> Value {
-    let [before, after] = types(difference);
-    let more = json!({ "fate": difference.fate.name(), "type_before": before, "type_after": after });
+    let ([before, after], [first, other]) = (types(difference), indices(difference));
+    let more = json!({
+        "fate": difference.fate.name(),
+        "point_type_before": before,
+        "point_type_after": after,
+        "index_before": first,
+        "index_after": other,
+    });
     joined(more, place_json(difference.point()))
 }
 
@@ -59,19 +76,23 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
     })?;
     let count = |fate| differences.iter().filter(|d| d.fate == fate).count() as u64;
     let (lost, spurious, changed) = (count(Fate::Lost), count(Fate::Spurious), count(Fate::Changed));
+    let zeros = |fate| differences.iter().filter(|d| d.fate == fate && is_zero(d.point())).count();
     voice.json(|| {
         let more = json!({
             "command": "diff",
             "critical_points": before.len(),
-            "critical_points_after": after.len(),
-            "lost": lost,
-            "spurious": spurious,
-            "type_changed": changed,
+            "other_critical_points": after.len(),
+            "lost_points": lost,
+            "spurious_points": spurious,
+            "changed_types": changed,
+            "lost_zeros": zeros(Fate::Lost),
+            "spurious_zeros": zeros(Fate::Spurious),
+            "changed_indices": zeros(Fate::Changed),
         });
         joined(more, shape_json(pair.before.dims, pair.before.dtype()))
     })?;
     let text = format!(
-        "{}: {} lost, {} spurious, {} of another type\n",
+        "{}: {} lost, {} spurious, {} of another type or index\n",
         critical_points_text(before.len() as u64),
         grouped(lost),
         grouped(spurious),

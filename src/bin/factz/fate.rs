@@ -26,7 +26,7 @@ impl Fate {
     }
 }
 
-/// A triangle, or the point in it of one field and of the other.
+/// A simplex, with the point in it of one field and of the other.
 pub struct Pairing {
     pub fate: Fate,
     pub before: Option<CriticalPoint>,
@@ -40,17 +40,17 @@ impl Pairing {
     }
 }
 
-/// The fate of every point, by rows of cells and then by columns. A point is another one's successor if it
-/// is in the same triangle.
+/// The fate of every point, in the order of the lists. A point is another one's successor if it is in the
+/// same triangle or edge, or at the same vertex.
 pub fn paired(before: &[CriticalPoint], after: &[CriticalPoint]) -> Vec<Pairing> {
-    let place = |p: &CriticalPoint| (p.y_cell, p.x_cell, p.triangle);
+    let place = |p: &CriticalPoint| (p.cell_y, p.cell_x, p.simplex);
     let mut new: HashMap<_, _> = after.iter().map(|p| (place(p), *p)).collect();
     let mut all: Vec<Pairing> = Vec::with_capacity(before.len());
     for p in before {
         let after = new.remove(&place(p));
         let fate = match after {
             None => Fate::Lost,
-            Some(q) if q.kind == p.kind => Fate::Kept,
+            Some(q) if (q.kind, q.index) == (p.kind, p.index) => Fate::Kept,
             Some(_) => Fate::Changed,
         };
         all.push(Pairing { fate, before: Some(*p), after });
@@ -63,17 +63,32 @@ pub fn paired(before: &[CriticalPoint], after: &[CriticalPoint]) -> Vec<Pairing>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use factz::Kind;
+    use crate::class::saddle_at;
+    use factz::{Kind, Simplex};
 
-    fn point(x_cell: u64, triangle: u32, kind: Kind) -> CriticalPoint {
-        CriticalPoint { x_cell, y_cell: 7, triangle, kind, x: 0.0, y: 0.0 }
+    fn point(cell_x: u64, simplex: Simplex, kind: Kind, index: i32) -> CriticalPoint {
+        CriticalPoint { simplex, kind, index: Some(index), ..saddle_at(cell_x, 7) }
     }
 
     #[test]
-    fn points_are_paired_by_their_triangles() {
-        let before = [point(1, 0, Kind::Saddle), point(1, 1, Kind::Center), point(4, 0, Kind::Saddle)];
-        let after = [point(0, 1, Kind::Saddle), point(1, 1, Kind::RepellingFocus), point(4, 0, Kind::Saddle)];
+    fn points_are_paired_by_their_simplices() {
+        use {Kind::*, Simplex::*};
+        let before = [
+            point(1, Lower, Saddle, -1),
+            point(1, Upper, Center, 1),
+            point(4, Lower, Saddle, -1),
+            point(4, Vertex, VertexZero, 1),
+            point(5, EdgeY, EdgeZero, 1),
+        ];
+        let after = [
+            point(0, Upper, Saddle, -1),
+            point(1, Upper, RepellingFocus, 1),
+            point(4, Lower, Saddle, -1),
+            point(4, Vertex, VertexZero, -1),
+            point(5, EdgeX, EdgeZero, 1),
+        ];
         let fates: Vec<Fate> = paired(&before, &after).iter().map(|p| p.fate).collect();
-        assert_eq!(fates, [Fate::Spurious, Fate::Lost, Fate::Changed, Fate::Kept]);
+        use Fate::*;
+        assert_eq!(fates, [Spurious, Lost, Changed, Kept, Changed, Spurious, Lost]);
     }
 }

@@ -1,6 +1,7 @@
 //! Reports of the library as JSON with every field, and the names of its choices.
 
 use crate::array::Dims;
+use crate::class::kind_name;
 use factz::{BoundKind, Comparison, Config, Dtype, Kind, Report, StreamInfo, WARNING_WIDE_RANGE};
 use serde_json::{json, Value};
 
@@ -8,17 +9,6 @@ pub fn bound_kind_name(kind: BoundKind) -> &'static str {
     match kind {
         BoundKind::Absolute => "absolute",
         BoundKind::Relative => "relative",
-    }
-}
-
-pub fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Saddle => "saddle",
-        Kind::AttractingNode => "attracting_node",
-        Kind::RepellingNode => "repelling_node",
-        Kind::AttractingFocus => "attracting_focus",
-        Kind::RepellingFocus => "repelling_focus",
-        Kind::Center => "center",
     }
 }
 
@@ -61,7 +51,6 @@ pub fn report_json(report: &Report) -> Value {
         "zero_vertices": report.zero_vertices,
         "filled_vertices": report.filled_vertices,
         "wide_range": report.warnings & WARNING_WIDE_RANGE != 0,
-        "critical_points": report.critical_points,
         "absolute_bound": report.bound,
         "max_error": report.max_error,
     })
@@ -126,28 +115,31 @@ pub fn error_over_bound(c: &Comparison, bound: f64) -> f64 {
     }
 }
 
-/// The counts of a comparison.
+/// The fields of `factz_comparison`; no bound without a promise of one.
 pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
-    json!({
+    json!({ "comparison": {
+        "violations": c.violations(),
         "critical_points": c.critical_points,
-        "critical_points_after": c.critical_points_after,
-        "types": kinds_json(|kind| c.kinds[kind as usize]),
-        "lost": c.lost,
-        "spurious": c.spurious,
-        "type_changed": c.type_changed,
-        "tie_triangles": c.ties,
-        "tie_changed": c.tie_changed,
-        "tie_created": c.tie_created,
+        "other_critical_points": c.other_critical_points,
+        "points_by_type": kinds_json(|kind| c.points_by_type[kind as usize]),
+        "lost_points": c.lost_points,
+        "spurious_points": c.spurious_points,
+        "changed_types": c.changed_types,
+        "lost_zeros": c.lost_zeros,
+        "spurious_zeros": c.spurious_zeros,
+        "changed_indices": c.changed_indices,
+        "ties": c.ties,
+        "changed_ties": c.changed_ties,
+        "new_ties": c.new_ties,
         "nonfinite_vertices": c.nonfinite_vertices,
         "filled_vertices": c.filled_vertices,
-        "nonfinite_changed": c.missing_changed,
+        "changed_missing": c.changed_missing,
         "zero_vertices": c.zero_vertices,
-        "zero_changed": c.zero_changed,
+        "changed_zeros": c.changed_zeros,
         "bound_exceeded": c.bound_exceeded,
-        "violations": c.violations(),
         "bound": bound,
         "max_error": c.max_error,
         "psnr": psnr_json(c.psnr),
         "identical_finite_values": c.psnr == Some(f64::INFINITY),
-    })
+    }})
 }

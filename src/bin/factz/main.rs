@@ -5,6 +5,7 @@ mod array;
 mod bench;
 #[cfg(feature = "cuda")]
 mod bench_cuda;
+mod class;
 mod coasts;
 mod commands;
 mod demo;

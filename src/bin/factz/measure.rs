@@ -41,8 +41,8 @@ impl Measurement {
     pub fn violations(&self) -> u64 {
         let c = &self.comparison;
         match self.config.preserve {
-            Preserve::None => c.missing_changed + c.bound_exceeded,
-            Preserve::Points => c.violations() - c.type_changed,
+            Preserve::None => c.changed_missing + c.bound_exceeded,
+            Preserve::Points => c.violations() - (c.changed_types - c.changed_indices),
             Preserve::Types => c.violations(),
         }
     }
@@ -55,7 +55,7 @@ impl Measurement {
     /// P1 / P2 / P3.
     pub fn changed_points(&self) -> String {
         let c = &self.comparison;
-        format!("{} / {} / {}", c.lost, c.spurious, c.type_changed)
+        format!("{} / {} / {}", c.lost_points, c.spurious_points, c.changed_types)
     }
 
     /// The end of a row: empty where the promise is kept.
@@ -72,6 +72,7 @@ impl Measurement {
             "stream_bytes": self.stream_bytes,
             "ratio": self.ratio,
             "error_over_bound": self.error_over_bound(),
+            "violations": self.violations(),
             "speeds": self.speeds.iter().map(|(threads, compress, decompress)| json!({
                 "threads": threads,
                 "compress_mb_per_second": compress,

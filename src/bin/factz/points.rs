@@ -6,7 +6,7 @@ use crate::failure::{input_names, Failure};
 use crate::figures::{joined, kinds_json};
 use crate::output::ListTarget;
 use crate::point_list::{self, ListFormat};
-use crate::say::{critical_points_text, Voice};
+use crate::say::{classes_text, Voice};
 use crate::stream::{self, Single};
 use crate::Verdict;
 use serde_json::json;
@@ -21,20 +21,20 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let spacing = a.spacing.or(spacing)?;
     let done = engine.critical_points(&field, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;
     let points = &done.result;
-    let entries = point_list::entries(&field, points, spacing);
-    target.write(|out| point_list::write(out, format, &entries, field.dims))?;
+    target.write(|out| point_list::write(out, format, points, field.dims))?;
     voice.json(|| {
         let more = json!({
             "command": "points",
             "nx": field.dims.nx,
             "ny": field.dims.ny,
             "critical_points": points.len(),
-            "types": kinds_json(|kind| points.iter().filter(|p| p.kind == kind).count() as u64),
+            "points_by_type": kinds_json(|kind| points.iter().filter(|p| p.kind == kind).count() as u64),
+            "rounding_divergence": points.iter().filter(|p| p.rounding_divergence).count(),
         });
         joined(more, done.json())
     })?;
     if let (Some(path), false) = (&a.output, target.is_standard()) {
-        voice.text(&format!("{}: {}\n", path.display(), critical_points_text(points.len() as u64)))?;
+        voice.text(&format!("{}: {}\n", path.display(), classes_text(points)))?;
     }
     Ok(Verdict::Good)
 }

@@ -2,8 +2,10 @@
 //! there.
 
 use crate::args::Talk;
+use crate::class::Class;
 use crate::failure::{failure, Failure};
 use crate::standard;
+use factz::CriticalPoint;
 use serde_json::Value;
 use std::io::{ErrorKind, Write};
 
@@ -96,6 +98,19 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
 
 pub fn critical_points_text(n: u64) -> String {
     counted(n, "critical point", "critical points")
+}
+
+/// How many points there are, in all and of each class.
+pub fn classes_text(points: &[CriticalPoint]) -> String {
+    let classes = Class::counts(points).into_iter().filter(|(_, count)| *count > 0);
+    let classes: Vec<String> =
+        classes.map(|(class, count)| format!("{} {}", class.label(), grouped(count as u64))).collect();
+    let all = critical_points_text(points.len() as u64);
+    if classes.is_empty() {
+        all
+    } else {
+        format!("{all}: {}", classes.join(", "))
+    }
 }
 
 pub fn megabytes_per_second(bytes: u64, seconds: f64) -> f64 {

@@ -5,11 +5,25 @@ use crate::engine::{self, Engine, Terms};
 use crate::failure::{input_names, Failure};
 use crate::figures::{comparison_json, joined, shape_json};
 use crate::pair::Pair;
-use crate::say::{counted, critical_points_text, Voice};
+use crate::say::{counted, critical_points_text, grouped, Voice};
 use crate::Verdict;
 use factz::{Comparison, Ties};
 use serde_json::json;
 use std::path::Path;
+
+/// Zeros at vertices and on edges that differ though the setting of ties is kept.
+fn exceptions(c: &Comparison) -> String {
+    if c.changed_zero_points() == 0 {
+        return String::new();
+    }
+    format!(
+        ", but for zeros at vertices and on edges, of which --ties promises less: {} lost, {} spurious, {} of another \
+         index",
+        grouped(c.lost_zeros),
+        grouped(c.spurious_zeros),
+        grouped(c.changed_indices)
+    )
+}
 
 /// The sentence of `verify`.
 fn verdict_text(c: &Comparison, bound: Option<f64>) -> String {
@@ -19,25 +33,30 @@ fn verdict_text(c: &Comparison, bound: Option<f64>) -> String {
     };
     if c.violations() == 0 {
         return format!(
-            "Kept: {} in the same triangles with the same types, none new; {error}.\n",
-            critical_points_text(c.critical_points)
+            "Kept: {} at the same places with the same types, none new{}; {error}.\n",
+            critical_points_text(c.critical_points),
+            exceptions(c)
         );
     }
     let complaints: Vec<String> = [
-        (c.lost, "critical point is lost", "critical points are lost"),
-        (c.spurious, "critical point is spurious", "critical points are spurious"),
-        (c.type_changed, "critical point has another type", "critical points have another type"),
+        (c.lost_points, "critical point is lost", "critical points are lost"),
+        (c.spurious_points, "critical point is spurious", "critical points are spurious"),
         (
-            c.tie_changed,
+            c.changed_types,
+            "critical point has another type or index",
+            "critical points have another type or index",
+        ),
+        (
+            c.changed_ties,
             "triangle with the origin on its boundary changed",
             "triangles with the origin on their boundary changed",
         ),
         (
-            c.tie_created,
+            c.new_ties,
             "triangle now has the origin on its boundary",
             "triangles now have the origin on their boundary",
         ),
-        (c.missing_changed, "NaN or infinite vertex changed", "NaN or infinite vertices changed"),
+        (c.changed_missing, "NaN or infinite vertex changed", "NaN or infinite vertices changed"),
         (c.bound_exceeded, "value exceeds the bound", "values exceed the bound"),
     ]
     .iter()
@@ -77,13 +96,14 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
                 "dx": terms.spacing.dx,
                 "dy": terms.spacing.dy,
                 "ties": terms.ties.name(),
+                "violations": c.violations(),
             });
             let about = joined(shape_json(before.dims, before.dtype()), done.json());
             joined(joined(more, about), comparison_json(c, terms.bound))
         },
         || verdict_text(c, terms.bound),
     )?;
-    if c.tie_changed > 0 && c.zero_vertices > 0 && terms.ties == Ties::All {
+    if c.changed_ties > 0 && c.zero_vertices > 0 && terms.ties == Ties::All {
         voice.note(
             "zero vertices make ties; --ties sos asks only for the points of FTK, --ties zeros for zeros",
         );

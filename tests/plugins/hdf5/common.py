@@ -109,8 +109,8 @@ class Fields:
         done = subprocess.run([sys.executable, "-B", checker, "cases.json"], stdout=subprocess.PIPE)
         found = []
         for case, counts in zip(self.cases, json.loads(done.stdout), strict=True):
-            keys = ("lost", "spurious", "type_changed", "tie_changed", "tie_created", "missing_changed",
-                    "bound_exceeded", "zero_changed", "answer_changed")
+            keys = ("lost_points", "spurious_points", "changed_types", "changed_ties", "new_ties", "changed_missing",
+                    "bound_exceeded", "changed_zeros", "answer_changed")
             found.append((case, sum(counts.get(k, 0) for k in keys), self._verify(case)))
         return found
 

@@ -43,4 +43,4 @@ def exact_counts(cases):
     return results
 
 
-VIOLATIONS = "lost spurious type_changed tie_changed tie_created missing_changed bound_exceeded".split()
+VIOLATIONS = "lost_points spurious_points changed_types changed_ties new_ties changed_missing bound_exceeded".split()

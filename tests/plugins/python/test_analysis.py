@@ -12,9 +12,6 @@ from factz import _abi, _config
 from factz._library import library
 
 NX, NY = 150, 90
-# Counts of a comparison, as the checker names them.
-OURS = "lost_points spurious_points changed_types changed_ties new_ties changed_missing bound_exceeded"
-NAMES = dict(zip(VIOLATIONS, OURS.split()))
 
 
 class Comparisons(unittest.TestCase):
@@ -26,10 +23,10 @@ class Comparisons(unittest.TestCase):
             u2[0, 0] = np.nan
             found = factz.compare(u, v, u2, v2, abs=0.05, dx=2.0)
             counts = exact_counts([((u, v, u2, v2), {"bound": 0.05, "spacing": [2.0, 1.0]})])[0]
-            for theirs, ours in NAMES.items():
-                self.assertEqual(getattr(found, ours), counts[theirs], ours)
+            for name in VIOLATIONS:
+                self.assertEqual(getattr(found, name), counts[name], name)
             self.assertGreater(found.lost_points * found.spurious_points * found.bound_exceeded, 0)
-            self.assertEqual(found.violations, sum(counts[name] for name in VIOLATIONS))
+            self.assertEqual(found.violations, counts["violations"])
             self.assertEqual(sum(found.points_by_type.values()), found.critical_points)
             self.assertEqual(found.critical_points, len(factz.critical_points(u, v)))
             self.assertEqual(found.other_critical_points, len(factz.critical_points(u2, v2)))
@@ -62,10 +59,10 @@ class Points(unittest.TestCase):
         points = factz.critical_points(u, v, dx=2.0, dy=0.5, threads=2)
         self.assertEqual(points.dtype, factz.CRITICAL_POINT)
         self.assertGreater(len(points), 50)
-        order = np.lexsort((points["triangle"], points["cell_x"], points["cell_y"]))
+        order = np.lexsort((points["simplex"], points["cell_x"], points["cell_y"]))
         np.testing.assert_array_equal(order, np.arange(len(points)))
         x, y = points["x"] / 2.0 - points["cell_x"], points["y"] / 0.5 - points["cell_y"]
-        upper = points["triangle"] == factz.Triangle.UPPER
+        upper = points["simplex"] == factz.Simplex.UPPER
         for a, b in ((x, y), (x, 1 - y), (1 - x, y)):
             self.assertTrue((a * b >= 0).all())
         self.assertTrue((np.where(upper, y - x, x - y) >= 0).all())
@@ -91,6 +88,36 @@ class Points(unittest.TestCase):
         for found in (factz.compare(u, v, u2, v2, abs=0.05, dy=-1), factz.compare(u, -v, u2, -v2, abs=0.05)):
             self.assertEqual(found.violations, 0)
 
+    def test_zeros_at_vertices_and_on_edges_have_an_index(self):
+        y, x = np.mgrid[-3.0:4, -3.0:4]
+        for dtype in ("f4", "f8"):
+            for dx, dy, index, kind, simplex in (
+                (0, 0, 1, factz.PointType.VERTEX_ZERO, factz.Simplex.VERTEX),
+                (0.5, 0, 1, factz.PointType.EDGE_ZERO, factz.Simplex.EDGE_X),
+                (0, 0.5, 1, factz.PointType.EDGE_ZERO, factz.Simplex.EDGE_Y),
+                (0.25, 0.25, 1, factz.PointType.EDGE_ZERO, factz.Simplex.DIAGONAL),
+                (-3, 0, factz.INDEX_UNDEFINED, factz.PointType.VERTEX_ZERO, factz.Simplex.VERTEX),
+            ):
+                (point,) = factz.critical_points((dy - y).astype(dtype), (x - dx).astype(dtype))
+                self.assertEqual((point["point_type"], point["simplex"], point["index"]), (kind, simplex, index))
+                self.assertEqual((point["x"], point["y"]), (3 + dx, 3 + dy))
+                self.assertTrue(np.isnan(point["eigenvalues_real"]).all())
+            (point,) = factz.critical_points((x - 0.25).astype(dtype), (1 - 2 * y).astype(dtype), dy=0.5)
+            self.assertEqual((point["index"], point["rounding_divergence"]), (-1, 0))
+            self.assertEqual(list(point["eigenvalues_real"]), [1, -4])
+            self.assertEqual(list(point["eigenvalues_imaginary"]), [0, 0])
+            tiny = {"f4": 1e-6, "f8": 1e-13}[dtype]
+            turning = [a.astype(dtype) for a in (0.125 - y + tiny * x, x - 0.25)]
+            (point,) = factz.critical_points(*turning)
+            self.assertEqual((point["point_type"], point["rounding_divergence"]), (factz.PointType.REPELLING_FOCUS, 1))
+
+    def test_lost_zeros_are_counted(self):
+        y, x = np.mgrid[-3.0:4, -3.0:4]
+        found = factz.compare(x, -y, x + 1e-3, -y, abs=1)
+        self.assertEqual((found.lost_points, found.lost_zeros, found.spurious_points), (1, 1, 1))
+        self.assertEqual((found.spurious_zeros, found.points_by_type[factz.PointType.VERTEX_ZERO]), (1, 1))
+        self.assertEqual(factz.compare(x, y, x, -y, abs=9).changed_indices, 1)
+
     def test_more_points_than_expected(self):
         u, v = np.random.default_rng(5).standard_normal((2, 300, 300))
         points = factz.critical_points(u, v)
@@ -115,8 +142,8 @@ class Points(unittest.TestCase):
                 self.assertEqual(factz.inspect(data).shape, (y1 - y0, x1 - x0))
                 factz.decompress(data, out=[a[y0:y1, x0:x1] for a in after])
         joined = np.concatenate(found)
-        joined = joined[np.lexsort((joined["triangle"], joined["cell_x"], joined["cell_y"]))]
-        for name in ("cell_x", "cell_y", "triangle", "point_type"):
+        joined = joined[np.lexsort((joined["simplex"], joined["cell_x"], joined["cell_y"]))]
+        for name in ("cell_x", "cell_y", "simplex", "point_type", "index"):
             np.testing.assert_array_equal(joined[name], whole[name])
         self.assertEqual(factz.compare(u, v, *after, abs=0.05).violations, 0)
 

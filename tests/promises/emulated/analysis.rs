@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::support::fields::{bytes_of, dtype, sides, stored, Random, CODERS, FRONTS, TIES};
+use factz::capi::analysis::FACTZ_INDEX_UNDEFINED;
 use factz::{compare, critical_points, range, CriticalPoint};
 use factz::{BoundKind, Layout, Preserve, Request, View};
-use factz::{SIDE_X_MAX, SIDE_Y_MAX};
+use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
 /// A field with zeros, missing values and critical points, and a changed copy.
 fn noisy<T: Real>(random: &mut Random, n: u64, fill: f64) -> [Vec<T>; 4] {
@@ -40,18 +41,23 @@ fn analysis_words<T: Real>(request: &Request, [u0, v0, u1, v1]: [View<'_, T>; 4]
     let r = range(request, first, 1).expect("the views cover the grid");
     let points = critical_points(request, first, 1).expect("the views cover the grid");
     let counts = [
-        [0, c.violations(), c.critical_points, c.critical_points_after, c.lost, c.spurious],
-        [c.type_changed, c.ties, c.tie_changed, c.tie_created, c.nonfinite_vertices, c.missing_changed],
+        [0, c.violations(), c.critical_points, c.other_critical_points, c.lost_points, c.spurious_points],
+        [c.changed_types, c.ties, c.changed_ties, c.new_ties, c.nonfinite_vertices, c.changed_missing],
     ];
     let psnr = c.psnr.filter(|p| !p.is_nan()).map_or(0x7ff8 << 48, f64::to_bits);
     let errors =
-        [c.zero_vertices, c.zero_changed, c.bound_exceeded, c.bound.to_bits(), c.max_error.to_bits(), psnr];
-    let mut words = [&counts.concat()[..], &errors, &c.kinds, &[c.filled_vertices], &[0; 7]].concat();
+        [c.zero_vertices, c.changed_zeros, c.bound_exceeded, c.bound.to_bits(), c.max_error.to_bits(), psnr];
+    let zeros = [c.filled_vertices, c.lost_zeros, c.spurious_zeros, c.changed_indices, 0, 0];
+    let mut words = [&counts.concat()[..], &errors, &c.points_by_type, &zeros].concat();
     words.extend([0, r.low.to_bits(), r.high.to_bits(), r.nonfinite_vertices, r.filled_vertices]);
     words.extend([r.zero_vertices, 0, 0, points.len() as u64]);
+    let pair = |low: i32, high: i32| low as u32 as u64 | (high as u64) << 32;
     let of = |p: &CriticalPoint| {
-        let last = p.triangle as u64 | (p.kind as u64) << 32;
-        [p.x_cell, p.y_cell, p.x.to_bits(), p.y.to_bits(), last]
+        let index = p.index.unwrap_or(FACTZ_INDEX_UNDEFINED);
+        let numbers = [pair(p.simplex as i32, p.kind as i32), pair(index, p.rounding_divergence as i32)];
+        let place = [p.cell_x, p.cell_y, p.x.to_bits(), p.y.to_bits()];
+        let eigenvalues = [p.eigenvalues_real, p.eigenvalues_imaginary].concat();
+        [&place[..], &numbers, &eigenvalues.into_iter().map(f64::to_bits).collect::<Vec<_>>()].concat()
     };
     words.extend(points.iter().flat_map(of));
     words
@@ -74,7 +80,9 @@ fn emulated_analysis<T: Real>(
     let beyond = |bit: u32| (c.halo & bit != 0) as u64;
     let fill = c.fill_value.map(|fill| T::from_f64(fill).to_bits64());
     let (columns, rows) = (c.nx + beyond(SIDE_X_MAX), c.ny + beyond(SIDE_Y_MAX));
-    let grid: [&dyn ToString; 6] = [&order, &(c.dtype as u32), &c.nx, &c.ny, &columns, &rows];
+    let (columns_before, rows_before) = (beyond(SIDE_X_MIN), beyond(SIDE_Y_MIN));
+    let grid: [&dyn ToString; 8] =
+        [&order, &(c.dtype as u32), &c.nx, &c.ny, &columns, &rows, &columns_before, &rows_before];
     let (has_fill, fill) = (fill.is_some() as u64, fill.unwrap_or(0));
     let ties = c.ties as u32;
     let choices: [&dyn ToString; 7] =

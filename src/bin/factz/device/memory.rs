@@ -3,10 +3,10 @@
 use super::check;
 use super::queue::Queue;
 use cudarc::driver::sys;
-use factz::capi::analysis::{factz_comparison, factz_critical_point};
+use factz::capi::analysis::{factz_comparison, factz_critical_point, FACTZ_INDEX_UNDEFINED};
 use factz::capi::{range::factz_range, report::factz_report};
 use factz::device::DevicePointer;
-use factz::{Comparison, CriticalPoint, Error, Kind, Real, Report, Result, Status, ValueRange};
+use factz::{Comparison, CriticalPoint, Error, Kind, Real, Report, Result, Simplex, Status, ValueRange};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -175,22 +175,25 @@ impl Buffer {
         check_status(c.status, "the comparison failed")?;
         let comparison = Comparison {
             critical_points: c.critical_points,
-            critical_points_after: c.other_critical_points,
-            lost: c.lost_points,
-            spurious: c.spurious_points,
-            type_changed: c.changed_types,
+            other_critical_points: c.other_critical_points,
+            lost_points: c.lost_points,
+            spurious_points: c.spurious_points,
+            changed_types: c.changed_types,
+            lost_zeros: c.lost_zeros,
+            spurious_zeros: c.spurious_zeros,
+            changed_indices: c.changed_indices,
             ties: c.ties,
-            tie_changed: c.changed_ties,
-            tie_created: c.new_ties,
+            changed_ties: c.changed_ties,
+            new_ties: c.new_ties,
             nonfinite_vertices: c.nonfinite_vertices,
-            missing_changed: c.changed_missing,
+            changed_missing: c.changed_missing,
             zero_vertices: c.zero_vertices,
-            zero_changed: c.changed_zeros,
+            changed_zeros: c.changed_zeros,
             bound_exceeded: c.bound_exceeded,
             bound: c.bound,
             max_error: c.max_error,
             psnr: (!c.psnr.is_nan()).then_some(c.psnr),
-            kinds: c.points_by_type,
+            points_by_type: c.points_by_type,
             filled_vertices: c.filled_vertices,
         };
         match comparison.violations() == c.violations {
@@ -217,13 +220,24 @@ impl Buffer {
     pub fn read_points(&self, count: usize) -> Result<Vec<CriticalPoint>> {
         // SAFETY: a struct of numbers.
         let points = unsafe { self.read_structs::<factz_critical_point>(count) }?;
+        let unknown = |what: &str| {
+            Error::new(Status::Internal, format!("a critical point of no known {what}: please report this"))
+        };
         let converted = |p: factz_critical_point| {
             let kind = Kind::ALL.into_iter().find(|&kind| kind as i32 == p.point_type);
-            let kind = kind.ok_or_else(|| {
-                Error::new(Status::Internal, "a critical point of no known type: please report this")
-            })?;
-            let triangle = p.triangle as u32;
-            Ok(CriticalPoint { x_cell: p.cell_x, y_cell: p.cell_y, x: p.x, y: p.y, triangle, kind })
+            let simplex = Simplex::ALL.into_iter().find(|&simplex| simplex as i32 == p.simplex);
+            Ok(CriticalPoint {
+                cell_x: p.cell_x,
+                cell_y: p.cell_y,
+                simplex: simplex.ok_or_else(|| unknown("simplex"))?,
+                kind: kind.ok_or_else(|| unknown("type"))?,
+                index: (p.index != FACTZ_INDEX_UNDEFINED).then_some(p.index),
+                rounding_divergence: p.rounding_divergence != 0,
+                x: p.x,
+                y: p.y,
+                eigenvalues_real: p.eigenvalues_real,
+                eigenvalues_imaginary: p.eigenvalues_imaginary,
+            })
         };
         points.into_iter().map(converted).collect()
     }

@@ -276,15 +276,15 @@ fn to_segment(p: (f64, f64), a: (f64, f64), b: (f64, f64)) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class::Class;
     use crate::fate::Fate;
-    use factz::Kind;
 
     #[test]
     fn a_mark_has_its_colour_in_the_middle_and_stays_in_its_area() {
         let area = Area { left: 10, top: 10, width: 30, height: 30 };
-        for kind in Kind::ALL {
+        for class in Class::ALL {
             let mut canvas = Canvas::new(50, 50).unwrap();
-            let mark = Mark::of_kind(kind);
+            let mark = Mark::of_class(class);
             canvas.mark(area, (12.5, 25.5), 6.0, &mark);
             assert_eq!(canvas.row(25, 12, 1), mark.colour);
             assert_eq!(canvas.row(25, 9, 1), [255; 3]);

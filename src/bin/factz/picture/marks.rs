@@ -1,7 +1,7 @@
 //! Marks of critical points: a shape and a colour for each type, or for the fate of a point.
 
+use crate::class::Class;
 use crate::fate::Fate;
-use factz::Kind;
 
 pub type Colour = [u8; 3];
 
@@ -9,6 +9,7 @@ const WHITE: Colour = [255, 255, 255];
 const BLUE: Colour = [86, 180, 233];
 const VERMILION: Colour = [225, 80, 0];
 const YELLOW: Colour = [240, 228, 66];
+const GREY: Colour = [190, 190, 190];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -55,21 +56,30 @@ const fn rare(label: &'static str, shape: Shape, colour: Colour, size: f64) -> M
     Mark { rare: true, ..common(label, shape, colour, size) }
 }
 
-/// The marks of types, in the order of the legend. A new kind of point is a line of this table.
-pub const TYPES: [(Kind, Mark); 6] = [
-    (Kind::Saddle, common("saddle", Shape::Diamond, WHITE, 1.0)),
-    (Kind::AttractingNode, common("attracting node", Shape::TriangleDown, BLUE, 1.0)),
-    (Kind::RepellingNode, common("repelling node", Shape::TriangleUp, VERMILION, 1.0)),
-    (Kind::AttractingFocus, common("attracting focus", Shape::Circle, BLUE, 1.0)),
-    (Kind::RepellingFocus, common("repelling focus", Shape::Circle, VERMILION, 1.0)),
-    (Kind::Center, common("centre", Shape::Square, YELLOW, 1.0)),
+/// The marks of classes, in the order of the legend. A new class of points is a line of this table.
+pub const CLASSES: [(Class, Mark); 11] = [
+    of_type(Class::Saddle, Shape::Diamond, WHITE),
+    of_type(Class::AttractingNode, Shape::TriangleDown, BLUE),
+    of_type(Class::RepellingNode, Shape::TriangleUp, VERMILION),
+    of_type(Class::AttractingFocus, Shape::Circle, BLUE),
+    of_type(Class::RepellingFocus, Shape::Circle, VERMILION),
+    of_type(Class::Center, Shape::Square, YELLOW),
+    of_type(Class::RoundingAttracting, Shape::Square, BLUE),
+    of_type(Class::RoundingRepelling, Shape::Square, VERMILION),
+    of_type(Class::ZeroPlusOne, Shape::Circle, YELLOW),
+    of_type(Class::ZeroMinusOne, Shape::Diamond, YELLOW),
+    of_type(Class::ZeroOther, Shape::Circle, GREY),
 ];
+
+const fn of_type(class: Class, shape: Shape, colour: Colour) -> (Class, Mark) {
+    (class, common(class.label(), shape, colour, 1.0))
+}
 
 /// The marks of fates, in the order of the legend. A lost point and a spurious one are often close together:
 /// the ring lies below the triangle and is wider.
 pub const FATES: [(Fate, Mark); 4] = [
     (Fate::Kept, common("kept", Shape::Circle, WHITE, 0.7)),
-    (Fate::Changed, rare("type changed", Shape::Square, BLUE, 1.0)),
+    (Fate::Changed, rare("type or index changed", Shape::Square, BLUE, 1.0)),
     (Fate::Lost, rare("lost", Shape::Ring, VERMILION, 1.3)),
     (Fate::Spurious, rare("spurious", Shape::TriangleUp, YELLOW, 0.85)),
 ];
@@ -87,8 +97,8 @@ impl Mark {
         self.size * usual + outline
     }
 
-    pub fn of_kind(kind: Kind) -> Mark {
-        of(&TYPES, kind)
+    pub fn of_class(class: Class) -> Mark {
+        of(&CLASSES, class)
     }
 
     pub fn of_fate(fate: Fate) -> Mark {
@@ -106,8 +116,8 @@ mod tests {
 
     #[test]
     fn no_two_marks_are_alike() {
-        let kinds = Kind::ALL.map(Mark::of_kind).to_vec();
-        for marks in [kinds, Fate::ALL.map(Mark::of_fate).to_vec()] {
+        let classes = Class::ALL.map(Mark::of_class).to_vec();
+        for marks in [classes, Fate::ALL.map(Mark::of_fate).to_vec()] {
             for (k, a) in marks.iter().enumerate() {
                 for b in &marks[..k] {
                     assert!((a.shape, a.colour) != (b.shape, b.colour), "{} and {}", a.label, b.label);

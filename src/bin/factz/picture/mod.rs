@@ -15,6 +15,7 @@ mod zoom;
 
 use crate::args::{Look, Origin, Spacing};
 use crate::array::{Dims, Field};
+use crate::class::Class;
 use crate::failure::Failure;
 use crate::fate::{Fate, Pairing};
 use crate::say;
@@ -22,7 +23,7 @@ use canvas::Canvas;
 use factz::CriticalPoint;
 use legend::{thinning_note, Counted, Legend};
 use lettering::text_width;
-use marks::{outline_width, Mark, FATES, TYPES};
+use marks::{outline_width, Mark, CLASSES, FATES};
 use panel::{Axis, Background, Panel, Placed, Sizes, Tally, LAND};
 use scale::Scale;
 use serde_json::{json, Value};
@@ -72,8 +73,8 @@ pub struct Column<'a> {
 impl<'a> Column<'a> {
     /// A field with the types of its points.
     pub fn typed(field: &'a Field, title: &'a str, points: &[CriticalPoint]) -> Column<'a> {
-        let points = points.iter().map(|p| (Mark::of_kind(p.kind), *p)).collect();
-        Column { field, title, marks: TYPES.map(|(_, mark)| mark).to_vec(), points }
+        let points = points.iter().map(|p| (Mark::of_class(Class::of(p)), *p)).collect();
+        Column { field, title, marks: CLASSES.map(|(_, mark)| mark).to_vec(), points }
     }
 
     /// The original: points that are kept, changed or lost.
@@ -113,7 +114,7 @@ impl<'a> Column<'a> {
 
 /// A field with its critical points by type; below, the part `zoom` of it.
 pub fn of_field(column: Column, zoom: Option<Window>, style: Style) -> Result<Picture, Failure> {
-    let mut counted = counted(&TYPES, &[&column]);
+    let mut counted = counted(&CLASSES, &[&column]);
     counted.retain(|counted| counted.counts != [Some(0)]);
     Layout::new(column.field.dims, style, 1).draw(&[column], zoom, &counted)
 }

@@ -93,6 +93,9 @@ pub fn sample(field: &Field, view: &View) -> Result<Vec<Flow>, Failure> {
     Ok(flow)
 }
 
+/// The vertices that share an edge with a vertex.
+const NEIGHBOURS: [(isize, isize); 6] = [(1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1)];
+
 struct Values<'a, T> {
     dims: Dims,
     u: &'a [T],
@@ -101,13 +104,25 @@ struct Values<'a, T> {
 }
 
 impl<T: Real> Values<'_, T> {
-    /// The vector of a vertex; none on land: where there is no data, and where both components are zero.
+    /// The vector of a vertex; none on land: where there is no data, and where a vertex and a neighbour are
+    /// zero. A zero alone is a critical point.
     fn vertex(&self, x: usize, y: usize) -> Option<[f64; 2]> {
+        let vector = self.data(x, y)?;
+        let is_zero = |(dx, dy): (isize, isize)| {
+            let (x, y) = (x.checked_add_signed(dx)?, y.checked_add_signed(dy)?);
+            let inside = x < self.dims.nx as usize && y < self.dims.ny as usize;
+            inside.then(|| self.data(x, y)).flatten().filter(|v| *v == [0.0; 2])
+        };
+        let is_land = vector == [0.0; 2] && NEIGHBOURS.into_iter().any(|by| is_zero(by).is_some());
+        (!is_land).then_some(vector)
+    }
+
+    fn data(&self, x: usize, y: usize) -> Option<[f64; 2]> {
         let k = y * self.dims.nx as usize + x;
         let [u, v] = [self.u[k], self.v[k]].map(T::to_f64);
         let is_fill = |c: f64| self.fill.is_some_and(|fill| c == T::from_f64(fill).to_f64());
-        let is_land = !u.is_finite() || !v.is_finite() || is_fill(u) || is_fill(v) || (u == 0.0 && v == 0.0);
-        (!is_land).then_some([u, v])
+        let is_missing = !u.is_finite() || !v.is_finite() || is_fill(u) || is_fill(v);
+        (!is_missing).then_some([u, v])
     }
 
     /// The flow in intervals of columns and rows, each given by its begin and its length.
@@ -210,10 +225,12 @@ mod tests {
 
     #[test]
     fn land_is_zero_or_missing() {
-        let vertex = |x, _| [[f32::NAN, 1.0], [0.0, 0.0], [2.0, 0.0], [1.0, 2.0], [9.0, 1.0]][x as usize];
-        let field = Field { fill_value: Some(9.0), ..field(5, 1, vertex) };
-        let flow = sample(&field, &view(&field, 5, 1, false)).unwrap();
-        assert_eq!(flow, [None, None, Some([2.0, 0.0]), Some([1.0, 2.0]), None]);
+        let row = [[f32::NAN, 1.0], [0.0, 0.0], [-0.0, 0.0], [2.0, 0.0], [1.0, 2.0], [9.0, 1.0], [0.0, 0.0]];
+        let field = Field { fill_value: Some(9.0), ..field(7, 1, |x, _| row[x as usize]) };
+        let flow = sample(&field, &view(&field, 7, 1, false)).unwrap();
+        // The last zero has no zero beside it.
+        let alone = Some([0.0; 2]);
+        assert_eq!(flow, [None, None, None, Some([2.0, 0.0]), Some([1.0, 2.0]), None, alone]);
     }
 
     #[test]

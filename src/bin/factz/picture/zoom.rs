@@ -47,18 +47,14 @@ pub fn busiest(dims: Dims, pairings: &[Pairing], spacing: Spacing) -> Option<Win
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::class::saddle_at;
     use crate::fate::paired;
-    use factz::{CriticalPoint, Kind};
-
-    fn point(x_cell: u64, y_cell: u64) -> CriticalPoint {
-        let (x, y) = (x_cell as f64 + 0.4, y_cell as f64 + 0.4);
-        CriticalPoint { x_cell, y_cell, triangle: 0, kind: Kind::Saddle, x, y }
-    }
+    use factz::CriticalPoint;
 
     #[test]
     fn the_part_has_the_lost_points() {
-        let many: Vec<CriticalPoint> = (0..30).map(|k| point(10 + k, 10)).collect();
-        let lost = [point(350, 170), point(345, 165), point(200, 20)];
+        let many: Vec<CriticalPoint> = (0..30).map(|k| saddle_at(10 + k, 10)).collect();
+        let lost = [saddle_at(350, 170), saddle_at(345, 165), saddle_at(200, 20)];
         let before: Vec<CriticalPoint> = many.iter().chain(&lost).copied().collect();
         let dims = Dims { nx: 360, ny: 180 };
         let window = busiest(dims, &paired(&before, &many), Spacing::UNIT).unwrap();
@@ -66,7 +62,7 @@ mod tests {
         assert!(window.x1 <= 359.5 && window.y1 <= 179.5);
         assert_eq!(window.width() / window.height(), 2.0);
         // A single one lies in the middle.
-        let window = busiest(dims, &paired(&[point(100, 70)], &[]), Spacing::UNIT).unwrap();
+        let window = busiest(dims, &paired(&[saddle_at(100, 70)], &[]), Spacing::UNIT).unwrap();
         let (x, y) = ((100.4 - window.x0) / window.width(), (70.4 - window.y0) / window.height());
         assert!((0.25..0.75).contains(&x) && (0.25..0.75).contains(&y), "{window:?}");
         assert!(busiest(Dims { nx: 20, ny: 20 }, &paired(&before, &many), Spacing::UNIT).is_none());

@@ -68,7 +68,7 @@ impl Run {
 
     /// Critical points lost, spurious and of another type.
     pub fn changed_points(&self) -> u64 {
-        self.comparison.lost + self.comparison.spurious + self.comparison.type_changed
+        self.comparison.lost_points + self.comparison.spurious_points + self.comparison.changed_types
     }
 
     pub fn error_over_bound(&self) -> f64 {
@@ -87,9 +87,9 @@ impl Run {
             "bits_per_value": self.bit_rate,
             "psnr": psnr_json(c.psnr),
             "max_error": c.max_error,
-            "lost": c.lost,
-            "spurious": c.spurious,
-            "type_changed": c.type_changed,
+            "lost_points": c.lost_points,
+            "spurious_points": c.spurious_points,
+            "changed_types": c.changed_types,
             "compress_mb_per_second": self.speeds[0],
             "decompress_mb_per_second": self.speeds[1],
         })

@@ -49,9 +49,9 @@ fn table(runs: &[Run]) -> String {
             run.bit_rate,
             psnr_text(c.psnr),
             run.error_over_bound(),
-            changed(c.lost),
-            changed(c.spurious),
-            changed(c.type_changed),
+            changed(c.lost_points),
+            changed(c.spurious_points),
+            changed(c.changed_types),
             run.speeds[0],
             run.speeds[1]
         );

@@ -28,7 +28,7 @@ fn cells(run: &Run) -> [String; 8] {
         format!("{:.3}", run.bit_rate),
         psnr_text(c.psnr),
         format!("{:.4}", run.error_over_bound()),
-        format!("{} / {} / {}", grouped(c.lost), grouped(c.spurious), grouped(c.type_changed)),
+        format!("{} / {} / {}", grouped(c.lost_points), grouped(c.spurious_points), grouped(c.changed_types)),
         format!("{:.0} / {:.0}", run.speeds[0], run.speeds[1]),
     ]
 }
@@ -40,8 +40,8 @@ pub fn row(run: &Run) -> String {
 
 pub fn csv(runs: &[Run]) -> String {
     let mut text = String::from(
-        "compressor,preserves,relative_bound,absolute_bound,stream_bytes,ratio,bits_per_value,psnr,max_error,lost,spurious,\
-         type_changed,compress_mb_per_second,decompress_mb_per_second\n",
+        "compressor,preserves,relative_bound,absolute_bound,stream_bytes,ratio,bits_per_value,psnr,max_error,lost_points,\
+         spurious_points,changed_types,compress_mb_per_second,decompress_mb_per_second\n",
     );
     for run in runs {
         let c = &run.comparison;
@@ -57,9 +57,9 @@ pub fn csv(runs: &[Run]) -> String {
             run.ratio,
             run.bit_rate,
             c.max_error,
-            c.lost,
-            c.spurious,
-            c.type_changed,
+            c.lost_points,
+            c.spurious_points,
+            c.changed_types,
             run.speeds[0],
             run.speeds[1]
         );

@@ -1,0 +1,52 @@
+// Eigenvalues of the Jacobian of a triangle, rounded, and whether its divergence is at the level of rounding.
+// Twin of src/analysis/eigenvalues.rs.
+#pragma once
+#include "analysis/bands.cuh"
+
+namespace analysis {
+
+// The divergence of a focus is rounding where |trace| is at most this fraction of the sum of the magnitudes of
+// the four derivatives.
+constexpr double ROUNDING_DIVERGENCE_F32 = 1e-5, ROUNDING_DIVERGENCE_F64 = 1e-12;
+
+// A NaN with the bits that the host has too.
+__device__ __forceinline__ double unknown() { return __longlong_as_double(0x7ff8000000000000ll); }
+
+template <typename T>
+__device__ __forceinline__ void write_eigenvalues(
+    const Corners<T>& p, i32 triangle, i32 type, double dx, double dy, CriticalPoint& point) {
+    // Along x: corner 1 - corner 0 (lower) or 1 - 2 (upper); along y: 2 - 1 or 2 - 0.
+    const bool lower = triangle == LOWER;
+    const T ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2], uy = lower ? p.u[1] : p.u[0],
+            vy = lower ? p.v[1] : p.v[0];
+    double derivatives[4] = {((double)p.u[1] - (double)ux) / dx, ((double)p.u[2] - (double)uy) / dy,
+        ((double)p.v[1] - (double)vx) / dx, ((double)p.v[2] - (double)vy) / dy};
+    double largest = 0.0;
+#pragma unroll
+    for (i32 k = 0; k < 4; k++) largest = fmax(largest, fabs(derivatives[k]));
+    point.rounding_divergence = 0;
+    if (!Real<double>::finite(largest)) {
+        point.eigenvalues_real[0] = point.eigenvalues_real[1] = unknown();
+        point.eigenvalues_imaginary[0] = point.eigenvalues_imaginary[1] = unknown();
+        return;
+    }
+    const i32 exponent = (i32)((u64)__double_as_longlong(largest) >> 52),
+              shift = min(max(1023 - exponent, -1022), 1022);
+#pragma unroll
+    for (i32 k = 0; k < 4; k++) derivatives[k] *= power_of_two(shift);
+    const double a = derivatives[0], b = derivatives[1], c = derivatives[2], d = derivatives[3];
+    const double trace = a + d, half = 0.5 * (a - d), discriminant = half * half + b * c,
+                 root = sqrt(fabs(discriminant)), back = power_of_two(-shift);
+    const bool is_focus = type == ATTRACTING_FOCUS || type == REPELLING_FOCUS, is_center = type == CENTER;
+    const double middle = is_center ? 0.0 : 0.5 * trace;
+    const bool is_complex = is_focus || is_center;
+    point.eigenvalues_real[0] = (is_complex ? middle : middle + root) * back;
+    point.eigenvalues_real[1] = (is_complex ? middle : middle - root) * back;
+    point.eigenvalues_imaginary[0] = (is_complex ? root : 0.0) * back;
+    point.eigenvalues_imaginary[1] = (is_complex ? -root : 0.0) * back;
+    const double gradient = (fabs(a) + fabs(b)) + (fabs(c) + fabs(d));
+    const double tolerance = sizeof(T) == 4 ? ROUNDING_DIVERGENCE_F32 : ROUNDING_DIVERGENCE_F64;
+    point.rounding_divergence = is_focus && fabs(trace) <= tolerance * gradient;
+}
+
+}  // namespace analysis
