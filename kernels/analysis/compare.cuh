@@ -346,12 +346,13 @@ __device__ inline double log10_of(double x) {
 }
 
 // Peak signal-to-noise ratio in dB, NaN if undefined. Twin of the end of Part::finish.
-__device__ inline double psnr_of(const double part[PART], u64 pairs) {
+__device__ inline double psnr_of(const double part[PART], u64 pairs, double max_error) {
     const double undefined = __longlong_as_double(0x7ff8000000000000ll), infinite = Real<double>::infinity();
     if (pairs == 0) return undefined;
     const double mean = (part[0] + part[1]) / (double)(2 * pairs), range = part[3] - part[2];
     if (!(mean < infinite) || !(range < infinite)) return undefined;
-    if (mean == 0.0) return infinite;
+    // Squares of small differences become 0.
+    if (mean == 0.0) return max_error == 0.0 ? infinite : undefined;
     return range > 0.0 ? 20.0 * log10_of(range) - 10.0 * log10_of(mean) : undefined;
 }
 
@@ -400,7 +401,7 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     c.bound_exceeded = counts[COUNT_EXCEEDED];
     c.bound = bound_of(job);
     c.max_error = __longlong_as_double((long long)counts[COUNT_LARGEST]);
-    c.psnr = psnr_of(job.parts, job.nx * job.ny - counts[COUNT_UNPAIRED]);
+    c.psnr = psnr_of(job.parts, job.nx * job.ny - counts[COUNT_UNPAIRED], c.max_error);
     for (i32 type = 0; type < POINT_TYPES; type++) c.points_by_type[type] = counts[COUNT_BY_TYPE + type];
     c.status = STATUS_OK;
     *job.comparison = c;

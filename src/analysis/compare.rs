@@ -59,8 +59,8 @@ pub struct Comparison {
     /// Peak signal-to-noise ratio in dB: joint range of the original's values over the root of the
     /// mean square error, taken over twice the number of u's finite pairs (as the independent checker
     /// does; it matters only where u and v are non-finite at different vertices). Infinite for equal fields,
-    /// NaN for a constant original with errors, `None` without values or where it overflows. The order of
-    /// its sums is fixed, so that every backend and number of threads finds the same bits.
+    /// NaN for a constant original with errors, `None` without values or where it leaves the range of f64. The
+    /// order of its sums is fixed, so that every backend and number of threads finds the same bits.
     pub psnr: Option<f64>,
 }
 
@@ -424,7 +424,8 @@ impl Part {
             self.counts.psnr = if !mean.is_finite() || !range.is_finite() {
                 None
             } else if mean == 0.0 {
-                Some(f64::INFINITY)
+                // Squares of small differences become 0.
+                (self.counts.max_error == 0.0).then_some(f64::INFINITY)
             } else if range > 0.0 {
                 Some(20.0 * log10(range) - 10.0 * log10(mean))
             } else {

@@ -425,7 +425,7 @@ fn device_functions_check_their_arguments_and_find_no_device() {
     let has_device = factz::device::available().is_ok();
     let expect_none = |status| match has_device {
         true => assert_ne!(status, FACTZ_OK),
-        false => expect(status, FACTZ_ERROR_NO_DEVICE, "_host"),
+        false => expect(status, FACTZ_ERROR_NO_DEVICE, "the processor can do the work"),
     };
     let argument = FACTZ_ERROR_INVALID_ARGUMENT;
     unsafe {

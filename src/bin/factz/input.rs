@@ -442,8 +442,9 @@ const RECORD_MARKS: u64 = 8;
 
 /// Whether values are numbers of usual size only in the other byte order.
 fn is_swapped<T: Real>(values: &[T]) -> bool {
-    let sample = values.iter().step_by((values.len() / 4096).max(1));
-    let mut words: Vec<u64> = sample.map(|x| x.to_bits64()).collect();
+    // Spread without a period, as the columns of a field have one.
+    let places = (0..values.len().min(4096)).map(|k| (k * 1_000_003) % values.len());
+    let mut words: Vec<u64> = places.map(|k| values[k].to_bits64()).collect();
     // Many a field has one value for land.
     words.sort_unstable();
     words.dedup();

@@ -167,12 +167,13 @@ fn no_room(name: &str, folder: &Path, e: std::io::Error) -> Failure {
 /// The file behind a link is replaced, or made, not the link.
 fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
     const MOST_LINKS: usize = 40;
+    if path.exists() {
+        // The links of open files, such as /dev/fd/3, lead to no name.
+        let target = if path.is_symlink() { path.canonicalize() } else { Ok(path.into()) };
+        return Ok(target.unwrap_or_else(|_| path.into()));
+    }
     let mut target = path.to_path_buf();
     for _ in 0..MOST_LINKS {
-        match target.canonicalize() {
-            Err(e) if e.kind() == ErrorKind::NotFound => {}
-            answer => return answer,
-        }
         match std::fs::read_link(&target) {
             Ok(link) => target = folder_of(&target).join(link),
             Err(_) => return Ok(target),
