@@ -19,10 +19,10 @@ use crate::failure::Failure;
 use crate::fate::{Fate, Pairing};
 use crate::say;
 use canvas::Canvas;
-use factz::CriticalPoint;
+use factz::{CriticalPoint, Kind};
 use legend::{thinning_note, Counted, Legend};
 use lettering::text_width;
-use marks::{outline_width, Mark, FATES, TYPES};
+use marks::{outline_width, Mark};
 use panel::{Axis, Background, Panel, Placed, Sizes, Tally, LAND};
 use scale::Scale;
 use serde_json::{json, Value};
@@ -73,7 +73,7 @@ impl<'a> Column<'a> {
     /// A field with the types of its points.
     pub fn typed(field: &'a Field, title: &'a str, points: &[CriticalPoint]) -> Column<'a> {
         let points = points.iter().map(|p| (Mark::of_kind(p.kind), *p)).collect();
-        Column { field, title, marks: TYPES.map(|(_, mark)| mark).to_vec(), points }
+        Column { field, title, marks: Kind::ALL.map(Mark::of_kind).to_vec(), points }
     }
 
     /// The original: points that are kept, changed or lost.
@@ -113,7 +113,7 @@ impl<'a> Column<'a> {
 
 /// A field with its critical points by type; below, the part `zoom` of it.
 pub fn of_field(column: Column, zoom: Option<Window>, style: Style) -> Result<Picture, Failure> {
-    let mut counted = counted(&TYPES, &[&column]);
+    let mut counted = counted(&column.marks, &[&column]);
     counted.retain(|counted| counted.counts != [Some(0)]);
     Layout::new(column.field.dims, style, 1).draw(&[column], zoom, &counted)
 }
@@ -128,13 +128,13 @@ pub fn of_comparison(
 ) -> Result<Picture, Failure> {
     let dims = columns[0].field.dims;
     let zoom = zoom.or_else(|| zoom::busiest(dims, pairings, style.spacing));
-    let counted = counted(&FATES, &columns.each_ref());
+    let counted = counted(&Fate::ALL.map(Mark::of_fate), &columns.each_ref());
     Layout::new(dims, style, columns.len()).draw(&columns, zoom, &counted)
 }
 
-fn counted<K>(table: &[(K, Mark)], columns: &[&Column]) -> Vec<Counted> {
+fn counted(marks: &[Mark], columns: &[&Column]) -> Vec<Counted> {
     let of = |mark: &Mark| columns.iter().map(|column| column.count(mark)).collect();
-    table.iter().map(|(_, mark)| Counted { mark: *mark, counts: of(mark) }).collect()
+    marks.iter().map(|mark| Counted { mark: *mark, counts: of(mark) }).collect()
 }
 
 /// Largest height of a panel, as a multiple of the picture's width.
