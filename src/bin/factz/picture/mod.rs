@@ -23,7 +23,7 @@ use canvas::Canvas;
 use factz::CriticalPoint;
 use legend::{thinning_note, Counted, Legend};
 use lettering::text_width;
-use marks::{outline_width, Mark, CLASSES, FATES};
+use marks::{outline_width, Mark};
 use panel::{Axis, Background, Panel, Placed, Sizes, Tally, LAND};
 use scale::Scale;
 use serde_json::{json, Value};
@@ -74,7 +74,7 @@ impl<'a> Column<'a> {
     /// A field with the types of its points.
     pub fn typed(field: &'a Field, title: &'a str, points: &[CriticalPoint]) -> Column<'a> {
         let points = points.iter().map(|p| (Mark::of_class(Class::of(p)), *p)).collect();
-        Column { field, title, marks: CLASSES.map(|(_, mark)| mark).to_vec(), points }
+        Column { field, title, marks: Class::ALL.map(Mark::of_class).to_vec(), points }
     }
 
     /// The original: points that are kept, changed or lost.
@@ -114,7 +114,7 @@ impl<'a> Column<'a> {
 
 /// A field with its critical points by type; below, the part `zoom` of it.
 pub fn of_field(column: Column, zoom: Option<Window>, style: Style) -> Result<Picture, Failure> {
-    let mut counted = counted(&CLASSES, &[&column]);
+    let mut counted = counted(&column.marks, &[&column]);
     counted.retain(|counted| counted.counts != [Some(0)]);
     Layout::new(column.field.dims, style, 1).draw(&[column], zoom, &counted)
 }
@@ -129,13 +129,13 @@ pub fn of_comparison(
 ) -> Result<Picture, Failure> {
     let dims = columns[0].field.dims;
     let zoom = zoom.or_else(|| zoom::busiest(dims, pairings, style.spacing));
-    let counted = counted(&FATES, &columns.each_ref());
+    let counted = counted(&Fate::ALL.map(Mark::of_fate), &columns.each_ref());
     Layout::new(dims, style, columns.len()).draw(&columns, zoom, &counted)
 }
 
-fn counted<K>(table: &[(K, Mark)], columns: &[&Column]) -> Vec<Counted> {
+fn counted(marks: &[Mark], columns: &[&Column]) -> Vec<Counted> {
     let of = |mark: &Mark| columns.iter().map(|column| column.count(mark)).collect();
-    table.iter().map(|(_, mark)| Counted { mark: *mark, counts: of(mark) }).collect()
+    marks.iter().map(|mark| Counted { mark: *mark, counts: of(mark) }).collect()
 }
 
 /// Largest height of a panel, as a multiple of the picture's width.
