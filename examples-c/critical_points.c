@@ -46,7 +46,7 @@ int main(void)
 
     if (!u || !v)
         return 2;
-    /* A lattice of saddles and spirals: zero where sin a = sin b = 0 or cos a = cos b = 0. */
+    /* A lattice of saddles and foci: zero where sin a = sin b = 0 or cos a = cos b = 0. */
     for (y = 0; y < NY; y++)
         for (x = 0; x < NX; x++) {
             double a = 0.1 * (double)x - 0.5, b = 0.1 * (double)y - 0.7;

@@ -41,7 +41,7 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* A lattice of vortices, disturbed by waves: saddles and spirals. */
+/* A lattice of vortices, disturbed by waves: saddles and foci. */
 static void velocity(double x, double y, double *u, double *v)
 {
     *u = sin(0.11 * x) * cos(0.13 * y) + 0.02 * cos(0.031 * x * 1.7 + 0.2);

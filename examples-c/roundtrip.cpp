@@ -24,7 +24,7 @@ void require(bool condition, const std::string &what)
         throw std::logic_error("failed: " + what);
 }
 
-/* A lattice of vortices, disturbed by waves: saddles and spirals. */
+/* A lattice of vortices, disturbed by waves: saddles and foci. */
 template <class T>
 void set_velocity(const factz::field<T> &field, std::int64_t layers)
 {

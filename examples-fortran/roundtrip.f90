@@ -20,7 +20,7 @@ program roundtrip
 
 contains
 
-  ! A lattice of vortices, disturbed by waves: saddles and spirals.
+  ! A lattice of vortices, disturbed by waves: saddles and foci.
   elemental subroutine velocity(x, y, u, v)
     integer, intent(in) :: x, y
     real(real64), intent(out) :: u, v

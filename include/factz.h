@@ -152,21 +152,25 @@ typedef struct CUstream_st *factz_stream;
 
 /**
  * `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of
- * all its components, so that every rule that breaks ties gives the same answer.
+ * all its components, so that every rule that breaks ties gives the same answer. Isolated zeros at vertices
+ * and on edges keep their places and indices.
  */
 #define FACTZ_TIES_ALL 0
 
 /**
  * `ties`: the zeros of the piecewise linear field stay the same set of points. Zero vertices stay zero, no
- * other value becomes zero, and nothing else is kept of the triangles around them. Smaller streams of fields
- * with such triangles, for instance along coasts.
+ * other value becomes zero, and nothing else is kept of the triangles around them: FACTZ_MODE_SPECULATIVE
+ * may change the index of an isolated zero at a vertex. Smaller streams of fields with such triangles, for
+ * instance along coasts.
  */
 #define FACTZ_TIES_ZEROS 1
 
 /**
  * `ties`: a triangle whose zero lies on an edge or at a vertex keeps its zero vertices and the answer of one
  * rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with
- * FACTZ_TIES_ZEROS.
+ * FACTZ_TIES_ZEROS. FACTZ_MODE_SPECULATIVE may change isolated zeros: vertices stay zero, but other zeros
+ * may appear beside them, and the index may change; a zero on an edge may move to another edge of its
+ * triangle.
  */
 #define FACTZ_TIES_SOS 2
 
@@ -448,8 +452,8 @@ typedef struct factz_config {
      * at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet).
      * Critical points in the cells between blocks are then preserved too, whatever the other block's owner
      * does. Ghost vertices are read when compressing, never written and not part of the stream.
-     * `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
-     * FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX. Default 0.
+     * `factz_critical_points_host`, `factz_compare_host` and their device twins read them as well. Default
+     * 0.
      */
     uint32_t halo;
     /**
@@ -645,7 +649,8 @@ typedef struct factz_report {
      */
     uint64_t zero_vertices;
     /**
-     * Critical points of the field; 0 with FACTZ_PRESERVE_NONE and after decompression.
+     * Critical points of the field that lie strictly inside triangles; 0 with FACTZ_PRESERVE_NONE and after
+     * decompression. `factz_critical_points_host` lists those at vertices and on edges too.
      */
     uint64_t critical_points;
     /**
@@ -720,8 +725,9 @@ typedef struct factz_range {
 } factz_range;
 
 /**
- * A critical point: a zero of the piecewise linear field, strictly inside a triangle, or at a vertex or inside
- * an edge without other zeros beside it. Segments and areas of zeros (coasts, walls) are no critical points.
+ * A critical point: a zero of the piecewise linear field, strictly inside a triangle, or at a vertex or
+ * inside an edge without other zeros beside it. Segments and areas of zeros (coasts, walls) are no critical
+ * points.
  */
 typedef struct factz_critical_point {
     /**
@@ -1231,13 +1237,13 @@ double factz_relative_bound(double relative, double low, double high);
 /**
  * Extracts the critical points of a field in host memory.
  *
- * The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity or
- * the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a vertex
- * or on an edge, which needs one triangle at least.
+ * The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity
+ * or the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a
+ * vertex or on an edge, which needs one triangle at least.
  *
- * Blocks of a field: a block has the points with (cell_x, cell_y) among its vertices. The ghosts of all sides
- * in config->halo are read. If every side with a neighbour has a halo, each point belongs to exactly one
- * block.
+ * Blocks of a field: a block has the points with (cell_x, cell_y) among its vertices. The ghosts of all
+ * sides in config->halo are read. If every side with a neighbour has a halo, each point belongs to exactly
+ * one block.
  *
  * @param u         x components, laid out as config says
  * @param v         y components

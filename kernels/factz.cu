@@ -243,7 +243,7 @@ KERNEL(factz_compare_end, Analysis, (1024, 1), (1024, 1), in_order, analysis::co
 
 // analysis: reads field point_parts; writes segments point_parts; work: vertices once; bands of 32 rows / the
 //     warps of the grid
-KERNEL(factz_find_points, Analysis, (256, 3), (256, 3), in_order, analysis::find_points<T>)
+KERNEL(factz_find_points, Analysis, (256, 4), (256, 4), in_order, analysis::find_points<T>)
 
 // analysis: reads point_parts; writes point_parts count; work: a number for 32 segments; as many, 4096 at a
 //     time

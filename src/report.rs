@@ -18,7 +18,8 @@ pub struct Report {
     pub nonfinite_vertices: u64,
     /// Vertices with u = v = 0 that are not filled.
     pub zero_vertices: u64,
-    /// Critical points of the field (0 with preserve none, and after decompression).
+    /// Critical points of the field that lie strictly inside triangles (0 with preserve none, and after
+    /// decompression). [`crate::critical_points()`] lists those at vertices and on edges too.
     pub critical_points: u64,
     /// The absolute bound that was applied.
     pub bound: f64,

@@ -93,8 +93,8 @@ struct Pair {
 template <typename T>
 __device__ __forceinline__ Pair<T> load_pair(
     const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
-    return {
-        load_columns<T>(field.u, wide[0], nx, x, y, false), load_columns<T>(field.v, wide[1], nx, x, y, false)};
+    return {load_columns<T>(field.u, wide[0], nx, x, y, false),
+        load_columns<T>(field.v, wide[1], nx, x, y, false)};
 }
 
 // Flags of a vertex. ANDed or ORed over the corners they classify a triangle.

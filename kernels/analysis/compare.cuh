@@ -316,9 +316,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         if (warp == 0) join_warps(parts, job.parts + item * PART);
         compare_patches<T>(job, at.wide, chunk, at.y, patches, listed, counts);
         __syncthreads();
-        for (u32 marked = patches.marked[threadIdx.x]; marked; marked &= marked - 1)
-            compare_zeros<T>(job, chunk + threadIdx.x * W, at.y + (u32)(__ffs((i32)marked) - 1), counts);
-        patches.marked[threadIdx.x] = 0;
+        if (patches.marked[threadIdx.x]) compare_zeros<T>(job, at.x, at.y, patches.marked, counts);
         if (threadIdx.x == 0) listed = 0;
         __syncthreads();
     }

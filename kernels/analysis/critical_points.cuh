@@ -116,7 +116,8 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
     for (u64 item = blockIdx.x; item < groups * bands; item += gridDim.x) {
         const u64 segment = item % groups * ANALYSIS_WARPS + warp, y = item / groups * ANALYSIS_ROWS;
         if (segment >= segments) continue;
-        const u64 x = segment * STRIP + lane * W, rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
+        const u64 x = segment * STRIP + lane * W,
+                  rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
                   last = rows < job.rows - 1 - y ? rows : job.rows - 1 - y;
         const u32 open = open_patches<T>(job, wide, x, y, rows, last);
         // Of row `lane`.

@@ -5,8 +5,8 @@
 
 namespace analysis {
 
-// The divergence of a focus is rounding where |trace| is at most this fraction of the sum of the magnitudes of
-// the four derivatives.
+// The divergence of a focus is rounding where |trace| is at most this fraction of the sum of the magnitudes
+// of the four derivatives.
 constexpr double ROUNDING_DIVERGENCE_F32 = 1e-5, ROUNDING_DIVERGENCE_F64 = 1e-12;
 
 // A NaN with the bits that the host has too.

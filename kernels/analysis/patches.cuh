@@ -124,8 +124,8 @@ struct Patches {
     u16 at[MOST];
     u16 waiting[ANALYSIS_WARPS][MOST_WAITING + 1];
     u32 sums[ANALYSIS_WARPS][EXACT_WORDS];
-    // Patches of each thread of a walk whose zeros at vertices and on edges are to be compared, a bit for each
-    // row.
+    // Patches of each thread of a walk whose zeros at vertices and on edges are to be compared, a bit for
+    // each row.
     u32 marked[ANALYSIS_WARPS * 32];
 
     __device__ __forceinline__ void mark(u32 patch) {
@@ -169,8 +169,8 @@ __device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Line<T>&
 // True if vectors may have opposite directions in either field, by the flags of two vertices.
 __device__ __forceinline__ bool may_be_opposite(u32 a, u32 b) {
     const u32 turned = (a & 0x55) << 1 | (a & 0xaa) >> 1, differ = turned ^ b;
-    return (a & b & PRESENT) && (((a & FIRST_SIDES) && !(differ & FIRST_SIDES)) ||
-                                    ((a & OTHER_SIDES) && !(differ & OTHER_SIDES)));
+    return (a & b & PRESENT) &&
+           (((a & FIRST_SIDES) && !(differ & FIRST_SIDES)) || ((a & OTHER_SIDES) && !(differ & OTHER_SIDES)));
 }
 
 // Vertex and edges of the base of column k that may hold isolated zeros in either field.
@@ -233,7 +233,7 @@ __device__ __forceinline__ bool same_bits(const Corners<T>& a, const Corners<T>&
 
 // Compares the isolated zeros of both fields with bases in a patch.
 template <typename T>
-__device__ __noinline__ void compare_zeros(const Analysis& job, u64 x, u64 y, u64* counts) {
+__device__ __forceinline__ void compare_zeros_of_patch(const Analysis& job, u64 x, u64 y, u64* counts) {
     constexpr bool narrow[4] = {};
     const Flags<T> low = flags_of(job, load_line<T>(job, narrow, x, y, true)),
                    high = flags_of(job, load_line<T>(job, narrow, x, y + 1, true));
@@ -256,6 +256,17 @@ __device__ __noinline__ void compare_zeros(const Analysis& job, u64 x, u64 y, u6
         add_count(counts[lost ? COUNT_LOST : spurious ? COUNT_NEW : COUNT_CHANGED_TYPES], 1);
         add_count(counts[lost ? COUNT_LOST_ZEROS : spurious ? COUNT_NEW_ZEROS : COUNT_CHANGED_INDICES], 1);
     }
+}
+
+// Compares those of the marked patches of a thread from (x, y) down, and takes the marks away. Not inlined:
+// it is rare, and the registers of the walk are scarce.
+template <typename T>
+__device__ __noinline__ void compare_zeros(const Analysis& job, u64 x, u64 y, u32* all_marked, u64* counts) {
+    u32 marked = all_marked[threadIdx.x];
+    all_marked[threadIdx.x] = 0;
+#pragma unroll 1
+    for (; marked; marked &= marked - 1)
+        compare_zeros_of_patch<T>(job, x, y + (u32)(__ffs((i32)marked) - 1), counts);
 }
 
 // Compares one triangle per lane with `has`; true for a tie in either field. Call with a warp.
@@ -310,8 +321,9 @@ __device__ __forceinline__ void compare_patches(
             u32 open = 0;
             if (has) {
                 const u64 x = column(patch), y = row(patch);
-                const Triangles triangles = triangles_of(job, flags_of(job, load_line<T>(job, wide, x, y, true)),
-                    flags_of(job, load_line<T>(job, wide, x, y + 1, true)), x);
+                const Triangles triangles =
+                    triangles_of(job, flags_of(job, load_line<T>(job, wide, x, y, true)),
+                        flags_of(job, load_line<T>(job, wide, x, y + 1, true)), x);
                 open = triangles.open;
                 ties += __popc(triangles.ties);
                 if (triangles.looks) patches.mark(patch);
@@ -335,8 +347,7 @@ __device__ __forceinline__ void compare_patches(
                 p0 = corners_of<T>(job.fields[0], column(patch) + (bit >> 1), row(patch), triangle);
                 p1 = corners_of<T>(job.fields[1], column(patch) + (bit >> 1), row(patch), triangle);
             }
-            if (compare_triangle(job, has, p0, p1, triangle, counts, patches.sums[warp]))
-                patches.mark(patch);
+            if (compare_triangle(job, has, p0, p1, triangle, counts, patches.sums[warp])) patches.mark(patch);
         }
         __syncwarp();
     }

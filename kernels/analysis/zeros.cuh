@@ -42,10 +42,10 @@ __device__ __forceinline__ bool load_vertex(const Analysis& job, long long x, lo
 #pragma unroll
     for (i32 f = 0; f < N; f++) {
         const Component &u = job.fields[f].u, &v = job.fields[f].v;
-        p.u[f] = static_cast<const T*>(
-            u.values)[y * (long long)u.layout.pitch + x * (long long)u.layout.stride];
-        p.v[f] = static_cast<const T*>(
-            v.values)[y * (long long)v.layout.pitch + x * (long long)v.layout.stride];
+        p.u[f] =
+            static_cast<const T*>(u.values)[y * (long long)u.layout.pitch + x * (long long)u.layout.stride];
+        p.v[f] =
+            static_cast<const T*>(v.values)[y * (long long)v.layout.pitch + x * (long long)v.layout.stride];
         finite &= Real<T>::finite(p.u[f]) & Real<T>::finite(p.v[f]);
     }
     return finite && !(job.has_fill && is_filled(p.u[0], p.v[0], job.fill));

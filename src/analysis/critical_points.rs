@@ -86,8 +86,8 @@ pub struct CriticalPoint {
     /// Its position: grid coordinates times the spacing, whose signs it has.
     pub x: f64,
     pub y: f64,
-    /// Real and imaginary parts of the eigenvalues of the Jacobian, rounded: the larger real one first, or that
-    /// with a positive imaginary part. NaN at vertices and on edges, and where derivatives overflow.
+    /// Real and imaginary parts of the eigenvalues of the Jacobian, rounded: the larger real one first, or
+    /// that with a positive imaginary part. NaN at vertices and on edges, and where derivatives overflow.
     pub eigenvalues_real: [f64; 2],
     pub eigenvalues_imaginary: [f64; 2],
 }

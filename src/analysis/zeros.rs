@@ -32,7 +32,11 @@ impl Simplex {
 
     /// A bit for each simplex in a set.
     pub(super) const fn bit(self) -> u32 {
-        1 << self as u32
+        self.bit_if(true)
+    }
+
+    const fn bit_if(self, holds: bool) -> u32 {
+        (holds as u32) << self as u32
     }
 
     /// Offset of the end of an edge from its base.
@@ -71,11 +75,11 @@ pub(super) fn candidates<T: Real>(p: &[[T; 2]; 3], triangle: Triangle) -> u32 {
     match triangle {
         Triangle::Lower => {
             let vertex = pinned(&p[0]) && !pinned(&p[1]) && !pinned(&p[2]);
-            may_be_opposite(&p[0], &p[1]) as u32 * Simplex::EdgeX.bit()
-                | may_be_opposite(&p[0], &p[2]) as u32 * Simplex::Diagonal.bit()
-                | vertex as u32 * Simplex::Vertex.bit()
+            Simplex::EdgeX.bit_if(may_be_opposite(&p[0], &p[1]))
+                | Simplex::Diagonal.bit_if(may_be_opposite(&p[0], &p[2]))
+                | Simplex::Vertex.bit_if(vertex)
         }
-        Triangle::Upper => may_be_opposite(&p[0], &p[2]) as u32 * Simplex::EdgeY.bit(),
+        Triangle::Upper => Simplex::EdgeY.bit_if(may_be_opposite(&p[0], &p[2])),
     }
 }
 

@@ -60,8 +60,9 @@ const _: () = {
     assert!(FACTZ_SIMPLEX_VERTEX == Simplex::Vertex as i32);
 };
 
-/// A critical point: a zero of the piecewise linear field, strictly inside a triangle, or at a vertex or inside
-/// an edge without other zeros beside it. Segments and areas of zeros (coasts, walls) are no critical points.
+/// A critical point: a zero of the piecewise linear field, strictly inside a triangle, or at a vertex or
+/// inside an edge without other zeros beside it. Segments and areas of zeros (coasts, walls) are no critical
+/// points.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct factz_critical_point {
@@ -181,13 +182,13 @@ assert_layout! {
 
 /// Extracts the critical points of a field in host memory.
 ///
-/// The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity or
-/// the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a vertex
-/// or on an edge, which needs one triangle at least.
+/// The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity
+/// or the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a
+/// vertex or on an edge, which needs one triangle at least.
 ///
-/// Blocks of a field: a block has the points with (cell_x, cell_y) among its vertices. The ghosts of all sides
-/// in config->halo are read. If every side with a neighbour has a halo, each point belongs to exactly one
-/// block.
+/// Blocks of a field: a block has the points with (cell_x, cell_y) among its vertices. The ghosts of all
+/// sides in config->halo are read. If every side with a neighbour has a halo, each point belongs to exactly
+/// one block.
 ///
 /// @param u         x components, laid out as config says
 /// @param v         y components

@@ -42,15 +42,19 @@ pub const FACTZ_PRESERVE_POINTS: i32 = 1;
 pub const FACTZ_PRESERVE_TYPES: i32 = 2;
 
 /// `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of
-/// all its components, so that every rule that breaks ties gives the same answer.
+/// all its components, so that every rule that breaks ties gives the same answer. Isolated zeros at vertices
+/// and on edges keep their places and indices.
 pub const FACTZ_TIES_ALL: i32 = 0;
 /// `ties`: the zeros of the piecewise linear field stay the same set of points. Zero vertices stay zero, no
-/// other value becomes zero, and nothing else is kept of the triangles around them. Smaller streams of fields
-/// with such triangles, for instance along coasts.
+/// other value becomes zero, and nothing else is kept of the triangles around them: FACTZ_MODE_SPECULATIVE
+/// may change the index of an isolated zero at a vertex. Smaller streams of fields with such triangles, for
+/// instance along coasts.
 pub const FACTZ_TIES_ZEROS: i32 = 1;
 /// `ties`: a triangle whose zero lies on an edge or at a vertex keeps its zero vertices and the answer of one
 /// rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with
-/// FACTZ_TIES_ZEROS.
+/// FACTZ_TIES_ZEROS. FACTZ_MODE_SPECULATIVE may change isolated zeros: vertices stay zero, but other zeros
+/// may appear beside them, and the index may change; a zero on an edge may move to another edge of its
+/// triangle.
 pub const FACTZ_TIES_SOS: i32 = 2;
 
 /// Bit of `halo` and `pin`: the side of column 0.
@@ -164,8 +168,8 @@ pub struct factz_config {
     /// at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet).
     /// Critical points in the cells between blocks are then preserved too, whatever the other block's owner
     /// does. Ghost vertices are read when compressing, never written and not part of the stream.
-    /// `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
-    /// FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX. Default 0.
+    /// `factz_critical_points_host`, `factz_compare_host` and their device twins read them as well. Default
+    /// 0.
     pub halo: u32,
     /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
     /// halo. Default 0.

@@ -36,7 +36,8 @@ pub struct factz_report {
     /// Vertices with u = v = 0 that are not filled; they stay exactly zero, of either sign above a bound of
     /// 0.
     pub zero_vertices: u64,
-    /// Critical points of the field; 0 with FACTZ_PRESERVE_NONE and after decompression.
+    /// Critical points of the field that lie strictly inside triangles; 0 with FACTZ_PRESERVE_NONE and after
+    /// decompression. `factz_critical_points_host` lists those at vertices and on edges too.
     pub critical_points: u64,
     /// The absolute bound that was applied, in the unit of the field.
     pub bound: f64,

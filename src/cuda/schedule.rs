@@ -387,7 +387,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     analysis(Compare, "compare_end", "analysis::compare_end<T>", |_, _| 1, 1024, 1)
         .data("counts parts", "parts comparison")
         .work("a number for 32 rows of a chunk; twice as many, 1024 at a time"),
-    analysis(CriticalPoints, "find_points", "analysis::find_points<T>", Shape::point_blocks, 256, 3)
+    analysis(CriticalPoints, "find_points", "analysis::find_points<T>", Shape::point_blocks, 256, 4)
         .data("field point_parts", "segments point_parts")
         .work("vertices once; bands of 32 rows / the warps of the grid"),
     analysis(CriticalPoints, "place_points", "analysis::place_points<T>", |_, _| 1, 1024, 1)

@@ -204,6 +204,65 @@ fn coasts_are_told_of_and_ties_are_in_the_stream() {
     f.fails("verify u.f32 all.fz zeros.fz v.f32 all.fz", &["the number of files is 5", "U0 V0 STREAM"]);
 }
 
+/// A field of f32 from the position of its vertices.
+fn flow(f: &Folder, n: i32, vector: impl Fn(f32, f32) -> [f32; 2]) {
+    let middle = n / 2;
+    let at = |k: i32| vector((k % n - middle) as f32, (k / n - middle) as f32);
+    for (c, name) in ["u.f32", "v.f32"].into_iter().enumerate() {
+        f.write(name, &bytes_of(&(0..n * n).map(|k| at(k)[c]).collect::<Vec<f32>>()));
+    }
+}
+
+/// The vortex of a textbook lies at a vertex: every command tells of it, and none calls it a coast.
+#[test]
+fn a_zero_at_a_vertex_is_a_critical_point() {
+    let f = Folder::new("vertex-zero");
+    flow(&f, 21, |x, y| [-y, x]);
+    let out = f.factz("compress u.f32 v.f32 -o w.fz --dims 21x21 --rel 1e-2");
+    let said = text(&out.stdout);
+    let kept = "1 critical point kept with its type, none new (1 at vertices or on edges)";
+    assert!(said.contains(kept) && text(&out.stderr).is_empty(), "{said}{}", text(&out.stderr));
+    let c = f.json("compress u.f32 v.f32 -o w.fz --dims 21x21 --rel 1e-2");
+    let counts = ["critical_points", "vertex_zeros", "edge_zeros", "coast_triangles"].map(|key| &c[key]);
+    assert_eq!(counts, [1, 1, 0, 0]);
+    let list = f.succeeds("points w.fz");
+    assert!(list.contains("10,10,10,10,vertex,vertex_zero,1,0,NaN,NaN,NaN,NaN"), "{list}");
+    let said = f.succeeds("points w.fz -o p.csv");
+    assert!(said.contains("1 critical point: vertex or edge zero (index +1) 1"), "{said}");
+    assert!(f.succeeds("verify u.f32 v.f32 w.fz").starts_with("Kept: 1 critical point at the same places"));
+    // The picture has a mark there, and no land.
+    let report = f.json("render w.fz -o w.png");
+    let marks = report["marks"].as_array().unwrap();
+    let mark = marks.iter().find(|mark| mark["label"] == "vertex or edge zero (index +1)");
+    assert_eq!(mark.map(|mark| &mark["count"]), Some(&1.into()), "{report}");
+    // A copy that moves it: lost here, new there.
+    let u = f.values("u.f32").iter().map(|x| x + 0.01).collect::<Vec<f32>>();
+    f.write("u1.f32", &bytes_of(&u));
+    let out = f.factz("diff u.f32 v.f32 u1.f32 v.f32 --dims 21x21");
+    let lines = text(&out.stdout);
+    assert_eq!((out.status.code(), lines.lines().count()), (Some(1), 3), "{lines}");
+    assert!(lines.contains("lost,10,10,10,10,vertex,vertex_zero,,1,"), "{lines}");
+    let mirrored = f.values("u.f32").iter().map(|x| -x).collect::<Vec<f32>>();
+    f.write("u1.f32", &bytes_of(&mirrored));
+    let lines = text(&f.factz("diff u.f32 v.f32 u1.f32 v.f32 --dims 21x21").stdout);
+    assert!(lines.contains("changed,10,10,10,10,vertex,vertex_zero,vertex_zero,1,-1"), "{lines}");
+}
+
+/// A vortex without divergence, of rounded values: the type stays, and lists and pictures tell.
+#[test]
+fn divergence_at_the_level_of_rounding_is_told() {
+    let f = Folder::new("rounding");
+    flow(&f, 21, |x, y| [0.1 * (x - 0.3) - 0.7 * (y - 0.2), 0.9 * (x - 0.3) - 0.1 * (y - 0.2)]);
+    let list = f.succeeds("points u.f32 v.f32 --dims 21x21");
+    assert!(list.contains("_focus,1,1,"), "{list}");
+    let label = "centre (divergence at rounding level; ";
+    let said = f.succeeds("points u.f32 v.f32 --dims 21x21 -o p.csv");
+    assert!(said.contains(label), "{said}");
+    let report = f.json("render u.f32 v.f32 --dims 21x21 -o w.png");
+    let is_told = |mark: &Value| mark["label"].as_str().unwrap().starts_with(label) && mark["count"] == 1;
+    assert!(report["marks"].as_array().unwrap().iter().any(is_told), "{report}");
+}
+
 #[test]
 fn made_fields_are_measured() {
     let f = Folder::new("made");
@@ -540,8 +599,13 @@ fn extreme_fields_go_through_every_command() {
         assert_eq!(speed_is_known, name != "missing", "{name}: {picture}");
         let points: Value =
             serde_json::from_str(&f.succeeds(&format!("points {field} --format json"))).unwrap();
-        for value in points.as_array().unwrap().iter().flat_map(|p| p["eigenvalues"].as_array().unwrap()) {
-            [&value["real"], &value["imaginary"]].into_iter().for_each(finite);
+        for point in points.as_array().unwrap() {
+            [&point["x"], &point["y"]].into_iter().for_each(finite);
+            // Derivatives that overflow have no eigenvalues.
+            for name in ["eigenvalues_real", "eigenvalues_imaginary"] {
+                let values = point[name].as_array().unwrap();
+                assert!(values.iter().all(|value| value.is_null() || value.is_f64()), "{point}");
+            }
         }
         let differs = f.factz(&format!("diff {field} s")).status.code();
         assert!(differs == Some(0) || differs == Some(1), "{name}");

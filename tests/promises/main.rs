@@ -41,6 +41,8 @@ mod kernel_modes;
 mod layout;
 #[cfg(target_os = "linux")]
 mod mpi;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod names;
 #[cfg(feature = "cli")]
 mod pictures;
 #[cfg(target_os = "linux")]

@@ -31,8 +31,9 @@ that makes a .npy of their values.
 
 Critical points:
   Every grid cell is cut into two triangles along the diagonal from (x, y) to (x+1, y+1). A triangle has a critical \
-point if the linearly interpolated vector is zero in its interior. After decompression each critical point is in the \
-same triangle with the same type, and there are no others; no value differs by more than the bound.
+point if the linearly interpolated vector is zero in its interior. A zero at a vertex or on an edge is a critical point \
+if there are no other zeros beside it. After decompression each critical point is in the same triangle, or at the \
+same vertex or edge, with the same type or index, and there are no others; no value differs by more than the bound.
 
 Devices:
   The commands on fields run on the first CUDA device (--backend auto), with the same results as on the processor. \
@@ -89,7 +90,7 @@ pub enum Command {
 #[command(after_long_help = "\
 Units: --abs is in the unit of the field; --rel is a fraction of max(u, v) - min(u, v) over the finite values. \
 The bound is never loosened. Of the spacing only the signs and the ratio DX to DY matter, and only for the types of \
-critical points (saddle, node or spiral, source or sink). Weather and climate files mostly begin with the northernmost \
+critical points (saddle, node or focus, attracting or repelling). Weather and climate files mostly begin with the northernmost \
 row: --north-first keeps the types that the flow has on the map. Seconds and MB/s are those of the work in memory, without \
 files; on a CUDA device they include the copies there and back.
 
@@ -160,8 +161,8 @@ pub struct Decompress {
 /// Compares a field with its reconstruction: critical points, values, bound.
 ///
 /// All signs are exact, without a tolerance. The report counts critical points that are lost (P1), spurious
-/// (P2) or of another type (P3), degenerate triangles that changed (--ties), NaN and infinities that changed,
-/// and with --abs or --rel values that differ by more than the bound.
+/// (P2) or of another type or index (P3), degenerate triangles that changed (--ties), NaN and infinities that
+/// changed, and with --abs or --rel values that differ by more than the bound.
 #[derive(Args)]
 #[command(
     override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       \
@@ -242,24 +243,30 @@ pub struct Info {
     pub talk: Talk,
 }
 
-/// Lists the critical points of a field: place, type, eigenvalues.
+/// Lists the critical points of a field: place, type, index, eigenvalues.
 ///
-/// Columns: x, y (position: grid coordinates times the spacing, with its signs), x_cell, y_cell (cell), triangle (0: the
-/// lower, 1: the upper one of the cell), type, and the eigenvalues of the Jacobian of the triangle, real and
-/// imaginary parts.
+/// Columns: x, y (position: grid coordinates times the spacing, with its signs), cell_x, cell_y (cell),
+/// simplex, point_type, index (Poincare: -1 of a saddle), rounding_divergence, and the eigenvalues of the
+/// Jacobian, real and imaginary parts.
 #[derive(Args)]
 #[command(
     override_usage = "factz points [OPTIONS] <U> <V>\n       factz points [OPTIONS] <FIELD>\n       \
 factz points [OPTIONS] <STREAM>",
     after_long_help = "\
-A point lies strictly inside its triangle. Triangles with a NaN or infinite vertex have none. A zero of the field at \
-a vertex or on an edge belongs to no single triangle and is not listed. The type is exact; the eigenvalues are \
-rounded. With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of \
-the arrays is decoded; its header tells shape, type, fill value and spacing.
+The simplex of a point in cell (x, y) is the triangle lower or upper (of the cell, cut from (x, y) to (x+1, y+1)), the \
+edge from (x, y) that is called edge_x, edge_y or diagonal, or its vertex. Types inside triangles: saddle, \
+attracting_node, repelling_node, attracting_focus, repelling_focus, center; otherwise vertex_zero or edge_zero, where \
+the index tells a vortex, a source or a sink (1) from a saddle (-1), without eigenvalues (NaN). The index is empty at \
+the border and beside missing vertices. Zeros side by side (coasts, walls) are no points, and triangles with a NaN \
+or infinite vertex have none. Types are exact, eigenvalues rounded. A focus with rounding_divergence 1 has a \
+divergence at the level of rounding: it may be a centre in truth.
 
-The ending of -o tells the format: .json, .vtp, otherwise CSV. In .vtp each point is a vertex of a VTK PolyData \
-with the arrays type (0 saddle, 1 attracting_node, 2 repelling_node, 3 attracting_focus, 4 repelling_focus, \
-5 center), cell, triangle, eigenvalues_real and eigenvalues_imaginary, for ParaView and PyVista.
+With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of the arrays \
+is decoded; its header tells shape, type, fill value and spacing.
+
+The ending of -o tells the format: .json, .vtp, otherwise CSV. In .vtp each point is a vertex of a VTK PolyData with \
+the same columns as arrays, for ParaView and PyVista; the numbers of types and simplices are in the field data, no \
+index is -100, and no eigenvalue is 0.
 
 Exit status: 0 the list is complete; 2 it is not.
 
@@ -289,14 +296,15 @@ pub struct Points {
 
 /// Lists the critical points in which two fields differ.
 ///
-/// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type), x,
-/// y, x_cell, y_cell, triangle as in `factz points`, type_before, type_after.
+/// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type or
+/// index), x, y, cell_x, cell_y, simplex as in `factz points`, point_type_before, point_type_after,
+/// index_before, index_after.
 #[derive(Args)]
 #[command(
     override_usage = "factz diff [OPTIONS] <U0> <V0> <U1> <V1>\n       factz diff [OPTIONS] <FIELD0> <FIELD1>\n       \
 factz diff [OPTIONS] <U0> <V0> <STREAM>",
     after_long_help = "\
-A point is kept if the same triangle has one of the same type in the other field. `factz verify` compares values, \
+A point is kept if the same triangle, edge or vertex has one of the same type and index in the other field. `factz verify` compares values, \
 ties and missing data as well, without a list. The ending of -o tells the format: .json, otherwise CSV.
 
 Exit status: 0 no point differs; 1 some do; 2 wrong usage, or a file that cannot be read or written.

@@ -120,6 +120,7 @@ impl Points {
         let (points, zeros) =
             (critical_points_text(self.critical_points), self.vertex_zeros + self.edge_zeros);
         let kept = match config.preserve {
+            Preserve::Types if self.critical_points == 1 => format!("{points} kept with its type, none new"),
             Preserve::Types => format!("{points} kept with their types, none new"),
             Preserve::Points => format!("{points} kept, none new"),
             Preserve::None => return "critical points are not preserved (--preserve none)".to_owned(),

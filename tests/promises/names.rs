@@ -1,0 +1,96 @@
+//! Types, counts and members have one set of names: in C, Rust, Python and Fortran (test `bindings`), and in the
+//! JSON and CSV of the command line.
+
+use crate::bindings::header;
+use crate::support::cli::Folder;
+use crate::support::{built_folder, python, root, run};
+use factz::Comparison;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+type Names = BTreeSet<String>;
+
+fn names<'a>(all: impl IntoIterator<Item = &'a str>) -> Names {
+    all.into_iter().map(str::to_owned).collect()
+}
+
+fn keys(object: &Value) -> Names {
+    object.as_object().expect("an object").keys().cloned().collect()
+}
+
+/// The members of a struct of factz.h without what is reserved.
+fn members(name: &str) -> Names {
+    let members = header().structs.remove(name).expect("a struct").into_iter().map(|(name, _)| name);
+    members.filter(|name| !name.starts_with("reserved") && name != "status").collect()
+}
+
+/// The endings of constants of factz.h, in small letters.
+fn constants(prefix: &str) -> Names {
+    let constants = header().constants;
+    constants.keys().filter_map(|name| name.strip_prefix(prefix)).map(str::to_lowercase).collect()
+}
+
+/// What Python has: members of a comparison and of a point, types, simplices.
+fn of_python() -> [Names; 4] {
+    let script = "import dataclasses, factz\n\
+        print(*(f.name for f in dataclasses.fields(factz.Comparison)))\n\
+        print(*factz.CRITICAL_POINT.names)\n\
+        print(*(t.name.lower() for t in factz.PointType))\n\
+        print(*(s.name.lower() for s in factz.Simplex))";
+    let mut command = python();
+    command.env("PYTHONPATH", root().join("plugins/python"));
+    command.env("FACTZ_LIBRARY", built_folder().join("libfactz.so"));
+    let out = run(command.args(["-B", "-c", script]));
+    let text = String::from_utf8(out.stdout).expect("text");
+    let lines: Vec<Names> = text.lines().map(|line| names(line.split(' '))).collect();
+    lines.try_into().expect("four lines")
+}
+
+#[test]
+fn counts_types_and_members_have_one_name_everywhere() {
+    let [comparison, point] = ["factz_comparison", "factz_critical_point"].map(members);
+    let [types, simplices] = ["FACTZ_POINT_", "FACTZ_SIMPLEX_"].map(constants);
+    assert_eq!((types.len(), simplices.len()), (8, 6));
+    assert_eq!(of_python(), [&comparison, &point, &types, &simplices].map(Names::clone));
+
+    // Of Rust, where the violations are a function.
+    let debug = format!("{:?}", Comparison::default());
+    let words = debug.split([' ', '{', ',']).filter_map(|word| word.strip_suffix(':'));
+    let with_violations = names(words.chain(["violations"]));
+    assert_eq!(with_violations, comparison);
+
+    let f = Folder::with_field("names", "wind_global");
+    f.succeeds("compress u.f32 v.f32 -o w.fz --dims 360x181 --rel 1e-2");
+    let verified = f.json("verify u.f32 v.f32 w.fz");
+    // JSON has no infinity: `psnr` is null, and another member says why.
+    let mut expected = comparison.clone();
+    expected.insert("identical_finite_values".into());
+    assert_eq!(keys(&verified["comparison"]), expected);
+    assert_eq!(keys(&verified["comparison"]["points_by_type"]), types);
+    let bench = f.json("bench u.f32 v.f32 --dims 360x181 --bounds 1e-2 --repeat 1 --threads 1 --mode block");
+    assert_eq!(keys(&bench["runs"][0]["comparison"]), expected);
+    let listed = f.json("points w.fz -o p.json");
+    assert_eq!(keys(&listed["points_by_type"]), types);
+    let points: Value = serde_json::from_slice(&f.read("p.json")).expect("JSON");
+    assert_eq!(keys(&points[0]), point);
+    f.succeeds("points w.fz -o p.csv");
+    let table = String::from_utf8(f.read("p.csv")).expect("text");
+    // A column for each number of a pair.
+    let columns = table.lines().next().expect("a head").split(',');
+    assert_eq!(names(columns.map(|name| name.trim_end_matches(['1', '2']).trim_end_matches('_'))), point);
+    let of_list = |k: usize| names(table.lines().skip(1).map(|line| line.split(',').nth(k).expect("a cell")));
+    assert!(of_list(4).is_subset(&simplices) && of_list(5).is_subset(&types));
+    let reported = f.json("compress u.f32 v.f32 -o w.fz --dims 360x181 --rel 1e-2");
+    assert!(keys(&reported).is_superset(&names(["critical_points", "vertex_zeros", "edge_zeros"])));
+
+    // Counts of what differs.
+    f.succeeds("compress u.f32 v.f32 -o none.fz --dims 360x181 --rel 1e-2 --preserve none");
+    let out = f.factz("diff u.f32 v.f32 none.fz -o d.csv --json");
+    let counted = keys(&serde_json::from_slice(&out.stdout).expect("JSON"));
+    let own = names(["command", "nx", "ny", "dtype"]);
+    assert!(counted.difference(&own).all(|name| comparison.contains(name)), "{counted:?}");
+    f.json("sweep u.f32 v.f32 --dims 360x181 -o r --bounds 1e-1 --repeat 1 --no-peers");
+    let table = String::from_utf8(f.read("r/sweep.csv")).expect("text");
+    let columns = names(table.lines().next().expect("a head").split(','));
+    assert!(columns.is_superset(&names(["lost_points", "spurious_points", "changed_types"])), "{columns:?}");
+}
