@@ -45,14 +45,16 @@ pub fn thinning_note(rows: &[Thinning], has_rare: bool) -> Option<String> {
     }
 }
 
-/// What a line of the legend begins with.
+/// The square at the begin of an entry.
+#[derive(Clone, Copy)]
 enum Sign {
     Mark(Mark),
     Land,
+    /// A note, or a further line of an entry.
     None,
 }
 
-struct Entry {
+struct Line {
     x: f64,
     y: f64,
     sign: Sign,
@@ -60,10 +62,15 @@ struct Entry {
 }
 
 pub struct Legend {
-    entries: Vec<Entry>,
+    lines: Vec<Line>,
+    /// Its entries and notes.
+    pub texts: Vec<String>,
     size: f64,
     pub bottom: f64,
 }
+
+/// Heights of the text that a sign takes.
+const SIGN: f64 = 1.9;
 
 impl Legend {
     /// In a width, below a height.
@@ -77,36 +84,36 @@ impl Legend {
         let (text, size) = (sizes.text, 0.9 * sizes.text);
         let signs = counted.iter().map(|counted| (Sign::Mark(counted.mark), counted.words()));
         let land = has_land.then(|| (Sign::Land, "zero or no data".to_owned()));
-        let (mut x, mut y, mut entries) = (left, top, Vec::new());
+        let (mut lines, mut texts) = (Vec::new(), Vec::new());
+        let (mut x, mut y) = (left, top);
         for (sign, words) in signs.chain(land) {
-            let width = 1.9 * text + text_width(size, &words);
+            let width = SIGN * text + text_width(size, &words);
             if x + width > right && x > left {
                 (x, y) = (left, y + 1.7 * text);
             }
-            entries.push(Entry { x, y, sign, words });
+            for (k, part) in wrapped(size, &words, right - left - SIGN * text).into_iter().enumerate() {
+                y += if k > 0 { 1.3 * text } else { 0.0 };
+                let (x, sign) = if k > 0 { (x + SIGN * text, Sign::None) } else { (x, sign) };
+                lines.push(Line { x, y, sign, words: part });
+            }
+            texts.push(words);
             x += width + 1.2 * text;
         }
-        if !entries.is_empty() {
-            y += 1.7 * text;
-        }
+        y += if lines.is_empty() { 0.0 } else { 1.7 * text };
         for note in notes {
             for words in wrapped(size, note, right - left) {
-                entries.push(Entry { x: left, y, sign: Sign::None, words });
+                lines.push(Line { x: left, y, sign: Sign::None, words });
                 y += 1.3 * text;
             }
+            texts.push(note.clone());
         }
-        Legend { entries, size, bottom: y - 0.3 * text }
-    }
-
-    /// Its lines as text.
-    pub fn words(&self) -> Vec<&str> {
-        self.entries.iter().map(|entry| &*entry.words).collect()
+        Legend { lines, texts, size, bottom: y - 0.3 * text }
     }
 
     pub fn draw(&self, canvas: &mut Canvas, sizes: Sizes) {
         let all = Area { left: 0, top: 0, width: canvas.width, height: canvas.height };
         let text = sizes.text;
-        for Entry { x, y, sign, words } in &self.entries {
+        for Line { x, y, sign, words } in &self.lines {
             let (middle, half) = (x + 0.8 * text, 0.75 * text);
             let side = (2.0 * half) as usize;
             let swatch =
@@ -116,11 +123,11 @@ impl Legend {
                 Sign::Mark(mark) => {
                     canvas.fill(swatch, GREY);
                     canvas.mark(all, (middle, *y), 0.4 * text, mark);
-                    1.9 * text
+                    SIGN * text
                 }
                 Sign::Land => {
                     canvas.fill(swatch, LAND);
-                    1.9 * text
+                    SIGN * text
                 }
                 Sign::None => 0.0,
             };
@@ -143,6 +150,21 @@ mod tests {
         assert_eq!(words(&[Some(7), Some(7)]), "lost 7");
         assert_eq!(words(&[Some(0), Some(7)]), "lost 0 left, 7 right");
         assert_eq!([words(&[Some(7), None]), words(&[None, Some(7)])], ["lost 7 (left)", "lost 7 (right)"]);
+    }
+
+    #[test]
+    fn long_entries_and_notes_stay_inside() {
+        let mark = Mark { label: "a label of many words (with a remark)", ..Mark::of_fate(Fate::Lost) };
+        let counted = [Counted { mark, counts: vec![Some(123)] }, Counted { mark, counts: vec![Some(4)] }];
+        let notes = ["a note that is longer than a line of it".to_owned()];
+        let legend = Legend::new(&counted, true, &notes, Sizes::of(300), (20.0, 160.0, 50.0));
+        assert_eq!(legend.texts.len(), 4);
+        let ends = legend.lines.iter().map(|line| {
+            let sign = if matches!(line.sign, Sign::None) { 0.0 } else { SIGN * 11.0 };
+            line.x + sign + text_width(legend.size, &line.words)
+        });
+        assert!(ends.clone().all(|end| end <= 160.0) && ends.count() > 6);
+        assert!(legend.lines.windows(2).all(|pair| pair[0].y < pair[1].y));
     }
 
     #[test]

@@ -317,7 +317,7 @@ impl Layout {
             "top_speed": scale.map_or(0.0, |scale| scale.high),
             "scale": scale.map(|scale| scale.json()),
             "land_colour": LAND,
-            "legend": legend.words(),
+            "legend": legend.texts,
             "panels": panels.iter().map(Panel::json).collect::<Vec<_>>(),
         });
         Ok(Picture { png: canvas.png()?, report })
