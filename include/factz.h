@@ -50,7 +50,8 @@
  * separate outputs and workspaces. The argument `threads` is the largest number of threads to use: 0 stands
  * for one per processor, more than 1024 count as 1024, and 1 is the calling thread alone. The threads belong
  * to a pool, which the first call that needs it starts; they sleep between calls and block all signals. If no
- * thread can be started, the calling thread does the work. A forked child has a pool of its own.
+ * thread can be started, the calling thread does the work. A forked child has a pool of its own. A calling
+ * thread needs a stack of 64 KB; 32 KB are too little.
  *
  * Floating point. Results do not depend on the caller's rounding mode, flush-to-zero or traps: each function
  * sets the default environment and restores the caller's, exception flags included. Callbacks run in the

@@ -2,7 +2,7 @@
 //! memory gets a status instead of being aborted.
 
 use crate::error::{Error, Result, Status};
-use std::alloc::{alloc, dealloc, Layout};
+use std::alloc::{alloc, alloc_zeroed, dealloc, Layout};
 
 /// The error of an allocation that failed. The text is static: nothing more is allocated for it.
 pub fn out_of_memory() -> Error {
@@ -72,6 +72,25 @@ pub fn boxed<T>(value: T) -> Result<Box<T>> {
     Ok(unsafe { Box::from_raw(pointer.cast::<T>()) })
 }
 
+/// A value on the heap that was never on the stack: bits 0, but for the fields that `complete` writes.
+///
+/// # Safety
+/// After `complete` all fields must have values.
+pub unsafe fn zeroed<T>(complete: impl FnOnce(*mut T)) -> Result<Box<T>> {
+    let layout = const {
+        assert!(std::mem::size_of::<T>() > 0);
+        Layout::new::<T>()
+    };
+    // SAFETY: the layout has a size.
+    let place = unsafe { alloc_zeroed(layout) }.cast::<T>();
+    if place.is_null() {
+        return Err(out_of_memory());
+    }
+    complete(place);
+    // SAFETY: allocated with the layout of T, and the caller promised a value.
+    Ok(unsafe { Box::from_raw(place) })
+}
+
 /// A piece of memory that is held while work runs and given back where it fails, so that what describes the
 /// failure (a message, an event for the log) finds room.
 pub struct Reserve(*mut u8);
@@ -110,5 +129,8 @@ mod tests {
         assert_eq!(filled(3, 7u8).unwrap(), [7, 7, 7]);
         assert_eq!(collected(0..3).unwrap(), [0, 1, 2]);
         assert_eq!(*boxed([1u64; 100]).unwrap(), [1; 100]);
+        // SAFETY: bits 0 are numbers, and the second one is written.
+        let pair = unsafe { zeroed(|pair: *mut (u64, Vec<u8>)| (&raw mut (*pair).1).write(vec![7])) };
+        assert_eq!(*pair.unwrap(), (0, vec![7]));
     }
 }

@@ -59,16 +59,12 @@ pub struct QuantizedTileBuilder {
 }
 
 impl QuantizedTileBuilder {
-    /// On the heap, as a window.
-    #[inline(never)]
+    /// Never on the stack, as a window.
     pub fn new() -> Result<Box<Self>> {
-        memory::boxed(QuantizedTileBuilder {
-            symbols: [ZERO; TILE_VERTICES],
-            raw: [0; TILE_VERTICES],
-            raw_high: [0; TILE_VERTICES],
-            refinement_bits: [0; TILE_VERTICES],
-            words: memory::with_capacity(2 * TILE_VERTICES)?,
-        })
+        const { assert!(ZERO == 0) };
+        let words = memory::with_capacity(2 * TILE_VERTICES)?;
+        // SAFETY: bits 0 are numbers, and the vector is written into its place.
+        unsafe { memory::zeroed(|place: *mut Self| (&raw mut (*place).words).write(words)) }
     }
 
     #[inline(always)]

@@ -23,13 +23,6 @@ pub(super) struct BoundsOnDemand<T> {
     open: [[u64; FRAMED + 1]; 2],
 }
 
-impl<T: Real> Default for BoundsOnDemand<T> {
-    fn default() -> Self {
-        let bounds = [[T::ZERO; PITCH * (FRAMED + 1)]; 2];
-        BoundsOnDemand { origin: (0, 0), bounds, open: [[0; FRAMED + 1]; 2] }
-    }
-}
-
 /// Index of the cell at the upper left of vertex (x, y).
 #[inline(always)]
 fn cell_before(x: usize, y: usize) -> usize {

@@ -8,7 +8,7 @@ const PARTS: usize = 4;
 
 /// The smallest and the largest value of each component of a row, by part: no numbers where one of its values
 /// is none or infinite.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Span<T> {
     low: [[T; PARTS]; 2],
     high: [[T; PARTS]; 2],

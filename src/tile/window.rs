@@ -102,26 +102,10 @@ pub(super) fn bits_of(flags: &[u8; FLAGS], bit: u32) -> u64 {
 }
 
 impl<T: Real> TileWindow<T> {
-    /// On the heap, and never in the frame of the caller: stacks are small.
-    #[inline(never)]
+    /// Blank, and never on the stack, which may be small.
     pub fn new() -> Result<Box<Self>> {
-        memory::boxed(TileWindow {
-            width: 0,
-            height: 0,
-            u: [T::ZERO; PITCH * FRAMED],
-            v: [T::ZERO; PITCH * FRAMED],
-            zero: [0; FRAMED],
-            missing: [0; FRAMED],
-            signed: [0; FRAMED],
-            fill: [0; FRAMED],
-            constrained: [0; FRAMED],
-            any_constrained: false,
-            any_missing: false,
-            spans: [Span::default(); FRAMED],
-            bounds: [T::ZERO; PITCH * FRAMED],
-            on_demand: BoundsOnDemand::default(),
-            stats: EncodeStats::default(),
-        })
+        // SAFETY: bits 0 are numbers, no bits and `false`.
+        unsafe { memory::zeroed(|_| ()) }
     }
 
     /// Loads the original values of a rectangle and finds its masks and constraints. `count` adds
