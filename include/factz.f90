@@ -24,8 +24,8 @@
 ! configuration is not 0 it must agree.
 !
 ! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
-! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts and
-! threads are integers of any kind.
+! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts
+! and threads are integers of any kind.
 !
 ! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces
 ! and reports in device memory are type(c_ptr), and so is the CUDA stream.
@@ -705,6 +705,7 @@ contains
     c%first = c_loc(values(1 + g, 1 + g))
     if (size(values, 1) > 1) call set_distance(name, c%stride, c_loc(values(1, 1)), c_loc(values(2, 1)), 4, c%refusal)
     if (size(values, 2) > 1) call set_distance(name, c%pitch, c_loc(values(1, 1)), c_loc(values(1, 2)), 4, c%refusal)
+    call check_rows(c, size(values, 1, int64))
   end function component_real32
 
   function component_real64(name, values, ghosts) result(c)
@@ -720,6 +721,7 @@ contains
     c%first = c_loc(values(1 + g, 1 + g))
     if (size(values, 1) > 1) call set_distance(name, c%stride, c_loc(values(1, 1)), c_loc(values(2, 1)), 8, c%refusal)
     if (size(values, 2) > 1) call set_distance(name, c%pitch, c_loc(values(1, 1)), c_loc(values(1, 2)), 8, c%refusal)
+    call check_rows(c, size(values, 1, int64))
   end function component_real64
 
   ! ---------------------------------------------------------------- what both kinds share
@@ -773,6 +775,15 @@ contains
       distance = apart / bytes
     end if
   end subroutine set_distance
+
+  ! A row ends before the next one begins.
+  subroutine check_rows(c, columns)
+    type(component), intent(inout) :: c
+    integer(int64), intent(in) :: columns
+    if (allocated(c%refusal) .or. c%pitch == 0 .or. c%pitch > (columns - 1) * c%stride) return
+    c%refusal = trim(c%name)//' is a transposed array, whose neighbours along x are '//decimal(c%stride)// &
+        ' elements apart and those along y '//decimal(c%pitch)//': pass a copy of it'
+  end subroutine check_rows
 
   ! Puts what the arrays say into a configuration. refusal stays unallocated where all fits.
   subroutine describe(u, v, config, n, refusal)
@@ -1031,7 +1042,10 @@ contains
   integer(c_int) function threads_of(threads)
     class(*), intent(in), optional :: threads
     threads_of = 0
-    if (present(threads)) threads_of = int(max(-1_int64, min(1024_int64, integer_of(threads, 'threads'))), c_int)
+    ! In the range of c_int: more than 1024 count as 1024.
+    if (present(threads)) then
+      threads_of = int(max(-1024_int64, min(1024_int64, integer_of(threads, 'threads'))), c_int)
+    end if
   end function threads_of
 
   ! c_loc wants an array that is not empty.

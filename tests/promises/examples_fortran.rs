@@ -1,6 +1,6 @@
 //! The Fortran module compiles without warnings, the programs of examples-fortran hold what they check with
 //! the shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by
-//! the compiler.
+//! the compiler. Integers may have any kind, and errors name the arguments of Fortran.
 
 use crate::support::{
     both, fresh_folder, holds, linkings, output, refuses, root, run, valgrind, STRICT_FORTRAN,
@@ -10,12 +10,17 @@ use std::process::Command;
 
 /// Compiles the module into a folder.
 fn module(folder: &Path) -> PathBuf {
+    module_with(folder, &[])
+}
+
+fn module_with(folder: &Path, options: &[&str]) -> PathBuf {
     let object = folder.join("factz.o");
     // The standard that the source states is the one that the compiler checks.
     let source = std::fs::read_to_string(root().join("include/factz.f90")).unwrap();
     assert!(source.contains("as source in Fortran 2018") && STRICT_FORTRAN.contains(&"-std=f2018"));
     run(Command::new("gfortran")
         .args(STRICT_FORTRAN)
+        .args(options)
         .args(["-g", "-c"])
         .arg(root().join("include/factz.f90"))
         .arg("-o")
@@ -75,6 +80,95 @@ fn wrong_kinds_and_ranks_are_refused_by_the_compiler() {
     // An expression and a section with a vector of indices cannot receive values.
     let copy = output(&mut compiler(&folder, "call factz_decompress(stream, a([4, 3, 2, 1], :), a)"));
     assert!(!copy.status.success(), "a copy would have received the values");
+}
+
+/// The module and its users need not agree on the kind of a default integer.
+#[test]
+fn integers_have_any_kind_and_errors_name_their_arguments() {
+    needs!("gcc", "gfortran");
+    let folder = fresh_folder("examples_fortran-kinds");
+    let source = folder.join("kinds.f90");
+    let text = r#"program kinds
+  use factz
+  use, intrinsic :: iso_fortran_env, only: int16, int32
+  implicit none
+  real(real32) :: whole(12, 14), block(10, 12), u(10, 12), v(10, 12)
+  integer(int8), allocatable :: stream(:)
+  type(factz_config) :: config
+  type(factz_comparison) :: comparison
+  type(factz_range) :: range
+  character(400) :: reason
+  integer :: default_kind
+  integer(int8) :: one
+  integer(int16) :: two
+  integer(int32) :: four
+  integer(int64) :: eight
+  call random_number(whole)
+  whole = whole - 0.5
+  block = whole(2:11, 2:13)
+  config = factz_absolute_bound(0.25_real64)
+  call factz_compress(whole, whole(:, :), config, stream, ghosts=1, threads=2_int64, stat=default_kind)
+  call factz_decompress(stream, u, v, ghosts=0_int8, threads=1_int16, stat=one)
+  call factz_find_range(whole, whole, config, range, ghosts=1_int16, stat=two)
+  call factz_compare(whole, whole, block, block, config, comparison, ghosts=1_int64, stat=eight)
+  call factz_compare(whole, whole, block, block, config, comparison, ghosts=1_int32, other_ghosts=0_int16, &
+      threads=4294967297_int64, stat=four)
+  print '(5(i0,1x))', default_kind, one, two, four, eight
+  call factz_compare(whole, whole, whole, whole, config, comparison, ghosts=1, stat=default_kind, errmsg=reason)
+  print '(i0,1x,a)', default_kind, trim(reason)
+  call factz_compare(block, block, whole, whole, config, comparison, other_ghosts=-1, stat=one, errmsg=reason)
+  print '(i0,1x,a)', one, trim(reason)
+  call factz_compress(block, transpose(reshape(block, [12, 10])), config, stream, stat=one, errmsg=reason)
+  print '(i0,1x,a)', one, trim(reason)
+  config%halo = FACTZ_SIDE_X_MAX
+  call factz_compare(whole, whole, whole, whole, config, comparison, ghosts=1, stat=two, errmsg=reason)
+  print '(i0,1x,a)', two, trim(reason)
+  config%nx = 3
+  call factz_compress(whole, whole, config, stream, ghosts=1, stat=four, errmsg=reason)
+  print '(i0,1x,a)', four, trim(reason)
+end program kinds
+"#;
+    std::fs::write(&source, text).unwrap();
+    let expected = [
+        "0 0 0 0 0",
+        "1 factz_compare: invalid argument: u has 10 x 12 vertices with ghosts = 1 but other_u has 12 x 14 with \
+         other_ghosts = 0: ",
+        "1 factz_compare: invalid argument: other_ghosts = -1 must not be negative",
+        "1 factz_compress: invalid argument: v is a transposed array, whose neighbours along x are 12 elements \
+         apart and those along y 1: pass a copy of it",
+        "1 factz_compare: invalid argument: config%halo = 2 names sides with ghost vertices but other_ghosts = 0",
+        "1 factz_compress: invalid argument: the configuration is for 3 x 0 vertices but u has 10 x 12 with \
+         ghosts = 1",
+    ];
+    let [shared, ..] = linkings(&folder);
+    for of_module in [&[][..], &["-fdefault-integer-8"]] {
+        let object = module_with(&folder, of_module);
+        for of_program in [&[][..], &["-fdefault-integer-8"]] {
+            let program =
+                shared.compile("gfortran", &[&STRICT_FORTRAN, of_program].concat(), &[&source, &object]);
+            let text = both(&run(&mut Command::new(&program)));
+            assert_eq!(text.lines().count(), expected.len(), "{text}");
+            for (line, start) in text.lines().zip(expected) {
+                assert!(line.starts_with(start), "{of_module:?} {of_program:?}: {line}");
+            }
+        }
+    }
+}
+
+/// What is no integer stops the program.
+#[test]
+#[ignore = "make test-all"]
+fn a_stat_that_is_no_integer_is_refused() {
+    needs!("gcc", "gfortran", "valgrind");
+    let folder = fresh_folder("examples_fortran-stat");
+    let object = module(&folder);
+    let source = folder.join("stat.f90");
+    let text = "program stat\n  use factz\n  type(factz_config) :: config\n  real(real32) :: status\n  \
+                call factz_config_from_string('abs=1', config, stat=status)\nend program stat\n";
+    std::fs::write(&source, text).unwrap();
+    let [shared, ..] = linkings(&folder);
+    let program = shared.compile("gfortran", &[], &[&source, &object]);
+    refuses(&mut Command::new(program), "the argument stat is no integer");
 }
 
 /// Without stat= an error stops the program with the reason.
