@@ -22,10 +22,25 @@ except ImportError:  # before setuptools 70.1
 
 ROOT = Path(__file__).resolve().parents[2]
 
+NO_LIBRARY = """
+There is no library to put into the package. One of these makes or finds it:
+
+    make wheel && pip install target/wheel/factz-*.whl          (in %s; needs cargo and cmake)
+    FACTZ_LIBRARY_DIR=PREFIX/lib pip install plugins/python     (factz is installed by CMake into PREFIX)
+    FACTZ_LIBRARY_DIR=system pip install plugins/python         (a package without libraries: it loads the
+                                                                 libfactz.so.0 of the system, or the file
+                                                                 that FACTZ_LIBRARY names)
+
+This failed because FACTZ_LIBRARY_DIR is not set.""" % ROOT
+
 
 def version():
     """That of the crate."""
-    return re.search(r'^version = "([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE).group(1)
+    crate = ROOT / "Cargo.toml"
+    if not crate.is_file():
+        raise SystemExit("there is no file %s, which has the version: plugins/python is built in its place "
+                         "within the sources of factz" % crate)
+    return re.search(r'^version = "([^"]+)"', crate.read_text(), re.MULTILINE).group(1)
 
 
 def libraries():
@@ -34,10 +49,10 @@ def libraries():
     if named == "system":
         return {}
     if not named:
-        raise SystemExit(
-            "FACTZ_LIBRARY_DIR is not set: name PREFIX/lib of an installation by CMake or the folder of another "
-            "finished build, or `system` for a package without libraries"
-        )
+        raise SystemExit(NO_LIBRARY)
+    # pip runs this script in another folder than its caller's.
+    if not os.path.isabs(named):
+        raise SystemExit("FACTZ_LIBRARY_DIR=%s is a relative path: give the whole path" % named)
     found = {"libfactz.so.0": Path(named, "libfactz.so")}
     plugin = os.environ.get("FACTZ_HDF5_PLUGIN") or Path(named, "hdf5", "plugin", "libh5zfactz.so")
     if plugin != "off":
@@ -45,8 +60,9 @@ def libraries():
     for path in found.values():
         if not path.is_file():
             raise SystemExit(
-                "there is no file %s: FACTZ_LIBRARY_DIR must name the folder of a finished build, and "
-                "FACTZ_HDF5_PLUGIN the HDF5 filter, or `off` to leave it out" % path
+                "there is no file %s: FACTZ_LIBRARY_DIR must name PREFIX/lib of an installation or the folder "
+                "of another finished build, and FACTZ_HDF5_PLUGIN the HDF5 filter, or `off` to leave it out"
+                % path
             )
     return found
 

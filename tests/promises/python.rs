@@ -256,8 +256,20 @@ fn a_wheel_without_libraries_is_refused() {
         command.env_remove("FACTZ_LIBRARY_DIR").env_remove("FACTZ_HDF5_PLUGIN");
         command
     };
-    refuses(&mut setup(), "FACTZ_LIBRARY_DIR is not set: name PREFIX/lib");
-    refuses(setup().env("FACTZ_LIBRARY_DIR", &folder), "must name the folder of a finished build");
+    let advice = "FACTZ_LIBRARY_DIR=PREFIX/lib pip install plugins/python (factz is installed by CMake";
+    refuses(&mut setup(), advice);
+    // As pip shows it, with its own frame around the lines.
+    let mut pip = bare(Command::new(&base));
+    pip.args(["-m", "pip", "wheel", "--no-build-isolation", "--no-index", "--no-deps", "--wheel-dir"])
+        .args([&folder, &root().join("plugins/python")])
+        .env_remove("FACTZ_LIBRARY_DIR");
+    refuses(&mut pip, advice);
+    run(Command::new("cp").arg("-r").arg(root().join("plugins/python")).arg(&folder));
+    let mut elsewhere = bare(Command::new(&base));
+    elsewhere.arg(folder.join("python/setup.py")).arg("--version").env("FACTZ_LIBRARY_DIR", "system");
+    refuses(&mut elsewhere, "plugins/python is built in its place within the sources of factz");
+    refuses(setup().env("FACTZ_LIBRARY_DIR", "lib"), "FACTZ_LIBRARY_DIR=lib is a relative path");
+    refuses(setup().env("FACTZ_LIBRARY_DIR", &folder), "must name PREFIX/lib of an installation");
     let built = built_folder();
     refuses(setup().env("FACTZ_LIBRARY_DIR", &built), "FACTZ_HDF5_PLUGIN the HDF5 filter, or `off`");
     for libraries in [built.to_str().unwrap(), "system"] {
