@@ -29,6 +29,8 @@ class Factz(CMakePackage, CudaPackage):
             self.define("FACTZ_CUDA", self.spec.satisfies("+cuda")),
             self.define("FACTZ_INSTALL", True),
         ]
+        if self.spec.satisfies("+cuda"):
+            args.append(self.define("FACTZ_NVCC", self.spec["cuda"].prefix.bin.nvcc))
         if self.spec.satisfies("+cuda") and "none" not in self.spec.variants["cuda_arch"].value:
             args.append(self.define("FACTZ_CUDA_ARCHS", ",".join(self.spec.variants["cuda_arch"].value)))
         return args

@@ -1,7 +1,8 @@
-//! The promises hold in a hostile environment: floating-point modes, too little memory, no threads, forks and
-//! unloading. The C programs are in tests/environment.
+//! The promises hold in a hostile environment: floating-point modes, little stack, too little memory, no
+//! threads, forks and unloading. The functions of libm stay those of the program. The C programs are in
+//! tests/environment.
 
-use crate::support::{both, built_folder, fresh_folder, linkings, run};
+use crate::support::{both, built_folder, fresh_folder, holds, linkings, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,6 +25,30 @@ fn every_floating_point_mode_gives_the_same_bits() {
     needs!("gcc");
     for program in compiled("floating_point", &[]) {
         prints(&program, &[], "288 cases: the same bits in every mode");
+    }
+}
+
+#[test]
+fn a_calling_thread_needs_64_kilobytes_of_stack() {
+    needs!("gcc");
+    for program in compiled("small_stack", &["-pthread"]) {
+        holds(Command::new(program).arg("65536"));
+    }
+}
+
+#[test]
+fn the_functions_of_libm_stay_those_of_the_program() {
+    needs!("gcc");
+    let source = root().join("tests/environment/libm.c");
+    let alone = fresh_folder("environment-no_libm").join("without");
+    run(Command::new("gcc")
+        .args(["-std=c99", "-O1", "-frounding-math", "-fno-builtin", "-DWITHOUT_FACTZ"])
+        .args([&source, Path::new("-lm"), Path::new("-o"), &alone]));
+    let expected = both(&run(&mut Command::new(&alone)));
+    assert!(expected.contains("nearest cbrt ") && !expected.contains("errno"), "{expected}");
+    for program in compiled("libm", &["-fno-builtin"]) {
+        let found = both(&run(&mut Command::new(&program)));
+        assert_eq!(found, expected, "{}", program.display());
     }
 }
 

@@ -55,6 +55,17 @@ fn the_headers_are_valid_on_their_own() {
     needs!("gcc", "g++", "valgrind");
     let include = root().join("include");
     run(Command::new("gcc").args(STRICT_C).args(["-fsyntax-only", "-x", "c"]).arg(include.join("factz.h")));
+    // Every standard, twice in one source.
+    let twice = fresh_folder("examples_c-headers").join("twice.c");
+    std::fs::write(&twice, "#include <factz.h>\n#include <factz.h>\nint main(void) { return 0; }\n").unwrap();
+    for (language, standard) in
+        [("c", "c89"), ("c", "c99"), ("c", "gnu17"), ("c++", "c++98"), ("c++", "c++11"), ("c++", "c++20")]
+    {
+        run(Command::new("gcc")
+            .args(["-x", language, &format!("-std={standard}"), "-fsyntax-only"])
+            .args(["-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-I"])
+            .args([&include, &twice]));
+    }
     for header in ["factz.h", "factz.hpp"] {
         for standard in ["-std=c++17", "-std=c++20"] {
             run(Command::new("g++")

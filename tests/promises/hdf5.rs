@@ -7,8 +7,8 @@
 
 use crate::support::cli::Folder;
 use crate::support::{
-    both, build_and_install, built_folder, configure_plugins, fresh_folder, output, python_of_plugins, root,
-    run, skip, STRICT_C,
+    both, build_and_install, configure_plugins, fresh_folder, output, python_of_plugins, root, run, skip,
+    static_library, STRICT_C,
 };
 use factz::config_text;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub fn plugin(folder: &Path) -> PathBuf {
         .args(["-fPIC", "-shared", "-fvisibility=hidden", "-I"])
         .arg(root().join("include"))
         .args(SOURCES.map(|name| root().join("plugins/hdf5").join(name)))
-        .arg(built_folder().join("libfactz.a"))
+        .arg(static_library())
         .args(["-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-Wl,-z,nodelete", "-Wl,-z,defs"])
         .args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc", "-o"])
         .arg(target.join("libh5zfactz.so")));

@@ -1,9 +1,9 @@
 //! Installed by CMake into a fresh prefix, with the sources and the build gone and the prefix moved, factz
 //! serves C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by
-//! FetchContent it does so within the user's build. The shared library needs nothing but libc, libm and
-//! libgcc.
+//! FetchContent it does so within the user's build, whose settings count. The shared library needs nothing
+//! but libc, libm and libgcc. What the build would fail of is refused when it is configured.
 
-use crate::support::{both, built_folder, fresh_folder, holds, refuses, root, run};
+use crate::support::{both, built_folder, fresh_folder, holds, output, refuses, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,7 +24,24 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
     lib/python3/site-packages/factz/py.typed
     share/bash-completion/completions/factz
+    share/doc/factz/CHANGELOG.md share/doc/factz/CITATION.cff share/doc/factz/CONTRIBUTING.md
     share/doc/factz/FORMAT.md share/doc/factz/LICENSE-APACHE share/doc/factz/LICENSE-MIT
+    share/doc/factz/README.md share/doc/factz/data/README.md
+    share/doc/factz/docs/algorithm.md share/doc/factz/docs/benchmarks.md
+    share/doc/factz/docs/figures/bound.png share/doc/factz/docs/figures/compared.png
+    share/doc/factz/docs/figures/readme.png share/doc/factz/docs/figures/speculative.png
+    share/doc/factz/docs/figures/stream.png share/doc/factz/docs/figures/tile.png
+    share/doc/factz/docs/figures/types.png
+    share/doc/factz/docs/gpu.md share/doc/factz/docs/linking.md share/doc/factz/docs/plugins.md
+    share/doc/factz/examples-c/critical_points.c share/doc/factz/examples-c/cuda_graph.cu
+    share/doc/factz/examples-c/ghost_layers.c share/doc/factz/examples-c/hdf5_chunks.c
+    share/doc/factz/examples-c/hdf5_filter.h share/doc/factz/examples-c/hdf5_parallel.c
+    share/doc/factz/examples-c/insitu_solver.cu share/doc/factz/examples-c/mpi_blocks.c
+    share/doc/factz/examples-c/numbers.h share/doc/factz/examples-c/roundtrip.c
+    share/doc/factz/examples-c/roundtrip.cpp share/doc/factz/examples-c/vortices.h
+    share/doc/factz/examples-fortran/roundtrip.f90 share/doc/factz/examples-fortran/shallow_water.f90
+    share/doc/factz/plugins/adios2/README.md share/doc/factz/plugins/hdf5/README.md
+    share/doc/factz/plugins/python/README.md share/doc/factz/plugins/python/examples/arrays.py
     share/fish/vendor_completions.d/factz.fish
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
     share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1
@@ -34,10 +51,21 @@ const INSTALLED: &str = "
     share/zsh/site-functions/_factz";
 
 /// Files that a build from a release needs. Of the tests, Cargo.toml names one.
-const SOURCES: &str = "Cargo.lock Cargo.toml FORMAT.md LICENSE-APACHE LICENSE-MIT benches build.rs cmake
-    data/wind_global include kernels plugins src tests/gpu";
+const SOURCES: &str =
+    "CHANGELOG.md CITATION.cff CONTRIBUTING.md Cargo.lock Cargo.toml FORMAT.md LICENSE-APACHE
+    LICENSE-MIT README.md benches build.rs cmake data/README.md data/wind_global docs examples-c
+    examples-fortran include kernels plugins src tests/gpu";
 
-const PROGRAMS: [&str; 6] = ["c_shared", "c_static", "cpp_shared", "cpp_static", "c_usual", "fortran_usual"];
+const PROGRAMS: [&str; 8] = [
+    "c_shared",
+    "c_static",
+    "cpp_shared",
+    "cpp_static",
+    "c_usual",
+    "fortran_usual",
+    "libm_static",
+    "fortran_alone",
+];
 
 /// Files below a folder, with their path in it.
 fn files(folder: &Path) -> Vec<String> {
@@ -70,7 +98,12 @@ fn define(name: &str, value: impl AsRef<Path>) -> String {
 fn programs(folder: &Path) -> PathBuf {
     let sources = folder.join("programs");
     std::fs::create_dir_all(&sources).unwrap();
-    let examples = ["examples-c/roundtrip.c", "examples-c/roundtrip.cpp", "examples-fortran/roundtrip.f90"];
+    let examples = [
+        "examples-c/roundtrip.c",
+        "examples-c/roundtrip.cpp",
+        "examples-fortran/roundtrip.f90",
+        "tests/environment/libm.c",
+    ];
     run(Command::new("cp").args(examples).arg(&sources).current_dir(root()));
     run(Command::new("cp").arg("-r").arg(root().join("tests/install")).arg(folder.join("user")));
     sources
@@ -91,7 +124,11 @@ fn user_project(folder: &Path, build: &str, definitions: &[String]) -> PathBuf {
 
 /// The file names of the shared libraries that a program or library needs, by ldd.
 fn needed(path: &Path) -> Vec<String> {
-    let out = run(Command::new("ldd").arg(path).env_remove("LD_LIBRARY_PATH"));
+    let out = output(Command::new("ldd").arg(path).env_remove("LD_LIBRARY_PATH"));
+    if both(&out).contains("not a dynamic executable") {
+        return Vec::new();
+    }
+    assert!(out.status.success(), "{}", both(&out));
     let text = String::from_utf8(out.stdout).unwrap();
     text.lines()
         .map(|line| line.split_whitespace().next().unwrap().rsplit('/').next().unwrap().to_owned())
@@ -156,8 +193,12 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
         assert!(!needed(&fixed.join(program)).iter().any(|n| n.starts_with("libfactz")), "{program}");
     }
 
+    assert!(needed(&shared.join("fortran_alone")).is_empty(), "fortran_alone is a dynamic program");
+
     pkg_config(&prefix, &programs, &folder);
     program(&prefix);
+    links(&prefix.join("share/doc/factz"));
+    the_installed_examples(&prefix, &folder);
     wrong_uses(&prefix, &folder);
 }
 
@@ -226,6 +267,52 @@ fn pkg_config(prefix: &Path, programs: &Path, folder: &Path) {
             assert_eq!(needs, package == "factz", "{package} {compiler}");
         }
     }
+    // Nothing is shared: both ways to say so.
+    for (name, flags) in [
+        ("alone", ask(&["--static", "--cflags", "--libs", "factz"])),
+        ("alone-static", ask(&["--cflags", "--libs", "factz-static"])),
+    ] {
+        let program = folder.join(name);
+        run(Command::new("gcc")
+            .args(["-static", "-fno-builtin"])
+            .arg(programs.join("libm.c"))
+            .args(flags)
+            .arg("-o")
+            .arg(&program));
+        holds(&mut Command::new(&program));
+        assert!(needed(&program).is_empty(), "{name}");
+    }
+}
+
+/// Links between the installed documents lead somewhere.
+fn links(documents: &Path) {
+    let mut count = 0;
+    for name in files(documents).iter().filter(|name| name.ends_with(".md")) {
+        let text = std::fs::read_to_string(documents.join(name)).unwrap();
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            if !link.starts_with("http") && !link.starts_with('#') {
+                let file = documents.join(name).with_file_name(link.split('#').next().unwrap());
+                assert!(file.exists(), "{name}: {link}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 20, "{count} links");
+}
+
+/// The examples compile and run where they are installed.
+fn the_installed_examples(prefix: &Path, folder: &Path) {
+    for name in ["critical_points", "ghost_layers"] {
+        let program = folder.join(name);
+        run(Command::new("gcc")
+            .arg(prefix.join("share/doc/factz/examples-c").join(name).with_extension("c"))
+            .arg("-I")
+            .arg(prefix.join("include"))
+            .arg(prefix.join("lib/libfactz.a"))
+            .args(["-lm", "-lpthread", "-ldl", "-o"])
+            .arg(&program));
+        run(&mut Command::new(&program));
+    }
 }
 
 /// The installed program runs, its manual names every option of the help, and the completions know the
@@ -280,6 +367,155 @@ fn wrong_uses(prefix: &Path, folder: &Path) {
         let _ = std::fs::remove_dir_all(&build);
         refuses(configure(&project, &build).arg(define("CMAKE_PREFIX_PATH", prefix)), advice);
     }
+}
+
+/// Settings and values that differ from the defaults of a project within another one.
+const SETTINGS: [(&str, &str); 15] = [
+    ("FACTZ_ADIOS2", "OFF"),
+    ("FACTZ_CARGO_TARGET_DIR", "/nowhere/cargo"),
+    ("FACTZ_CUDA", "OFF"),
+    ("FACTZ_CUDA_ARCHS", "75"),
+    ("FACTZ_HDF5", "ON"),
+    ("FACTZ_HDF5_FILTER_ID", "40000"),
+    ("FACTZ_HDF5_SHARED", "ON"),
+    ("FACTZ_INSTALL", "ON"),
+    ("FACTZ_LD", "/usr/bin/ld"),
+    ("FACTZ_LIBRARY_DIR", ""),
+    ("FACTZ_PIP_OPTIONS", "--quiet"),
+    ("FACTZ_PROGRAM", "OFF"),
+    ("FACTZ_PYTHON", "/nowhere/python"),
+    ("FACTZ_STRIP", "OFF"),
+    ("factz_USE_STATIC_LIBS", "ON"),
+];
+
+/// The lists of a project that sets every setting before it takes factz, which must keep them.
+#[test]
+fn settings_of_the_project_around_it_count() {
+    needs!("cmake", "gcc");
+    let folder = fresh_folder("settings");
+    let library = built_folder().display().to_string();
+    let settings =
+        SETTINGS.map(|(name, value)| (name, if value.is_empty() { library.as_str() } else { value }));
+    let set: String = settings.iter().map(|(name, value)| format!("set({name} \"{value}\")\n")).collect();
+    let told: String = settings
+        .iter()
+        .map(|(name, _)| {
+            let part = match *name {
+                "FACTZ_ADIOS2" => "plugins/adios2",
+                "FACTZ_HDF5_SHARED" => "plugins/hdf5",
+                "FACTZ_PIP_OPTIONS" | "FACTZ_PYTHON" => "plugins/python",
+                _ => "cmake",
+            };
+            let part = root().join(part).display().to_string();
+            format!(
+                "get_directory_property(value DIRECTORY \"{part}\" DEFINITION {name})\n\
+                     message(STATUS \"{name}=${{value}};\")\n"
+            )
+        })
+        .collect();
+    let source = root().display();
+    let taken = [
+        ("subdirectory", format!("add_subdirectory(\"{source}/cmake\" factz)\n")),
+        (
+            "fetched",
+            format!(
+                "include(FetchContent)\nFetchContent_Declare(factz SOURCE_DIR \"{source}\" SOURCE_SUBDIR cmake)\n\
+                 FetchContent_MakeAvailable(factz)\n"
+            ),
+        ),
+    ];
+    for (name, take) in taken {
+        let project = folder.join(name);
+        std::fs::create_dir(&project).unwrap();
+        let head = "cmake_minimum_required(VERSION 3.20)\nproject(user LANGUAGES C)\n";
+        std::fs::write(project.join("CMakeLists.txt"), [head, &set, &take, &told].concat()).unwrap();
+        // The second run finds the cache of the first one.
+        for _ in 0..2 {
+            let said = both(&run(&mut configure(&project, &project.join("build"))));
+            for (setting, value) in settings {
+                assert!(said.contains(&format!("{setting}={value};")), "{name}, {setting}: {said}");
+            }
+        }
+    }
+}
+
+/// The list above is complete, and no setting takes the variables of the project around it away.
+#[test]
+fn every_setting_is_tested() {
+    let mut found = Vec::new();
+    for file in ["cmake", "plugins/hdf5", "plugins/adios2", "plugins/python"] {
+        let text = std::fs::read_to_string(root().join(file).join("CMakeLists.txt")).unwrap();
+        for line in text.lines().map(str::trim_start) {
+            let setting =
+                ["option(", "factz_setting(", "find_program("].iter().find_map(|s| line.strip_prefix(s));
+            let cached = line
+                .strip_prefix("set(")
+                .filter(|rest| rest.contains(" CACHE ") && !rest.contains("${name}"));
+            found.extend(setting.or(cached).map(|rest| rest.split(' ').next().unwrap().to_owned()));
+        }
+    }
+    found.sort();
+    assert_eq!(found, SETTINGS.map(|(name, _)| name));
+}
+
+/// Configures a copy of what CMake reads, without an nvcc: there is no environment with one in the sources.
+fn without_nvcc(folder: &Path) -> impl Fn(&[&str]) -> Command {
+    run(Command::new("cp")
+        .args(["-r", "cmake", "Cargo.toml", "include", "plugins"])
+        .arg(folder)
+        .current_dir(root()));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|f| !f.join("nvcc").is_file()).collect::<Vec<_>>();
+    let path = std::env::join_paths(folders).unwrap();
+    let (sources, build) = (folder.join("cmake"), folder.join("build"));
+    move |definitions| {
+        let _ = std::fs::remove_dir_all(&build);
+        let mut command = configure(&sources, &build);
+        for name in ["NVCC", "CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT", "VIRTUAL_ENV"] {
+            command.env_remove(name);
+        }
+        command.args(["-DFACTZ_PROGRAM=OFF", "-DFACTZ_ADIOS2=OFF"]).args(definitions).env("PATH", &path);
+        command
+    }
+}
+
+#[test]
+fn what_the_build_would_fail_of_is_refused_when_it_is_configured() {
+    needs!("cmake", "gcc");
+    let folder = fresh_folder("refused");
+    let configured = without_nvcc(&folder);
+    if !Path::new("/usr/local/cuda/bin/nvcc").exists() {
+        let advice =
+            "FACTZ_CUDA=on needs nvcc, which was not found: install the CUDA toolkit 13, set FACTZ_NVCC";
+        refuses(&mut configured(&["-DFACTZ_CUDA=on"]), advice);
+        let said = both(&run(&mut configured(&[])));
+        assert!(said.contains("the CUDA functions are left out"), "{said}");
+    }
+    refuses(
+        configured(&["-DFACTZ_CUDA=ON"]).env("NVCC", "/nowhere/nvcc"),
+        "FACTZ_NVCC=/nowhere/nvcc does not run: install the CUDA toolkit 13",
+    );
+    refuses(&mut configured(&["-DFACTZ_CUDA=MAYBE"]), "FACTZ_CUDA=MAYBE is none of AUTO, ON and OFF");
+    refuses(
+        &mut configured(&["-DFACTZ_CUDA=ON", "-DFACTZ_NVCC=/bin/true", "-DFACTZ_CUDA_ARCHS=hopper"]),
+        "FACTZ_CUDA_ARCHS=hopper names no architectures: give numbers such as 80,90",
+    );
+    run(&mut configured(&["-DFACTZ_CUDA=ON", "-DFACTZ_NVCC=/bin/true", "-DFACTZ_CUDA_ARCHS=80;90"]));
+    refuses(
+        &mut configured(&["-DFACTZ_CUDA=OFF", "-DFACTZ_CARGO=/bin/false"]),
+        "FACTZ_CARGO=/bin/false does not run",
+    );
+    let old = folder.join("cargo");
+    std::fs::write(&old, "#!/bin/sh\necho 'cargo 1.60.0 (d1fd9fe2c 2022-03-01)'\n").unwrap();
+    run(Command::new("chmod").arg("+x").arg(&old));
+    refuses(
+        configured(&["-DFACTZ_CUDA=OFF"]).arg(define("FACTZ_CARGO", &old)),
+        "is of Rust 1.60: install Rust 1.86 or later",
+    );
+    refuses(
+        &mut configured(&["-DFACTZ_CUDA=OFF", "-DCMAKE_OBJCOPY=no-objcopy"]),
+        "no-objcopy is missing: install GNU binutils",
+    );
 }
 
 #[test]

@@ -27,6 +27,22 @@ pub fn built_folder() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
 
+/// The static library that was built together with this test, as it is installed: cmake/static_library.sh
+/// makes it, once for all tests.
+pub fn static_library() -> PathBuf {
+    let built = built_folder().join("libfactz.a");
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static/libfactz.a");
+    let time = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    if time(&library) < time(&built) {
+        std::fs::create_dir_all(library.parent().unwrap()).unwrap();
+        run(Command::new(root().join("cmake/static_library.sh")).arg(&built).arg(&library));
+        // One that did not change has kept its time.
+        let file = std::fs::File::options().append(true).open(&library).unwrap();
+        file.set_modified(std::time::SystemTime::now()).unwrap();
+    }
+    library
+}
+
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -120,6 +136,7 @@ pub fn both(out: &Output) -> String {
 }
 
 /// How a program gets the library: what the compiler is told last.
+#[derive(Clone)]
 pub struct Linking {
     pub name: &'static str,
     folder: PathBuf,
@@ -161,7 +178,7 @@ pub fn linkings(folder: &Path) -> [Linking; 3] {
         argument
     };
     let shared = [joined("-L", &libraries), "-lfactz".into(), "-lm".into(), joined("-Wl,-rpath,", folder)];
-    let mut archive = vec![libraries.join("libfactz.a").into_os_string()];
+    let mut archive = vec![static_library().into_os_string()];
     archive.extend(["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"].map(OsString::from));
     let alone = [&archive[..], &["-static".into()]].concat();
     [("shared", shared.into()), ("static", archive), ("without-shared-libraries", alone)]
