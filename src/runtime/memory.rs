@@ -129,5 +129,8 @@ mod tests {
         assert_eq!(filled(3, 7u8).unwrap(), [7, 7, 7]);
         assert_eq!(collected(0..3).unwrap(), [0, 1, 2]);
         assert_eq!(*boxed([1u64; 100]).unwrap(), [1; 100]);
+        // SAFETY: bits 0 are numbers, and the second one is written.
+        let pair = unsafe { zeroed(|pair: *mut (u64, Vec<u8>)| (&raw mut (*pair).1).write(vec![7])) };
+        assert_eq!(*pair.unwrap(), (0, vec![7]));
     }
 }
