@@ -232,7 +232,7 @@ fn a_zero_at_a_vertex_is_a_critical_point() {
     assert!(f.succeeds("verify u.f32 v.f32 w.fz").starts_with("Kept: 1 critical point at the same places"));
     // The picture has a mark there, and no land.
     let report = f.json("render w.fz -o w.png");
-    let marks = report["marks"].as_array().unwrap();
+    let marks = report["panels"][0]["marks"].as_array().unwrap();
     let mark = marks.iter().find(|mark| mark["label"] == "vertex or edge zero (index +1)");
     assert_eq!(mark.map(|mark| &mark["count"]), Some(&1.into()), "{report}");
     // A copy that moves it: lost here, new there.
@@ -260,7 +260,7 @@ fn divergence_at_the_level_of_rounding_is_told() {
     assert!(said.contains(label), "{said}");
     let report = f.json("render u.f32 v.f32 --dims 21x21 -o w.png");
     let is_told = |mark: &Value| mark["label"].as_str().unwrap().starts_with(label) && mark["count"] == 1;
-    assert!(report["marks"].as_array().unwrap().iter().any(is_told), "{report}");
+    assert!(report["panels"][0]["marks"].as_array().unwrap().iter().any(is_told), "{report}");
 }
 
 #[test]

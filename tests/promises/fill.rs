@@ -149,7 +149,7 @@ fn show<T: Real>(
         ("filled_vertices", report.filled_vertices),
         ("nonfinite_vertices", report.nonfinite_vertices),
         ("zero_vertices", report.zero_vertices),
-        ("critical_points", report.critical_points),
+        ("points_inside", report.critical_points),
     ];
     let config = Config { fill_value: fill, ..after.config(BoundKind::Absolute, report.bound) };
     checker.add(&before, after, &config, &expected);

@@ -109,9 +109,10 @@ mod tests {
             (".x.x", 2, Some(-0.0), 2),
             ("....x....", 3, None, 6),
             ("xxxx.xxxx", 3, None, 0),
-            (".xn.", 2, None, 0),
-            (".xf.", 2, Some(9.0), 0),
-            ("xxxxx..xx", 3, None, 6),
+            (".xn.", 2, None, 1),
+            (".xf.", 2, Some(9.0), 1),
+            ("xxxxx..xx", 3, None, 0),
+            ("xxxx..xxx", 3, None, 7),
         ] {
             let ny = u.len() as u64 / nx;
             let pair = || Values::F32(values(u));
