@@ -189,7 +189,7 @@ fn fates_are_marked_and_listed() {
     let report = f.json("render --compare u.f32 v.f32 w.fz -o c.png --width 2400 --zoom 20,30,60,30");
     let image = Image::read(&f, "c.png");
     // The left panels have lost points, the right ones spurious points.
-    let kept = verified["critical_points"].as_u64().unwrap() - count("lost") - count("changed");
+    let kept = verified["comparison"]["critical_points"].as_u64().unwrap() - count("lost") - count("changed");
     for (panel, own, other) in [(0, "lost", "spurious"), (1, "spurious", "lost")] {
         let marks = marks(&report["panels"][panel]);
         let counts = [("kept", kept), ("type or index changed", count("changed")), (own, count(own))];
@@ -237,7 +237,7 @@ fn lost_and_spurious_points_at_one_place_are_both_visible() {
     let plain = run("factz --preserve none");
     let words = legend(report).join("; ");
     for name in ["lost", "spurious"] {
-        let count = plain[name].as_u64().unwrap();
+        let count = plain["comparison"][format!("{name}_points")].as_u64().unwrap();
         assert!(count > 0 && words.contains(&format!("{name} 0 left, {count} right")), "{words}");
         let counts = [0, 1].map(|panel| marks(&report["panels"][panel])[name].1);
         assert_eq!(counts, [0, count], "{name}");
