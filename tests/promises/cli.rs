@@ -612,7 +612,8 @@ fn extreme_fields_go_through_every_command() {
         let runs = f.json(&format!("bench {field} --bounds 1e-2 --repeat 1 --threads 1"));
         let swept = f.json(&format!("sweep {field} -o report --bounds 1e-2 --repeat 1 --no-peers"));
         for run in [runs, swept].iter().flat_map(|all| all["runs"].as_array().unwrap()) {
-            ["ratio", "max_error"].into_iter().for_each(|key| finite(&run[key]));
+            let comparison = run.get("comparison").unwrap_or(run);
+            [&run["ratio"], &comparison["max_error"]].into_iter().for_each(finite);
         }
         let page = text(&f.read("report/index.html"));
         assert!(!["NaN", "inf "].iter().any(|number| page.contains(&format!(">{number}"))), "{name}");

@@ -237,7 +237,7 @@ fn lost_and_spurious_points_at_one_place_are_both_visible() {
     let plain = run("factz --preserve none");
     let words = legend(report).join("; ");
     for name in ["lost", "spurious"] {
-        let count = plain["comparison"][format!("{name}_points")].as_u64().unwrap();
+        let count = plain[format!("{name}_points")].as_u64().unwrap();
         assert!(count > 0 && words.contains(&format!("{name} 0 left, {count} right")), "{words}");
         let counts = [0, 1].map(|panel| marks(&report["panels"][panel])[name].1);
         assert_eq!(counts, [0, count], "{name}");
