@@ -298,13 +298,17 @@ impl Part {
         let before = [low.field(0), high.field(0)];
         let after = [low.field(1), high.field(1)];
         for x in 0..low.flags.len() - 1 {
+            // Both triangles have the base.
+            if low.flags[x] & PRESENT == 0 {
+                continue;
+            }
             let shared = low.flags[x] & high.flags[x + 1];
             // Edges and vertices that may hold zeros.
             let mut open = 0;
             for (triangle, third) in TRIANGLES.into_iter().zip([low.flags[x + 1], high.flags[x]]) {
                 let flags = shared & third;
                 if flags & PRESENT == 0 {
-                    open |= if low.flags[x] & PRESENT != 0 { of_triangle(triangle) } else { 0 };
+                    open |= of_triangle(triangle);
                     continue;
                 }
                 let p0 = vectors(before, x, triangle);
