@@ -37,6 +37,8 @@
 #include "decompress/reconstruct_border.cuh"
 #include "decompress/reconstruct.cuh"
 #include "decompress/reconstruct_lorenzo.cuh"
+#include "analysis/compare.cuh"
+#include "analysis/open_triangles.cuh"
 #include "analysis/critical_points.cuh"
 #ifndef FACTZ_EMULATED
 #include "analysis/inspect.cuh"
@@ -233,12 +235,16 @@ KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_
 // analysis: reads counts; writes range; work: the counts
 KERNEL(factz_range_end, Analysis, (32, 1), (32, 1), in_order, analysis::range_end<T>)
 
-// analysis: reads field other_field counts; writes counts parts; work: vertices once; bands of 32 rows / the
-//     warps of the grid
+// analysis: reads field other_field counts; writes counts parts open_triangles; work: vertices once; bands of
+//     32 rows / the warps of the grid
 KERNEL(factz_compare, Analysis, (256, 2), (256, 2), in_order, analysis::compare<T>)
 
-// analysis: reads counts parts; writes parts comparison; work: a number for 32 rows of a chunk; twice as
-//     many, 1024 at a time
+// analysis: reads field other_field open_triangles counts; writes counts; work: triangles that signs leave
+//     open; those of 16 rows of 32 lanes / the warps of the grid
+KERNEL(factz_compare_triangles, Analysis, (128, 4), (128, 4), in_order, analysis::compare_triangles<T>)
+
+// analysis: reads counts parts; writes parts comparison; work: numbers for 32 rows of a strip; twice as many,
+//     1024 at a time
 KERNEL(factz_compare_end, Analysis, (1024, 1), (1024, 1), in_order, analysis::compare_end<T>)
 
 // analysis: reads field point_parts; writes segments point_parts; work: vertices once; bands of 32 rows / the

@@ -1,10 +1,9 @@
 // Compares two fields: lost, spurious and changed critical points, errors, missing values. Twin of
 // src/analysis/compare.rs.
-// A warp walks down a band of rows and sums errors; it only notes the patches (columns of a lane in a row of
-// cells) that the signs do not settle. The block then decides those, a patch a lane, and exactly what is left
-// of their triangles, a triangle a lane.
+// A warp walks down a band of rows and sums errors; it only notes the triangles that the signs do not settle,
+// which another kernel then compares exactly.
 #pragma once
-#include "analysis/patches.cuh"
+#include "analysis/sides.cuh"
 #include "analysis/range.cuh"
 
 namespace analysis {
@@ -18,6 +17,7 @@ enum : i32 {
     SEEN_CHANGED_MISSING,
     SEEN_EXCEEDED,
     SEEN_UNPAIRED,
+    SEEN_TIES,
     SEEN
 };
 
@@ -36,8 +36,6 @@ struct Errors {
     double bound, largest;
     u32 open_word;
 };
-
-__device__ __forceinline__ u32 high_word(double x) { return (u32)__double2hiint(x); }
 
 template <typename T>
 __device__ __forceinline__ void raise_largest(Errors& errors, double largest) {
@@ -130,73 +128,114 @@ __device__ __forceinline__ bool see_small_errors(
     return true;
 }
 
-template <typename T>
-__device__ __forceinline__ void count_zeros(
-    const Analysis& job, const Line<T>& line, i32 columns, u32 (*seen)[COMPARE_THREADS]) {
-    u32 zeros = 0, changed = 0;
-#pragma unroll
-    for (i32 k = 0; k < WIDTH<T>; k++) {
-        const T a = line.u[0].at[k], b = line.v[0].at[k];
-        const bool zero = (a == T(0)) & (b == T(0)),
-                   other_zero = (line.u[1].at[k] == T(0)) & (line.v[1].at[k] == T(0));
-        if (k >= columns || (job.has_fill && is_filled(a, b, job.fill))) continue;
-        zeros += zero;
-        changed += zero != other_zero;
-    }
-    seen[SEEN_ZERO][threadIdx.x] += zeros;
-    seen[SEEN_CHANGED_ZEROS][threadIdx.x] += changed;
-}
-
 // Rows that a warp walks down, from the columns of the lane on.
 struct Walk {
-    u64 x, y, rows, last;  // rows of vertices; the last row of their cells
-    i32 columns;           // of the grid
-    bool whole;            // all columns of all lanes are
-    bool wide[4];
+    u64 x, y;
+    u32 rows, last;    // rows of vertices; the last row of their cells
+    i32 columns;       // of the lane that are in the grid
+    bool whole, wide;  // all columns of all lanes are; rows can be read 16 bytes at a time
+    bool has_edge;     // the lane is the last one and has a vertex to its right
 };
 
-// Reads the rows, adds the errors. Returns the patches of the lane that the signs do not settle, a bit for
-// each row of cells. Call with a warp.
+// The smallest and largest values of the first field, which has no missing values in these columns.
 template <typename T>
-__device__ __forceinline__ u32 walk(
-    const Analysis& job, const Walk& at, Errors& errors, Band<T>& band, u32 (*seen)[COMPARE_THREADS]) {
+__device__ __forceinline__ void see_range(const Line<T>& line, Band<T>& band) {
+    typedef Real<T> R;
+#pragma unroll
+    for (i32 k = 0; k < WIDTH<T>; k++) {
+        band.low = R::low(band.low, R::low(line.u[0].at[k], line.v[0].at[k]));
+        band.high = R::high(band.high, R::high(line.u[0].at[k], line.v[0].at[k]));
+    }
+}
+
+// What a lane has counted in a band: vertices that are zero, those that are in one field alone, ties that
+// stay.
+struct ZeroCounts {
+    u32 vertices, changed, ties;
+};
+
+// Counts the zeros of a row with zeros or missing values.
+template <typename T>
+__device__ __forceinline__ void see_zeros(
+    const Analysis& job, const Line<T>& line, u32 bases, u32 edge, bool counts, Row& row, ZeroCounts& zeros) {
+    const u32 both = zero_vertices<T>(row.sides), present = job.has_fill ? ~filled_vertices(job, line) : ~0u,
+              first = both & present, other = both >> 16 & present;
+    if (counts) {
+        zeros.vertices += (u32)__popc(first & bases);
+        zeros.changed += (u32)__popc((first ^ other) & bases);
+    }
+    row.zeros = first & other & same_vertices(line);
+    const u32 next = __shfl_down_sync(FULL, row.zeros, 1);
+    row.zeros_right = Sides<T>::shifted(row.zeros, (threadIdx.x & 31) == 31 ? edge / KEPT_ZERO : next);
+}
+
+// Begins to read a row of a walk, if there is one. Closes a group of copies.
+template <typename T>
+__device__ __forceinline__ void begin_row(const Analysis& job, const Walk& at, RowsAhead<T>& ahead, u32 row) {
+    if (at.whole && row <= at.last)
+        ahead.begin(job, at.wide, at.has_edge, at.x, at.y + row, row % RowsAhead<T>::ROWS);
+    end_of_copies();
+}
+
+// The row of a walk that a lane is at, and the sides of the vertex to its right in the last lane.
+template <typename T>
+struct WalkedRow {
+    Line<T> line;
+    u32 edge;
+};
+
+// Takes a row and begins to read another. Rows that end in the columns of the warp are not read ahead.
+template <typename T>
+__device__ __forceinline__ WalkedRow<T> next_row(
+    const Analysis& job, const Walk& at, RowsAhead<T>& ahead, u32 row) {
+    if (!at.whole) return {load_line<T>(job, at.x, at.y + row), Sides<T>::EACH};
+    const u32 slot = row % RowsAhead<T>::ROWS;
+    wait_for_copies<RowsAhead<T>::ROWS - 1>();
+    const WalkedRow<T> walked = {
+        ahead.line(slot), at.has_edge ? edge_sides(ahead.edge(slot), job.has_fill != 0) : Sides<T>::EACH};
+    begin_row(job, at, ahead, row + RowsAhead<T>::ROWS);
+    return walked;
+}
+
+// Reads the rows, adds the errors, writes the open triangles of the columns of each lane. Call with a warp.
+template <typename T>
+__device__ __forceinline__ ZeroCounts walk(const Analysis& job, const Walk& at, Errors& errors, Band<T>& band,
+    u32 (*seen)[COMPARE_THREADS], RowsAhead<T>& ahead, u32* open_triangles) {
     const i32 lane = threadIdx.x & 31;
-    const u64 edge_x = at.x + (32 - lane) * WIDTH<T>;
-    // Sides of the vertices after the last column: of row `lane`, and of row 32.
-    const u32 edges = edge_sides<T>(job, edge_x, at.y + lane, (u64)lane <= at.last),
-              last_edge = edge_sides<T>(job, edge_x, at.y + 32, at.last == 32);
-    const bool vectors = at.whole & at.wide[0] & at.wide[1] & at.wide[2] & at.wide[3];
-    const Vectors<T> places = vectors_of<T>(job, at.x, at.y);
-    auto line_of = [&](u64 row) {
-        return vectors ? load_vectors(job, places, row) : load_line<T>(job, at.wide, at.x, at.y + row, false);
-    };
-    u32 open = 0, above = 0;
-    Line<T> line = line_of(0);
-    for (u64 row = 0; row <= at.last; row++) {
-        Line<T> next = line;
-        if (row < at.last) next = line_of(row + 1);
-        const Extremes<T> extremes = extremes_of(line);
-        u32 sides = sides_of(extremes);
-        if (row < at.rows) {
-            if (__any_sync(FULL, !is_settled(sides))) count_zeros(job, line, at.columns, seen);
-            if (at.whole && see_small_errors(job, line, errors, band)) {
-                band.low = Real<T>::low(band.low, Real<T>::low(extremes.low[0], extremes.low[1]));
-                band.high = Real<T>::high(band.high, Real<T>::high(extremes.high[0], extremes.high[1]));
-            } else {
-                see_vertices(
-                    job, load_line<T>(job, at.wide, at.x, at.y + row, false), at.columns, errors, band, seen);
-            }
+    for (u32 row = 0; row < RowsAhead<T>::ROWS; row++) begin_row(job, at, ahead, row);
+    const u32 bases = (1u << at.columns) - 1;
+    ZeroCounts zeros = {};
+    Row above = no_row<T>();
+    u32 open = 0;  // of four rows
+    for (u32 row = 0; row <= at.last; row++) {
+        const WalkedRow<T> walked = next_row(job, at, ahead, row);
+        const Line<T>& line = walked.line;
+        const bool is_odd = __any_sync(FULL, has_zero_or_nan(line)), is_own = row < at.rows;
+        Row here = {is_odd ? any_sides(line) : signs_to_sides(line), 0, 0, 0, false};
+        const u32 next_lane = __shfl_down_sync(FULL, here.sides, 1);
+        here.right = Sides<T>::shifted(here.sides, lane == 31 ? walked.edge : next_lane);
+        if (is_odd) see_zeros(job, line, bases, walked.edge, is_own, here, zeros);
+        if (is_own) {
+            here.is_whole = at.whole && see_small_errors(job, line, errors, band);
+            if (here.is_whole)
+                see_range(line, band);
+            else
+                see_vertices(job, line, at.columns, errors, band, seen);
         }
-        const u32 neighbour = __shfl_down_sync(FULL, sides, 1),
-                  edge = row < 32 ? __shfl_sync(FULL, edges, (i32)row) : last_edge;
-        sides &= lane == 31 ? edge : neighbour;
-        if (row > 0 && !is_settled(sides & above)) open |= 1u << (row - 1);
-        above = sides;
-        line = next;
+        if (row > 0) {
+            open = open >> 8 | open_between<T>(above, here, bases, zeros.ties) << 24;
+            if (row % 4 == 0) open_triangles[8 * row - 32 + lane] = open;
+        }
+        above = here;
     }
     // The last row of vertices has edges along x at most.
-    if (at.last < at.rows && !is_settled(above)) open |= 1u << at.last;
-    return at.x < job.nx ? open : 0;
+    if (at.last < at.rows)
+        open = open >> 8 | (open_between<T>(above, no_row<T>(), bases, zeros.ties) & 0x0f) << 24;
+    const u32 quads = (at.rows + 3) / 4, left = at.rows % 4;
+    if (left != 0 || at.last < at.rows)
+        open_triangles[32 * (quads - 1) + lane] = open >> (left != 0 ? 32 - 8 * left : 0);
+    for (u32 quad = quads; quad < ANALYSIS_ROWS / 4; quad++) open_triangles[32 * quad + lane] = 0;
+    return zeros;
 }
 
 // Sums over a warp, neighbours first, as the twin does.
@@ -210,6 +249,26 @@ __device__ __forceinline__ void join_parts(double* a, const double* b) {
     a[1] += b[1];
     a[2] = fmin(a[2], b[2]);
     a[3] = fmax(a[3], b[3]);
+}
+
+// Joins each second of `length` parts that are `step` apart with the one after it.
+__device__ __forceinline__ void join_pairs(
+    double* parts, u64 length, u64 stride, u64 step, u32 thread, u32 threads) {
+    for (u64 k = 2 * step * thread; k + step < length; k += 2 * step * threads)
+        join_parts(parts + k * stride * PART, parts + (k + step) * stride * PART);
+}
+
+// Joins the strips of each band. Grid and block: any.
+template <typename T>
+__device__ __forceinline__ void join_strips(const Analysis& job) {
+    constexpr u64 STRIP = 32 * WIDTH<T>;
+    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u32 warps = blockDim.x / 32, warp = threadIdx.x / 32;
+    for (u64 band = (u64)blockIdx.x * warps + warp; band < bands; band += (u64)gridDim.x * warps)
+        for (u64 step = 1; step < strips; step *= 2) {
+            join_pairs(job.parts + band * strips * PART, strips, 1, step, threadIdx.x & 31, 32);
+            __syncwarp();
+        }
 }
 
 // Joins the sums of the lanes.
@@ -232,21 +291,11 @@ __device__ __forceinline__ void join_lanes(Band<T>& band, double part[PART]) {
     part[3] = (double)highest;
 }
 
-// Joins the sums of the warps. Call with the first one.
-__device__ __forceinline__ void join_warps(double (*parts)[PART], double* result) {
-    const i32 lane = threadIdx.x & 31;
-    for (i32 step = 1; step < ANALYSIS_WARPS; step *= 2) {
-        if (lane % (2 * step) == 0 && lane < ANALYSIS_WARPS) join_parts(parts[lane], parts[lane + step]);
-        __syncwarp();
-    }
-    if (lane < PART) result[lane] = parts[0][lane];
-}
-
 // Adds the counts of a block to those of the call.
 __device__ __forceinline__ void add_counts(
     const Analysis& job, u64* counts, u32 (*seen)[COMPARE_THREADS], double largest) {
     constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
-        COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_UNPAIRED};
+        COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_UNPAIRED, COUNT_TIES};
     const bool first = (threadIdx.x & 31) == 0;
 #pragma unroll
     for (i32 k = 0; k < SEEN; k++) {
@@ -266,60 +315,54 @@ __device__ __forceinline__ void add_counts(
 }
 
 // Grid: any. Block: 256 threads; a warp takes 32 * WIDTH columns of a band of 32 rows. Reads both fields;
-// adds to counts, writes parts. Squared errors are summed in a fixed order: rows of a band, neighbouring
-// columns, bands. Counts need no order.
+// adds to counts, writes parts and open_triangles. Squared errors are summed in a fixed order: rows of a
+// band, neighbouring columns, bands. Counts need no order.
 template <typename T>
 __device__ __forceinline__ void compare(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
+    constexpr u64 STRIP = 32 * W;
     __shared__ u64 counts[COUNTS];
-    __shared__ u32 seen[SEEN][COMPARE_THREADS], listed;
-    __shared__ Patches patches;
-    __shared__ double parts[ANALYSIS_WARPS][PART];
+    __shared__ u32 seen[SEEN][COMPARE_THREADS];
+    __shared__ RowsAhead<T> ahead;
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) counts[k] = 0;
     for (i32 k = 0; k < SEEN; k++) seen[k][threadIdx.x] = 0;
-    patches.marked[threadIdx.x] = 0;
-    if (threadIdx.x == 0) listed = 0;
     __syncthreads();
-    constexpr u64 STRIP = 32 * W, CHUNK = ANALYSIS_WARPS * STRIP;
-    const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS,
+              step = (u64)gridDim.x * ANALYSIS_WARPS;
     Walk at;
-#pragma unroll
-    for (i32 f = 0; f < 2; f++) {
-        at.wide[2 * f] = is_wide<T>(job.fields[f].u);
-        at.wide[2 * f + 1] = is_wide<T>(job.fields[f].v);
-    }
+    at.wide = is_wide<T>(job.fields[0].u) & is_wide<T>(job.fields[0].v) & is_wide<T>(job.fields[1].u) &
+              is_wide<T>(job.fields[1].v);
     Errors errors;
     errors.bound = bound_of(job);
     // An error that another block has found is below none that this one has to find.
     raise_largest<T>(errors, __longlong_as_double((long long)__ldcg(&job.counts[COUNT_LARGEST])));
-    for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
-        const u64 chunk = item % chunks * CHUNK, strip = chunk + warp * STRIP;
-        at.x = strip + lane * W;
-        at.y = item / chunks * ANALYSIS_ROWS;
-        at.rows = job.ny - at.y < ANALYSIS_ROWS ? job.ny - at.y : ANALYSIS_ROWS;
+    for (u64 item = (u64)blockIdx.x * ANALYSIS_WARPS + warp; item < strips * bands; item += step) {
+        const u64 x = item % strips * STRIP, y = item / strips * ANALYSIS_ROWS;
+        at.x = x + lane * W;
+        at.y = y;
+        at.rows = (u32)(job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS);
         // The row below the band completes its last cells; below the last band it is a ghost row, if there is
         // one.
-        at.last = at.rows < job.rows - 1 - at.y ? at.rows : job.rows - 1 - at.y;
+        at.last = (u32)(at.rows < job.rows - 1 - y ? at.rows : job.rows - 1 - y);
         at.columns = at.x >= job.nx ? 0 : job.nx - at.x < W ? (i32)(job.nx - at.x) : W;
-        at.whole = strip + STRIP <= job.nx;
+        at.whole = x + STRIP <= job.nx;
+        at.has_edge = lane == 31 && x + STRIP < job.columns;
         Band<T> band;
         for (i32 k = 0; k < W; k++) band.squares[0][k] = band.squares[1][k] = 0.0;
         band.low = Real<T>::infinity();
         band.high = -band.low;
-        if (strip < job.nx) list_patches(walk(job, at, errors, band, seen), patches, &listed);
+        const ZeroCounts zeros =
+            walk(job, at, errors, band, seen, ahead, job.open_triangles + item * ANALYSIS_ROWS * 8);
+        seen[SEEN_ZERO][threadIdx.x] += zeros.vertices;
+        seen[SEEN_CHANGED_ZEROS][threadIdx.x] += zeros.changed;
+        seen[SEEN_TIES][threadIdx.x] += zeros.ties;
         double part[PART];
         join_lanes(band, part);
         if (lane == 0)
-            for (i32 k = 0; k < PART; k++) parts[warp][k] = part[k];
-        __syncthreads();
-        if (warp == 0) join_warps(parts, job.parts + item * PART);
-        compare_patches<T>(job, at.wide, chunk, at.y, patches, listed, counts);
-        __syncthreads();
-        if (patches.marked[threadIdx.x]) compare_zeros<T>(job, at.x, at.y, patches.marked, counts);
-        if (threadIdx.x == 0) listed = 0;
-        __syncthreads();
+            for (i32 k = 0; k < PART; k++) job.parts[item * PART + k] = part[k];
     }
+    __syncthreads();
     add_counts(job, counts, seen, errors.largest);
 }
 
@@ -354,24 +397,15 @@ __device__ inline double psnr_of(const double part[PART], u64 pairs, double max_
     return range > 0.0 ? 20.0 * log10_of(range) - 10.0 * log10_of(mean) : undefined;
 }
 
-// Grid: 1. Block: 1024 threads. Reads counts and parts; joins the parts in the fixed order and writes the
-// comparison.
+// Grid: 1. Block: 1024 threads. Reads counts and the parts of bands; joins those in the fixed order and
+// writes the comparison.
 template <typename T>
 __device__ __forceinline__ void compare_end(const Analysis& job) {
-    constexpr u64 CHUNK = ANALYSIS_WARPS * 32 * WIDTH<T>;
-    const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
-    // Over the chunks of each band, then over the bands.
-    for (i32 pass = 0; pass < 2; pass++) {
-        const u64 length = pass == 0 ? chunks : bands, lines = pass == 0 ? bands : 1;
-        const u64 stride = pass == 0 ? 1 : chunks;
-        for (u64 step = 1; step < length; step *= 2) {
-            const u64 joins = (length - step + 2 * step - 1) / (2 * step);
-            for (u64 k = threadIdx.x; k < joins * lines; k += blockDim.x) {
-                const u64 at = (k / joins * chunks) + k % joins * 2 * step * stride;
-                join_parts(job.parts + at * PART, job.parts + (at + step * stride) * PART);
-            }
-            __syncthreads();
-        }
+    constexpr u64 STRIP = 32 * WIDTH<T>;
+    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    for (u64 step = 1; step < bands; step *= 2) {
+        join_pairs(job.parts, bands, strips, step, threadIdx.x, blockDim.x);
+        __syncthreads();
     }
     if (threadIdx.x != 0) return;
     const u64* counts = job.counts;

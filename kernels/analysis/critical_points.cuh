@@ -1,6 +1,6 @@
 // Lists the critical points of a field. Twin of src/analysis/critical_points.rs.
 #pragma once
-#include "analysis/compare.cuh"
+#include "analysis/patches.cuh"
 #include "analysis/eigenvalues.cuh"
 
 namespace analysis {
@@ -33,7 +33,7 @@ __device__ __noinline__ u32 points_of(const Analysis& job, u64 x, u64 y) {
     constexpr bool narrow[2] = {};
     const Flags<T> low = flags_of(job, load_row<T>(job, narrow, x, y)),
                    high = flags_of(job, load_row<T>(job, narrow, x, y + 1));
-    const Triangles triangles = triangles_of(job, low, high, x);
+    const Triangles triangles = triangles_of(low, high);
     u32 zeros = 0, found = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++)

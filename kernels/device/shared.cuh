@@ -333,6 +333,7 @@ struct Analysis {
     ValueRange *range;
     uint64_t *counts;
     double *parts;
+    uint32_t *open_triangles;
     uint64_t *point_parts;
     uint16_t *segments;
 };
@@ -344,5 +345,5 @@ struct Inspection {
 };
 
 static_assert(sizeof(Job) == 344, "as in Rust");
-static_assert(sizeof(Analysis) == 256, "as in Rust");
+static_assert(sizeof(Analysis) == 264, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");

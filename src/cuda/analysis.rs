@@ -114,6 +114,7 @@ pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, s
         comparison: fields.comparison as *mut factz_comparison,
         counts: address(fields.workspace, plan.counts),
         parts: address(fields.workspace, plan.parts),
+        open_triangles: address(fields.workspace, plan.open_triangles),
         ..Analysis::new(c, views)
     };
     let cleared = (job.counts as DevicePointer, plan.counts.bytes);
@@ -207,6 +208,7 @@ impl Analysis {
             range: null_mut(),
             counts: null_mut(),
             parts: null_mut(),
+            open_triangles: null_mut(),
             point_parts: null_mut(),
             segments: null_mut(),
         }

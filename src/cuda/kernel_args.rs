@@ -214,8 +214,10 @@ pub(super) struct Analysis {
     pub(super) range: *mut factz_range,
     /// Range and comparison: \[COUNTS\].
     pub(super) counts: *mut u64,
-    /// Comparison: \[bands\]\[chunks\]\[PART\].
+    /// Comparison: \[bands\]\[strips\]\[PART\].
     pub(super) parts: *mut f64,
+    /// Comparison: \[bands\]\[strips\]\[eight times four rows\]\[32 lanes\], a byte for each row.
+    pub(super) open_triangles: *mut u32,
     /// Critical points: how many there are in POINT_PART segments each, then where they go.
     pub(super) point_parts: *mut u64,
     /// Critical points: \[ny\]\[segments\], how many there are in each.

@@ -271,6 +271,18 @@ impl Shape {
         (self.nx.div_ceil(columns) * self.ny.div_ceil(BAND)).clamp(1, MANY)
     }
 
+    /// A warp takes a segment of a band of rows, whatever it shares a block with.
+    pub(super) fn strip_blocks(&self, dtype: usize) -> u64 {
+        let (segments, rows) = self.segments(dtype);
+        (segments * rows.div_ceil(BAND)).div_ceil(ANALYSIS_WARPS as u64).clamp(1, MANY)
+    }
+
+    /// A warp takes 16 rows of a segment; a block has four.
+    pub(super) fn open_blocks(&self, dtype: usize) -> u64 {
+        let (segments, rows) = self.segments(dtype);
+        (segments * rows.div_ceil(BAND) * 2).div_ceil(4).clamp(1, 2 * MANY)
+    }
+
     /// A warp takes a segment of a band of rows.
     pub(super) fn point_blocks(&self, dtype: usize) -> u64 {
         let (segments, rows) = self.segments(dtype);

@@ -47,7 +47,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 54;
+pub(super) const COUNT: usize = 55;
 
 use Call::{Compare, CriticalPoints};
 
@@ -381,12 +381,15 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .data("counts", "range")
         .work("the counts"),
     Launch { call: Compare, ..FIND_RANGE }.only(|n| n.relative),
-    analysis(Compare, "compare", "analysis::compare<T>", Shape::chunk_blocks, 256, 2)
-        .data("field other_field counts", "counts parts")
+    analysis(Compare, "compare", "analysis::compare<T>", Shape::strip_blocks, 256, 2)
+        .data("field other_field counts", "counts parts open_triangles")
         .work("vertices once; bands of 32 rows / the warps of the grid"),
+    analysis(Compare, "compare_triangles", "analysis::compare_triangles<T>", Shape::open_blocks, 128, 3)
+        .data("field other_field open_triangles counts parts", "counts parts")
+        .work("triangles that signs leave open; those of 16 rows of 32 lanes / the warps of the grid"),
     analysis(Compare, "compare_end", "analysis::compare_end<T>", |_, _| 1, 1024, 1)
         .data("counts parts", "parts comparison")
-        .work("a number for 32 rows of a chunk; twice as many, 1024 at a time"),
+        .work("numbers for 32 rows; twice as many, 1024 at a time"),
     analysis(CriticalPoints, "find_points", "analysis::find_points<T>", Shape::point_blocks, 256, 4)
         .data("field point_parts", "segments point_parts")
         .work("vertices once; bands of 32 rows / the warps of the grid"),

@@ -166,6 +166,7 @@ impl Workspace {
 pub struct AnalysisWorkspace {
     pub counts: Region,
     pub parts: Region,
+    pub open_triangles: Region,
     pub point_parts: Region,
     pub segments: Region,
     /// All of it.
@@ -194,11 +195,13 @@ impl AnalysisWorkspace {
 
     pub fn compare(request: &Request) -> Result<Self> {
         let c = request.config();
-        let chunks = c.nx.div_ceil(Self::chunk_columns(c.dtype));
+        let strips = c.nx.div_ceil(Self::segment_columns(c.dtype));
+        let bands = c.ny.div_ceil(BAND);
         let mut carver = Carver::default();
         let counts = carver.take(&[ANALYSIS_COUNT_BYTES])?;
-        let parts = carver.take(&[chunks, c.ny.div_ceil(BAND), PART_BYTES])?;
-        Ok(AnalysisWorkspace { counts, parts, bytes: carver.end, ..Default::default() })
+        let parts = carver.take(&[bands, strips, PART_BYTES])?;
+        let open_triangles = carver.take(&[bands, strips, BAND, 32])?;
+        Ok(AnalysisWorkspace { counts, parts, open_triangles, bytes: carver.end, ..Default::default() })
     }
 
     pub fn critical_points(request: &Request) -> Result<Self> {
@@ -328,7 +331,7 @@ mod tests {
                 let request = request(nx, ny, dtype);
                 let bytes = AnalysisWorkspace::bytes(&request).unwrap();
                 assert!(
-                    bytes <= 1024 + 12 * ny + nx * ny * dtype.bytes() / 64,
+                    bytes <= 32768 + 64 * (nx + ny) + nx * ny * dtype.bytes() / 12,
                     "{nx} x {ny} {dtype:?}: {bytes}"
                 );
                 let points = AnalysisWorkspace::critical_points(&request).unwrap();

@@ -432,13 +432,15 @@ bool looks_back(uint64_t seed) {
     launch(#name, dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
 
 void analyze(Analysis& job, uint32_t dtype, const char* results) {
-    const uint64_t strip = 32 * (dtype ? 2 : 4), chunks = (job.nx + 8 * strip - 1) / (8 * strip);
+    const uint64_t strip = 32 * (dtype ? 2 : 4), strips = (job.nx + strip - 1) / strip;
     const uint64_t bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
     job.counts = fenced_as<u64>(ANALYSIS_COUNT_BYTES, true);
-    job.parts = fenced_as<double>(chunks * bands * PART * 8);
+    job.parts = fenced_as<double>(strips * bands * PART * 8);
+    job.open_triangles = fenced_as<u32>(strips * bands * ANALYSIS_ROWS * 32);
     job.comparison = fenced_as<Comparison>(sizeof(Comparison));
     if (job.bound_is_relative) RUN_ANALYSIS(find_range, FEW, 256);
     RUN_ANALYSIS(compare, FEW, 256);
+    RUN_ANALYSIS(compare_triangles, FEW, 128);
     RUN_ANALYSIS(compare_end, 1, 1024);
     job.counts = fenced_as<u64>(ANALYSIS_COUNT_BYTES, true);
     job.range = fenced_as<ValueRange>(sizeof(ValueRange));
@@ -448,7 +450,7 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.capacity = 2 * (job.columns + 1) * (job.rows + 1);
     job.points = fenced_as<CriticalPoint>(job.capacity * sizeof(CriticalPoint));
     job.count = fenced_as<u64>(8);
-    const uint64_t segments = job.ny * ((job.nx + strip - 1) / strip);
+    const uint64_t segments = job.ny * strips;
     job.point_parts = fenced_as<u64>(((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>(segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
