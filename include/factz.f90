@@ -140,7 +140,7 @@ module factz
     integer(c_int64_t) :: exact_vertices
     integer(c_int64_t) :: nonfinite_vertices
     integer(c_int64_t) :: zero_vertices
-    integer(c_int64_t) :: critical_points
+    integer(c_int64_t) :: points_in_triangles
     real(c_double) :: bound
     real(c_double) :: max_error
     integer(c_int64_t) :: filled_vertices
@@ -190,7 +190,7 @@ module factz
     integer(c_int64_t) :: nonfinite_vertices
     integer(c_int64_t) :: changed_missing
     integer(c_int64_t) :: zero_vertices
-    integer(c_int64_t) :: changed_zeros
+    integer(c_int64_t) :: changed_zero_vertices
     integer(c_int64_t) :: bound_exceeded
     real(c_double) :: bound
     real(c_double) :: max_error

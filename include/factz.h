@@ -652,7 +652,7 @@ typedef struct factz_report {
      * Critical points of the field that lie strictly inside triangles; 0 with FACTZ_PRESERVE_NONE and after
      * decompression. `factz_critical_points_host` lists those at vertices and on edges too.
      */
-    uint64_t critical_points;
+    uint64_t points_in_triangles;
     /**
      * The absolute bound that was applied, in the unit of the field.
      */
@@ -852,7 +852,7 @@ typedef struct factz_comparison {
     /**
      * Vertices with u = v = 0 in one field only.
      */
-    uint64_t changed_zeros;
+    uint64_t changed_zero_vertices;
     /**
      * Values with |other - first| above `bound`, compared exactly.
      */

@@ -12,7 +12,7 @@ namespace analysis {
 // Counts that each thread keeps for itself.
 enum : i32 {
     SEEN_ZERO,
-    SEEN_CHANGED_ZEROS,
+    SEEN_CHANGED_ZERO_VERTICES,
     SEEN_NONFINITE,
     SEEN_FILLED,
     SEEN_CHANGED_MISSING,
@@ -144,7 +144,7 @@ __device__ __forceinline__ void count_zeros(
         changed += zero != other_zero;
     }
     seen[SEEN_ZERO][threadIdx.x] += zeros;
-    seen[SEEN_CHANGED_ZEROS][threadIdx.x] += changed;
+    seen[SEEN_CHANGED_ZERO_VERTICES][threadIdx.x] += changed;
 }
 
 // Rows that a warp walks down, from the columns of the lane on.
@@ -245,7 +245,7 @@ __device__ __forceinline__ void join_warps(double (*parts)[PART], double* result
 // Adds the counts of a block to those of the call.
 __device__ __forceinline__ void add_counts(
     const Analysis& job, u64* counts, u32 (*seen)[COMPARE_THREADS], double largest) {
-    constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
+    constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZERO_VERTICES, COUNT_NONFINITE, COUNT_FILLED,
         COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_UNPAIRED};
     const bool first = (threadIdx.x & 31) == 0;
 #pragma unroll
@@ -395,7 +395,7 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     c.filled_vertices = counts[COUNT_FILLED];
     c.changed_missing = counts[COUNT_CHANGED_MISSING];
     c.zero_vertices = counts[COUNT_ZERO];
-    c.changed_zeros = counts[COUNT_CHANGED_ZEROS];
+    c.changed_zero_vertices = counts[COUNT_CHANGED_ZERO_VERTICES];
     c.bound_exceeded = counts[COUNT_EXCEEDED];
     c.bound = bound_of(job);
     c.max_error = __longlong_as_double((long long)counts[COUNT_LARGEST]);
