@@ -196,6 +196,8 @@ contains
     config%nx = 0
     call factz_compress(u, v, config, stream, ghosts=ny, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'leaves no vertex')
+    call factz_compress(u, v, config, stream, ghosts=0.5, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'ghosts is no integer')
     config%bound = -1
     call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'bound = -1')
