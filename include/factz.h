@@ -650,7 +650,8 @@ typedef struct factz_report {
     uint64_t zero_vertices;
     /**
      * Critical points of the field that lie strictly inside triangles; 0 with FACTZ_PRESERVE_NONE and after
-     * decompression. `factz_critical_points_host` lists those at vertices and on edges too.
+     * decompression. Those at vertices and on edges are not among them: `factz_critical_points_host` lists
+     * all.
      */
     uint64_t points_in_triangles;
     /**

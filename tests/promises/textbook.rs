@@ -252,7 +252,10 @@ fn compression_keeps_zeros_as_the_documents_say() {
                     let (stream, report) = field.compressed(&config);
                     let c = field.compared(&Field::restored(&config, &stream, 1), &config, report.bound);
                     let what = format!("{mode:?}, {ties:?}, {bound}: {c:?}");
-                    assert!(c.violations() == 0 && c.critical_points - c.points_in_triangles() > 100, "{what}");
+                    assert!(
+                        c.violations() == 0 && c.critical_points - c.points_in_triangles() > 100,
+                        "{what}"
+                    );
                     changed[ties as usize] += c.changed_zero_points();
                     if mode == Mode::BlockWise || ties == Ties::All {
                         assert_eq!(c.changed_zero_points(), 0, "{what}");
