@@ -25,7 +25,7 @@
 !
 ! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
 ! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts
-! and threads are integers of any kind.
+! and threads are integers of any kind; ghosts and threads of other types are errors like all others.
 !
 ! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces
 ! and reports in device memory are type(c_ptr), and so is the CUDA stream.
