@@ -128,7 +128,7 @@ void everything()
             number, bytes.size(), 2.0 * sizeof(float) * double(n) / double(bytes.size()),
             static_cast<unsigned long long>(comparison.critical_points), comparison.max_error);
         require(comparison.violations == 0 && comparison.critical_points > 0, "bound and critical points");
-        require(comparison.critical_points == compressor.report().critical_points &&
+        require(comparison.critical_points == compressor.report().points_in_triangles &&
                     comparison.critical_points == seen->comparison.critical_points,
             "the reported number of points");
         const auto listed = factz::critical_points(factz::dense(c.data(), d.data(), nx, ny), config);

@@ -59,7 +59,7 @@ void round_trip(
     factz_config own = config;
     own.halo = 0; /* the output has no ghost vertices: the cells of the block itself */
     const auto points = factz::critical_points(back, own);
-    require(!points.empty() && points.size() == report.critical_points, "the number of critical points");
+    require(!points.empty() && points.size() == report.points_in_triangles, "the number of critical points");
     std::printf("%-24s %8zu bytes  ratio %6.1f  %4zu critical points  largest error %.3g\n", name,
         stream.size(), 2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(),
         comparison.max_error);

@@ -68,7 +68,8 @@ contains
     call factz_compare(u, v, u2, v2, config, comparison)
     call require(comparison%violations == 0, 'bound and critical points')
     call factz_critical_points(u2, v2, config, points)
-    call require(size(points) == report%critical_points .and. size(points) > 0, 'the number of critical points')
+    call require(size(points) == report%points_in_triangles .and. size(points) > 0, &
+      'the number of critical points')
     call show('whole arrays, real32', size(stream), 2 * 4 * nx * ny, comparison)
   end subroutine whole_arrays
 
@@ -195,6 +196,8 @@ contains
     config%nx = 0
     call factz_compress(u, v, config, stream, ghosts=ny, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'leaves no vertex')
+    call factz_compress(u, v, config, stream, ghosts=0.5, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'ghosts is no integer')
     config%bound = -1
     call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'bound = -1')

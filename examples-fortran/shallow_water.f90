@@ -71,7 +71,7 @@ contains
     call factz_compress(u, v, config, stream, report, ghosts=1)
     write (unit) time, size(stream, kind=int64), stream
     print '(a,f6.2,a,i8,a,f6.1,a,i5,a,es9.2)', 'time', time, ': ', size(stream), ' bytes, ratio', &
-        2 * nx * ny * storage_size(u) / 8 / real(size(stream), wp), ',', report%critical_points, &
+        2 * nx * ny * storage_size(u) / 8 / real(size(stream), wp), ',', report%points_in_triangles, &
         ' critical points, largest error', report%max_error
   end subroutine write_snapshot
 

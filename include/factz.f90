@@ -25,7 +25,7 @@
 !
 ! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
 ! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts
-! and threads are integers of any kind.
+! and threads are integers of any kind; ghosts and threads of other types are errors like all others.
 !
 ! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces
 ! and reports in device memory are type(c_ptr), and so is the CUDA stream.
@@ -140,7 +140,7 @@ module factz
     integer(c_int64_t) :: exact_vertices
     integer(c_int64_t) :: nonfinite_vertices
     integer(c_int64_t) :: zero_vertices
-    integer(c_int64_t) :: critical_points
+    integer(c_int64_t) :: points_in_triangles
     real(c_double) :: bound
     real(c_double) :: max_error
     integer(c_int64_t) :: filled_vertices
@@ -190,7 +190,7 @@ module factz
     integer(c_int64_t) :: nonfinite_vertices
     integer(c_int64_t) :: changed_missing
     integer(c_int64_t) :: zero_vertices
-    integer(c_int64_t) :: changed_zeros
+    integer(c_int64_t) :: changed_zero_vertices
     integer(c_int64_t) :: bound_exceeded
     real(c_double) :: bound
     real(c_double) :: max_error
@@ -741,7 +741,8 @@ contains
     class(*), intent(in), optional :: ghosts
     type(component) :: c
     c%name = name
-    if (present(ghosts)) c%ghosts = integer_of(ghosts, 'ghosts')
+    if (present(ghosts)) call take_integer(ghosts, ghosts_name(c), c%ghosts, c%refusal)
+    if (allocated(c%refusal)) return
     c%nx = extents(1) - 2 * min(c%ghosts, extents(1))
     c%ny = extents(2) - 2 * min(c%ghosts, extents(2))
     if (c%ghosts < 0) then
@@ -752,12 +753,19 @@ contains
     end if
   end function component_of
 
-  ! "ghosts = 1", or "other_ghosts = 1", by the name of the argument.
+  ! The argument with the width of the ghost layers: "ghosts", or "other_ghosts".
+  function ghosts_name(c) result(text)
+    type(component), intent(in) :: c
+    character(:), allocatable :: text
+    text = 'ghosts'
+    if (index(c%name, 'other_') == 1) text = 'other_'//text
+  end function ghosts_name
+
+  ! "ghosts = 1".
   function ghosts_of(c) result(text)
     type(component), intent(in) :: c
     character(:), allocatable :: text
-    text = 'ghosts = '//decimal(c%ghosts)
-    if (index(c%name, 'other_') == 1) text = 'other_'//text
+    text = ghosts_name(c)//' = '//decimal(c%ghosts)
   end function ghosts_of
 
   ! "20 x 10", without the ghost layers.
@@ -840,10 +848,12 @@ contains
     character(:), allocatable :: reason
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
+    integer(c_int) :: threads_used
     integer :: failed
     r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = config
     call describe(u, v, c, n, reason)
+    call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
@@ -855,7 +865,7 @@ contains
           reason = 'no memory for '//decimal(sizes%max_stream_bytes)//' bytes, the largest that the stream may be'
         else
           status = factz_compress_host(u%first, v%first, n, c, c_loc(buffer), size(buffer, kind=c_size_t), r, &
-              threads_of(threads))
+              threads_used)
           if (status == FACTZ_OK) stream = buffer(:r%stream_bytes)
         end if
       end if
@@ -879,16 +889,18 @@ contains
     character(:), allocatable :: reason
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
+    integer(c_int) :: threads_used
     r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = factz_absolute_bound(0.0_real64)
     if (present(verify_checksum)) c%verify_checksum = merge(1_c_int32_t, 0_c_int32_t, verify_checksum)
     call describe(u, v, c, n, reason)
+    call take_threads(threads, threads_used, reason)
     if (.not. allocated(reason) .and. size(stream) == 0) reason = EMPTY_STREAM
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
       status = factz_decompress_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, n, r, &
-          threads_of(threads))
+          threads_used)
       reason = library_reason(status)
     end if
     if (present(report)) report = r
@@ -906,9 +918,11 @@ contains
     character(:), allocatable :: reason
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
+    integer(c_int) :: threads_used
     c = config
     other = c
     call describe(u, v, c, n, reason)
+    call take_threads(threads, threads_used, reason)
     if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
     if (.not. allocated(reason) .and. (u%nx /= other_u%nx .or. u%ny /= other_u%ny)) then
       reason = 'u has '//size_of(u)//' vertices with '//ghosts_of(u)//' but other_u has '//size_of(other_u)//' with '// &
@@ -920,7 +934,7 @@ contains
       comparison%status = status
     else
       status = factz_compare_host(u%first, v%first, n, c, other_u%first, other_v%first, other, comparison, &
-          threads_of(threads))
+          threads_used)
       reason = library_reason(status)
     end if
     call conclude('factz_compare', status, reason, stat, errmsg)
@@ -937,15 +951,17 @@ contains
     character(:), allocatable :: reason
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
+    integer(c_int) :: threads_used
     c = config
     c%halo = 0     ! ghost vertices are not looked at
     call describe(u, v, c, n, reason)
+    call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
       range = factz_range(status, 0, ieee_value(1.0_c_double, ieee_positive_inf), &
           ieee_value(1.0_c_double, ieee_negative_inf), 0, 0, 0, 0)
     else
-      status = factz_range_host(u%first, v%first, n, c, range, threads_of(threads))
+      status = factz_range_host(u%first, v%first, n, c, range, threads_used)
       reason = library_reason(status)
     end if
     call conclude('factz_find_range', status, reason, stat, errmsg)
@@ -963,18 +979,20 @@ contains
     integer(c_size_t) :: n, capacity
     integer(c_int64_t) :: count
     integer(c_int32_t) :: status
+    integer(c_int) :: threads_used
     c = config
     call describe(u, v, c, n, reason)
+    call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
       ! The number first; a capacity of 0 needs no array.
-      status = factz_critical_points_host(u%first, v%first, n, c, c_null_ptr, 0_c_size_t, count, threads_of(threads))
+      status = factz_critical_points_host(u%first, v%first, n, c, c_null_ptr, 0_c_size_t, count, threads_used)
       if (status == FACTZ_OK .or. status == FACTZ_ERROR_BUFFER_TOO_SMALL) then
         capacity = int(count, c_size_t)
         allocate (points(capacity))
         if (capacity > 0) status = factz_critical_points_host(u%first, v%first, n, c, c_loc(points), capacity, count, &
-            threads_of(threads))
+            threads_used)
       end if
       reason = library_reason(status)
     end if
@@ -1015,22 +1033,26 @@ contains
     end select
   end subroutine set_integer
 
-  integer(int64) function integer_of(argument, name)
+  ! The value of an integer of any kind. Another argument is refused, unless there is a reason already.
+  subroutine take_integer(argument, name, value, refusal)
     class(*), intent(in) :: argument
     character(*), intent(in) :: name
+    integer(int64), intent(inout) :: value
+    character(:), allocatable, intent(inout) :: refusal
     select type (argument)
     type is (integer(int8))
-      integer_of = int(argument, int64)
+      value = int(argument, int64)
     type is (integer(int16))
-      integer_of = int(argument, int64)
+      value = int(argument, int64)
     type is (integer(int32))
-      integer_of = int(argument, int64)
+      value = int(argument, int64)
     type is (integer(int64))
-      integer_of = argument
+      value = argument
     class default
-      error stop 'factz: the argument '//name//' is no integer'
+      if (.not. allocated(refusal)) &
+          refusal = name//' is no integer: pass an integer of kind int8, int16, int32 or int64'
     end select
-  end function integer_of
+  end subroutine take_integer
 
   function library_reason(status) result(text)
     integer(c_int32_t), intent(in) :: status
@@ -1047,14 +1069,17 @@ contains
     r = factz_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0, 0, 0, 0)
   end function failed_report
 
-  integer(c_int) function threads_of(threads)
+  ! The number of threads, 0 where it is not given.
+  subroutine take_threads(threads, count, refusal)
     class(*), intent(in), optional :: threads
-    threads_of = 0
+    integer(c_int), intent(out) :: count
+    character(:), allocatable, intent(inout) :: refusal
+    integer(int64) :: value
+    value = 0
+    if (present(threads)) call take_integer(threads, 'threads', value, refusal)
     ! In the range of c_int: more than 1024 count as 1024.
-    if (present(threads)) then
-      threads_of = int(max(-1024_int64, min(1024_int64, integer_of(threads, 'threads'))), c_int)
-    end if
-  end function threads_of
+    count = int(max(-1024_int64, min(1024_int64, value)), c_int)
+  end subroutine take_threads
 
   ! c_loc wants an array that is not empty.
   type(c_ptr) function address(stream)

@@ -650,9 +650,10 @@ typedef struct factz_report {
     uint64_t zero_vertices;
     /**
      * Critical points of the field that lie strictly inside triangles; 0 with FACTZ_PRESERVE_NONE and after
-     * decompression. `factz_critical_points_host` lists those at vertices and on edges too.
+     * decompression. Those at vertices and on edges are not among them: `factz_critical_points_host` lists
+     * all.
      */
-    uint64_t critical_points;
+    uint64_t points_in_triangles;
     /**
      * The absolute bound that was applied, in the unit of the field.
      */
@@ -852,7 +853,7 @@ typedef struct factz_comparison {
     /**
      * Vertices with u = v = 0 in one field only.
      */
-    uint64_t changed_zeros;
+    uint64_t changed_zero_vertices;
     /**
      * Values with |other - first| above `bound`, compared exactly.
      */

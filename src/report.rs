@@ -19,8 +19,9 @@ pub struct Report {
     /// Vertices with u = v = 0 that are not filled.
     pub zero_vertices: u64,
     /// Critical points of the field that lie strictly inside triangles (0 with preserve none, and after
-    /// decompression). [`crate::critical_points()`] lists those at vertices and on edges too.
-    pub critical_points: u64,
+    /// decompression). Those at vertices and on edges are not among them: [`crate::critical_points()`] lists
+    /// all.
+    pub points_in_triangles: u64,
     /// The absolute bound that was applied.
     pub bound: f64,
     /// Largest |reconstructed - original| over all finite values, as computed in the type of the field (0
@@ -44,7 +45,7 @@ impl Default for Report {
             exact_vertices: 0,
             nonfinite_vertices: 0,
             zero_vertices: 0,
-            critical_points: 0,
+            points_in_triangles: 0,
             bound: 0.0,
             max_error: 0.0,
             filled_vertices: 0,

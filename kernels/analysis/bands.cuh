@@ -25,7 +25,7 @@ enum : i32 {
     COUNT_CHANGED_TIES,
     COUNT_NEW_TIES,
     COUNT_ZERO,
-    COUNT_CHANGED_ZEROS,
+    COUNT_CHANGED_ZERO_VERTICES,
     COUNT_NONFINITE,
     COUNT_FILLED,
     COUNT_CHANGED_MISSING,
@@ -97,17 +97,15 @@ __device__ __forceinline__ Pair<T> load_pair(
         load_columns<T>(field.v, wide[1], nx, x, y, false)};
 }
 
-// Flags of a vertex. ANDed or ORed over the corners they classify a triangle.
+// Flags of a vertex. ANDed over the corners they classify a triangle.
 enum : u32 {
     U_ABOVE = 1,
     U_BELOW = 2,
     V_ABOVE = 4,
     V_BELOW = 8,
-    FIRST_SIDES = U_ABOVE | U_BELOW | V_ABOVE | V_BELOW,
-    OTHER_SIDES = FIRST_SIDES << 4,  // of the other field
-    PRESENT = 1 << 8,                // finite in both fields, not filled in the first
-    SAME_BITS = 1 << 9,
-    ZERO = 1 << 10,  // (0, 0) in the first field
+    SIDES = U_ABOVE | U_BELOW | V_ABOVE | V_BELOW,
+    PRESENT = 1 << 4,  // finite, not filled
+    ZERO = 1 << 5,     // (0, 0)
 };
 
 template <typename T>

@@ -11,7 +11,7 @@ namespace analysis {
 // Counts that each thread keeps for itself.
 enum : i32 {
     SEEN_ZERO,
-    SEEN_CHANGED_ZEROS,
+    SEEN_CHANGED_ZERO_VERTICES,
     SEEN_NONFINITE,
     SEEN_FILLED,
     SEEN_CHANGED_MISSING,
@@ -294,7 +294,7 @@ __device__ __forceinline__ void join_lanes(Band<T>& band, double part[PART]) {
 // Adds the counts of a block to those of the call.
 __device__ __forceinline__ void add_counts(
     const Analysis& job, u64* counts, u32 (*seen)[COMPARE_THREADS], double largest) {
-    constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
+    constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZERO_VERTICES, COUNT_NONFINITE, COUNT_FILLED,
         COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_UNPAIRED, COUNT_TIES};
     const bool first = (threadIdx.x & 31) == 0;
 #pragma unroll
@@ -355,7 +355,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         const ZeroCounts zeros =
             walk(job, at, errors, band, seen, ahead, job.open_triangles + item * ANALYSIS_ROWS * 8);
         seen[SEEN_ZERO][threadIdx.x] += zeros.vertices;
-        seen[SEEN_CHANGED_ZEROS][threadIdx.x] += zeros.changed;
+        seen[SEEN_CHANGED_ZERO_VERTICES][threadIdx.x] += zeros.changed;
         seen[SEEN_TIES][threadIdx.x] += zeros.ties;
         double part[PART];
         join_lanes(band, part);
@@ -429,7 +429,7 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     c.filled_vertices = counts[COUNT_FILLED];
     c.changed_missing = counts[COUNT_CHANGED_MISSING];
     c.zero_vertices = counts[COUNT_ZERO];
-    c.changed_zeros = counts[COUNT_CHANGED_ZEROS];
+    c.changed_zero_vertices = counts[COUNT_CHANGED_ZERO_VERTICES];
     c.bound_exceeded = counts[COUNT_EXCEEDED];
     c.bound = bound_of(job);
     c.max_error = __longlong_as_double((long long)counts[COUNT_LARGEST]);

@@ -14,14 +14,13 @@ __device__ __forceinline__ Pair<T> load_row(const Analysis& job, const bool wide
         load_columns<T>(field.v, wide[1], columns, x, y, true)};
 }
 
-// Flags as of a comparison of the field with itself.
 template <typename T>
 __device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Pair<T>& row) {
     Flags<T> flags;
 #pragma unroll
     for (i32 k = 0; k <= WIDTH<T>; k++) {
         const T u = k < WIDTH<T> ? row.u.at[k] : row.u.edge, v = k < WIDTH<T> ? row.v.at[k] : row.v.edge;
-        flags.at[k] = compared(job, u, v, u, v);
+        flags.at[k] = vertex_flags(job, u, v);
     }
     return flags;
 }
@@ -49,8 +48,8 @@ __device__ __noinline__ u32 points_of(const Analysis& job, u64 x, u64 y) {
         if (of_triangle != TIE) zeros &= ~((triangle == LOWER ? OF_LOWER : OF_UPPER) << SIMPLICES * k);
     }
     // What a triangle of zeros has is not isolated.
-    for (u32 ties = triangles.ties; ties; ties &= ties - 1) {
-        const i32 bit = __ffs((i32)ties) - 1;
+    for (u32 zero = triangles.zero; zero; zero &= zero - 1) {
+        const i32 bit = __ffs((i32)zero) - 1;
         zeros &= ~((bit & 1 ? OF_UPPER : OF_LOWER) << SIMPLICES * (bit >> 1));
     }
 #pragma unroll 1
@@ -61,7 +60,7 @@ __device__ __noinline__ u32 points_of(const Analysis& job, u64 x, u64 y) {
     return found;
 }
 
-// Sides that all vertices of the lane's columns are on, missing ones aside. Twice, as of two fields.
+// Sides that all vertices of the lane's columns are on, missing ones aside.
 template <typename T>
 __device__ __forceinline__ u32 sides_of(const Pair<T>& row) {
     typedef Real<T> R;

@@ -182,7 +182,7 @@ __device__ __forceinline__ void report_stream(
     r.exact_vertices = stored ? job.nx * job.ny : control.exact;
     r.nonfinite_vertices = control.nonfinite;
     r.zero_vertices = control.zero;
-    r.critical_points = control.critical;
+    r.points_in_triangles = control.critical;
     r.bound = control.bound;
     r.filled_vertices = control.filled;
     r.warnings = control.warnings;

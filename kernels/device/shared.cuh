@@ -205,7 +205,7 @@ struct Comparison {
     uint64_t nonfinite_vertices;
     uint64_t changed_missing;
     uint64_t zero_vertices;
-    uint64_t changed_zeros;
+    uint64_t changed_zero_vertices;
     uint64_t bound_exceeded;
     double bound;
     double max_error;
@@ -242,7 +242,7 @@ struct Report {
     uint64_t exact_vertices;
     uint64_t nonfinite_vertices;
     uint64_t zero_vertices;
-    uint64_t critical_points;
+    uint64_t points_in_triangles;
     double bound;
     double max_error;
     uint64_t filled_vertices;

@@ -49,7 +49,7 @@ pub struct Comparison {
     /// Unfilled vertices of the original with u = v = 0.
     pub zero_vertices: u64,
     /// Vertices with u = v = 0 in one field only.
-    pub changed_zeros: u64,
+    pub changed_zero_vertices: u64,
     /// Values with |x1 - x0| above the bound, compared exactly; 0 without a bound.
     pub bound_exceeded: u64,
     /// The absolute bound that was checked; infinity without one.
@@ -68,7 +68,7 @@ impl Comparison {
     /// The sum of all counts that must be 0 after compression. Zeros at vertices and on edges take part by
     /// the ties around them.
     pub fn violations(&self) -> u64 {
-        self.changed_points_inside()
+        self.changed_points_in_triangles()
             + self.changed_ties
             + self.new_ties
             + self.changed_missing
@@ -76,13 +76,13 @@ impl Comparison {
     }
 
     /// Critical points of the original inside triangles: those that the report of a compression counts.
-    pub fn points_inside(&self) -> u64 {
+    pub fn points_in_triangles(&self) -> u64 {
         let zeros = [Kind::VertexZero, Kind::EdgeZero].map(|kind| self.points_by_type[kind as usize]);
         self.critical_points - zeros[0] - zeros[1]
     }
 
     /// Critical points inside triangles that are lost, spurious or of another type.
-    fn changed_points_inside(&self) -> u64 {
+    fn changed_points_in_triangles(&self) -> u64 {
         self.lost_points + self.spurious_points + self.changed_types - self.changed_zero_points()
     }
 
@@ -247,7 +247,7 @@ impl Part {
             let zero0 = u0[x] == T::ZERO && v0[x] == T::ZERO;
             let zero1 = u1[x] == T::ZERO && v1[x] == T::ZERO;
             counts.zero_vertices += zero0 as u64;
-            counts.changed_zeros += (zero0 != zero1) as u64;
+            counts.changed_zero_vertices += (zero0 != zero1) as u64;
             if flags & PRESENT == 0 {
                 let present0 = u0[x].is_finite() && v0[x].is_finite();
                 counts.filled_vertices += (flags & FILLED != 0) as u64;
@@ -403,7 +403,7 @@ impl Part {
             (&mut a.filled_vertices, b.filled_vertices),
             (&mut a.changed_missing, b.changed_missing),
             (&mut a.zero_vertices, b.zero_vertices),
-            (&mut a.changed_zeros, b.changed_zeros),
+            (&mut a.changed_zero_vertices, b.changed_zero_vertices),
             (&mut a.bound_exceeded, b.bound_exceeded),
         ] {
             *x += y;

@@ -144,7 +144,7 @@ pub struct factz_comparison {
     /// Vertices of the first field with u = v = 0 that are not filled.
     pub zero_vertices: u64,
     /// Vertices with u = v = 0 in one field only.
-    pub changed_zeros: u64,
+    pub changed_zero_vertices: u64,
     /// Values with |other - first| above `bound`, compared exactly.
     pub bound_exceeded: u64,
     /// The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE, the same
@@ -175,7 +175,7 @@ assert_layout! {
     factz_comparison, 256 bytes:
     status 0, violations 8, critical_points 16, other_critical_points 24, lost_points 32,
     spurious_points 40, changed_types 48, ties 56, changed_ties 64, new_ties 72, nonfinite_vertices 80,
-    changed_missing 88, zero_vertices 96, changed_zeros 104, bound_exceeded 112, bound 120, max_error 128,
+    changed_missing 88, zero_vertices 96, changed_zero_vertices 104, bound_exceeded 112, bound 120, max_error 128,
     psnr 136, points_by_type 144, filled_vertices 208, lost_zeros 216, spurious_zeros 224,
     changed_indices 232, reserved 240
 }
@@ -402,7 +402,7 @@ impl From<&Comparison> for factz_comparison {
             nonfinite_vertices: c.nonfinite_vertices,
             changed_missing: c.changed_missing,
             zero_vertices: c.zero_vertices,
-            changed_zeros: c.changed_zeros,
+            changed_zero_vertices: c.changed_zero_vertices,
             bound_exceeded: c.bound_exceeded,
             bound: c.bound,
             max_error: c.max_error,

@@ -64,7 +64,7 @@ pub unsafe extern "C" fn factz_compress_host(
             ny = request.config().ny,
             stream_bytes = report.stream_bytes,
             exact_vertices = report.exact_vertices,
-            critical_points = report.critical_points,
+            points_in_triangles = report.points_in_triangles,
             bound = report.bound,
             max_error = report.max_error,
         );

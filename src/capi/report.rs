@@ -37,8 +37,9 @@ pub struct factz_report {
     /// 0.
     pub zero_vertices: u64,
     /// Critical points of the field that lie strictly inside triangles; 0 with FACTZ_PRESERVE_NONE and after
-    /// decompression. `factz_critical_points_host` lists those at vertices and on edges too.
-    pub critical_points: u64,
+    /// decompression. Those at vertices and on edges are not among them: `factz_critical_points_host` lists
+    /// all.
+    pub points_in_triangles: u64,
     /// The absolute bound that was applied, in the unit of the field.
     pub bound: f64,
     /// Largest |decompressed - original| over all finite values, as computed in the type of the field; 0
@@ -58,7 +59,7 @@ pub struct factz_report {
 assert_layout! {
     factz_report, 128 bytes:
     status 0, stream_bytes 8, required_bytes 16, exact_vertices 24, nonfinite_vertices 32, zero_vertices 40,
-    critical_points 48, bound 56, max_error 64, filled_vertices 72, warnings 80, reserved_flags 84,
+    points_in_triangles 48, bound 56, max_error 64, filled_vertices 72, warnings 80, reserved_flags 84,
     reserved 88
 }
 
@@ -72,7 +73,7 @@ impl From<&Report> for factz_report {
             exact_vertices: r.exact_vertices,
             nonfinite_vertices: r.nonfinite_vertices,
             zero_vertices: r.zero_vertices,
-            critical_points: r.critical_points,
+            points_in_triangles: r.points_in_triangles,
             bound: r.bound,
             max_error: r.max_error,
             filled_vertices: r.filled_vertices,

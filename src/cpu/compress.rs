@@ -61,7 +61,7 @@ pub(super) fn compress<T: Real>(
         zero_vertices: statistics.zero,
         filled_vertices: statistics.filled,
         warnings: if is_wide(request, &bound, views, missing, &statistics) { WARNING_WIDE_RANGE } else { 0 },
-        critical_points: stats.critical,
+        points_in_triangles: stats.critical,
         bound: bound.absolute,
         max_error: stats.max_error,
         ..Report::default()

@@ -582,7 +582,7 @@ int main(int argc, char** argv) {
     const Report& r = *job.report;
     std::printf("%d", r.status);
     if (what == "compress")
-        for (uint64_t count : {r.exact_vertices, r.nonfinite_vertices, r.zero_vertices, r.critical_points,
+        for (uint64_t count : {r.exact_vertices, r.nonfinite_vertices, r.zero_vertices, r.points_in_triangles,
                  r.filled_vertices, (uint64_t)r.warnings})
             std::printf(" %llu", (unsigned long long)count);
     std::printf("\n");

@@ -372,7 +372,8 @@ fn blocks_add_up(field: &Field<f32>) -> Check {
     let counts = |c: &Comparison| {
         let own =
             [c.critical_points, c.other_critical_points, c.lost_points, c.spurious_points, c.changed_types];
-        let more = [c.ties, c.changed_ties, c.new_ties, c.zero_vertices, c.changed_zeros, c.bound_exceeded];
+        let more =
+            [c.ties, c.changed_ties, c.new_ties, c.zero_vertices, c.changed_zero_vertices, c.bound_exceeded];
         let zeros = [c.lost_zeros, c.spurious_zeros, c.changed_indices];
         own.into_iter().chain(more).chain(zeros).chain(c.points_by_type).collect::<Vec<u64>>()
     };

@@ -106,7 +106,7 @@ fn counts(c: &factz_comparison) -> Vec<u64> {
         c.ties,
     ];
     let vertices = [c.nonfinite_vertices, c.filled_vertices, c.changed_missing, c.zero_vertices];
-    let more = [c.changed_ties, c.new_ties, c.changed_zeros, c.bound_exceeded, c.violations];
+    let more = [c.changed_ties, c.new_ties, c.changed_zero_vertices, c.bound_exceeded, c.violations];
     let zeros = [c.lost_zeros, c.spurious_zeros, c.changed_indices];
     points.into_iter().chain(vertices).chain(more).chain(zeros).chain(c.points_by_type).collect()
 }

@@ -72,6 +72,44 @@ fn verify_finds_what_a_plain_stream_lost() {
     assert!(counts["comparison"]["bound_exceeded"].as_u64().unwrap() > 0);
 }
 
+/// What the setting of a stream, or the option, does not promise is told and is no violation.
+#[test]
+fn verify_asks_for_what_preserve_promises() {
+    let f = Folder::with_field("preserve", "wind_global");
+    let verify = |more: &str| {
+        let out = f.factz(&format!("verify u.f32 v.f32 {more}"));
+        let json = f.factz(&format!("verify u.f32 v.f32 {more} --json"));
+        let counts: Value = serde_json::from_slice(&json.stdout).unwrap();
+        assert_eq!(out.status.code(), Some((counts["violations"] != 0) as i32), "{counts}");
+        (text(&out.stdout), counts)
+    };
+    // The speculative mode uses all of the freedom.
+    let compress = "compress u.f32 v.f32 --dims 360x181 --rel 1e-1 --mode speculative";
+    for (preserve, allowed) in [
+        ("points", "types change: allowed by --preserve points"),
+        ("none", "of another type or index: allowed by --preserve none"),
+    ] {
+        f.succeeds(&format!("{compress} -o s.fz --preserve {preserve}"));
+        let (said, counts) = verify("s.fz");
+        assert!(said.starts_with("Kept: ") && said.contains(allowed), "{said}");
+        assert_eq!((&counts["preserve"], &counts["violations"]), (&preserve.into(), &0.into()));
+        // The counts of the comparison do not depend on the setting.
+        assert!(counts["comparison"]["violations"].as_u64() > Some(0), "{counts}");
+        f.succeeds("decompress s.fz a b");
+        let arrays = "a b --dims 360x181 --rel 1e-1";
+        let (plain, strict) = verify(arrays);
+        assert!(plain.starts_with("Violated: ") && strict["preserve"] == "types", "{plain}");
+        assert_eq!((strict["comparison"] == counts["comparison"]).then_some(preserve), Some(preserve));
+        assert_eq!(verify(&format!("{arrays} --preserve {preserve}")).0, said);
+        assert!(verify("s.fz --preserve types").0.starts_with("Violated: "));
+        // Lost points are allowed to a stream that promises none.
+        f.succeeds(&format!("{compress} -o none.fz --preserve none"));
+        let (said, _) = verify("none.fz --preserve points");
+        assert!(said.starts_with("Violated: ") && said.contains("critical points are lost"), "{said}");
+        assert!(verify("s.fz --abs 1e-9").0.contains("values exceed the bound; "));
+    }
+}
+
 #[test]
 fn json_holds_the_figures() {
     let f = Folder::with_field("json", "wind_global");
@@ -158,7 +196,7 @@ fn coasts_are_told_of_and_ties_are_in_the_stream() {
         assert!(!text(&out.stdout).contains("note:"));
         text(&out.stderr)
     };
-    let begin = format!("note: {coasts} triangles touch zero vertices (coasts); ");
+    let begin = format!("note: {coasts} triangles touch zero vertices (coasts, walls, lines of zeros); ");
     let all = said("-o all.fz");
     let zeros = said("-o zeros.fz --ties zeros");
     let sos = said("-o sos.fz --ties sos");
@@ -248,6 +286,25 @@ fn a_zero_at_a_vertex_is_a_critical_point() {
     assert!(lines.contains("changed,10,10,10,10,vertex,vertex_zero,vertex_zero,1,-1"), "{lines}");
 }
 
+/// An island of one vertex is a zero alone, unless it is named as missing; a dipole at a vertex is a segment of
+/// zeros of the linear field, and no point.
+#[test]
+fn islands_of_one_vertex_are_points_and_dipoles_are_not() {
+    let f = Folder::new("islands");
+    flow(&f, 21, |x, y| if (x, y) == (0.0, 0.0) { [0.0; 2] } else { [1.0, 0.25 * x] });
+    let listed = f.succeeds("points u.f32 v.f32 --dims 21x21");
+    assert!(listed.lines().count() == 2 && listed.contains("10,10,10,10,vertex,vertex_zero,0,"), "{listed}");
+    assert_eq!(f.json("points u.f32 v.f32 --dims 21x21 --fill-value 0")["critical_points"], 0);
+    flow(&f, 21, |x, y| [x * x - y * y, 2.0 * x * y]);
+    assert_eq!(f.json("points u.f32 v.f32 --dims 21x21")["critical_points"], 0);
+    let out = f.factz("compress u.f32 v.f32 -o d.fz --dims 21x21 --rel 1e-3");
+    assert!(text(&out.stderr).contains("touch zero vertices (coasts, walls, lines of zeros)"));
+    // Where y grows downwards, row 0 has no negative zero.
+    flow(&f, 21, |x, y| [x + 0.3, y + 10.0]);
+    let listed = f.succeeds("points u.f32 v.f32 --dims 21x21 --north-first");
+    assert!(listed.contains(",0,9,0,edge_x,") && !listed.contains("-0,"), "{listed}");
+}
+
 /// A vortex without divergence, of rounded values: the type stays, and lists and pictures tell.
 #[test]
 fn divergence_at_the_level_of_rounding_is_told() {
@@ -255,6 +312,9 @@ fn divergence_at_the_level_of_rounding_is_told() {
     flow(&f, 21, |x, y| [0.1 * (x - 0.3) - 0.7 * (y - 0.2), 0.9 * (x - 0.3) - 0.1 * (y - 0.2)]);
     let list = f.succeeds("points u.f32 v.f32 --dims 21x21");
     assert!(list.contains("_focus,1,1,"), "{list}");
+    f.succeeds("points u.f32 v.f32 --dims 21x21 -o p.json");
+    let points: Value = serde_json::from_slice(&f.read("p.json")).unwrap();
+    assert_eq!(points[0]["rounding_divergence"], 1, "one number in all formats");
     let label = "centre (divergence at rounding level; ";
     let said = f.succeeds("points u.f32 v.f32 --dims 21x21 -o p.csv");
     assert!(said.contains(label), "{said}");
@@ -379,6 +439,7 @@ fn demo_keeps_everything_and_draws() {
     let f = Folder::new("demo");
     let said = f.succeeds("demo --picture new/wind.png");
     assert!(said.contains("Everything that was promised is kept."), "{said}");
+    assert!(said.contains("error/bound  lost / spurious / other type\n") && !said.contains("P1"), "{said}");
     assert_eq!(&f.read("new/wind.png")[..8], b"\x89PNG\r\n\x1a\n");
     let d = f.json("demo --picture new/wind.png --threads 1");
     assert_eq!(d["runs"].as_array().unwrap().len(), 9);
@@ -452,15 +513,21 @@ fn wrong_usage_is_explained() {
         ("compress u.f32 v.f32 -o u.f32 --rel 1", &["u.f32", "is an input"]),
         ("compress u.f32 nowhere.f32 -o out.fz --rel 1", &["nowhere.f32", "opened"]),
         ("compress u.f32 v.f32 -o no/such/folder/out.fz --rel 1", &["no/such/folder/out.fz", "written"]),
+        ("compress empty.f32 v.f32 -o out.fz --rel 1", &["empty.f32: is empty"]),
+        ("compress u.f32 v.f32 -o /proc/out.fz --rel 1", &["the directory /proc takes no new files"]),
         ("verify u.f32 v.f32 u.f32", &["u.f32: ", "it has one component: give the file of the other"]),
         ("verify u.f32", &["the number of files is 1", "U0 V0 U1 V1"]),
     ];
+    f.write("empty.f32", b"");
+    for command in ["points empty.f32", "render empty.f32 -o p.png", "verify empty.f32 u.f32"] {
+        f.fails(command, &["empty.f32: is empty"]);
+    }
     for (command, parts) in wrong_files {
         f.fails(&format!("{command} --dims 360x181"), parts);
     }
     f.fails("verify", &["factz verify [OPTIONS] <U0> <V0> <U1> <V1>"]);
     f.fails("nonsense", &["nonsense"]);
-    assert_eq!(f.names(), ["u.f32", "v.f32"], "an error left something");
+    assert_eq!(f.names(), ["empty.f32", "u.f32", "v.f32"], "an error left something");
 }
 
 #[test]

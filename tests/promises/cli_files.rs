@@ -213,6 +213,11 @@ fn closed_standard_streams_lose_nothing() {
         ("exec >&-", "decompress s.fz -"),
         ("exec >&-", "points u.f32 v.f32 --dims 600x500"),
         ("exec >&-", "h5args --abs 1"),
+        ("exec >&-", "info s.fz"),
+        ("exec >&-", "test s.fz --json"),
+        ("exec >&-", "compress u.f32 v.f32 -o out.fz --dims 600x500 --rel 1e-3"),
+        ("exec >&-", "--help"),
+        ("exec >&-", "info --help"),
         ("exec <&-", "compress - -o out.fz --dims 600x500 --rel 1e-3"),
         ("exec <&-", "info -"),
     ] {
@@ -220,10 +225,58 @@ fn closed_standard_streams_lose_nothing() {
         let error = text(&out.stderr);
         assert!(out.status.code() == Some(2) && error.contains("is closed: redirect it"), "{line}: {error}");
     }
-    // A report need not be seen, and /dev/null is a place like any other.
-    let out = f.limited("exec >&- <&-", "compress u.f32 v.f32 -o out.fz --dims 600x500 --rel 1e-3");
+    assert!(!f.0.join("out.fz").exists());
+    // A report need not be wanted, and /dev/null is a place like any other.
+    let out = f.limited("exec >&- <&-", "compress u.f32 v.f32 -o out.fz --dims 600x500 --rel 1e-3 --quiet");
     assert!(out.status.success() && f.read("out.fz") == f.read("s.fz"));
     assert!(f.limited("exec <>/dev/null >&0", "decompress s.fz -").status.success());
+}
+
+/// Whatever the standard streams do, the exit status is one of those that the manual has.
+#[test]
+fn full_standard_streams_are_told_of_and_never_a_panic() {
+    let f = folder("full");
+    let lines = [
+        "info s.fz",
+        "test s.fz",
+        "points s.fz",
+        "verify u.f32 v.f32 s.fz",
+        "diff u.f32 v.f32 s.fz",
+        "bench u.f32 v.f32 --dims 600x500 --bounds 1e-1 --repeat 1 --threads 1 --mode block",
+        "sweep u.f32 v.f32 --dims 600x500 -o r --bounds 1e-1 --repeat 1 --no-peers",
+        "h5args --abs 1",
+        "completions bash",
+        "--help",
+        "--version",
+    ];
+    for line in lines {
+        let out = f.limited("exec >/dev/full", line);
+        let error = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && error.contains("cannot be written"), "{line}: {error}");
+        assert_eq!(f.limited("exec >/dev/full 2>&1", line).status.code(), Some(2), "{line}");
+    }
+    for error in ["2>/dev/full", "2>&-"] {
+        for (line, status) in [
+            ("info nowhere.fz", 2),
+            ("info", 2),
+            ("test u.f32", 1),
+            ("compress u.f32 v.f32 -o - --dims 600x500 --rel 1e-3", 0),
+            ("points s.fz -o - --north-first", 0),
+        ] {
+            assert_eq!(
+                f.limited(&format!("exec {error}"), line).status.code(),
+                Some(status),
+                "{line} {error}"
+            );
+        }
+    }
+    // A note on standard error that nobody reads any more.
+    let mut child = f
+        .command("sweep u.f32 v.f32 --dims 600x500 -o r --bounds 1e-1 --repeat 1 --python ./none")
+        .spawn()
+        .unwrap();
+    drop((child.stdout.take(), child.stderr.take()));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
 fn is_root() -> bool {

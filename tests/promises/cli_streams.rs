@@ -290,6 +290,7 @@ fn arrays_of_numpy_are_read_however_they_lie() {
 
     w.write("cut.npz", &archive[..9000]);
     w.write("unclear.npy", &npy("<f4", "(2, 3, 2)", &[0; 48]));
+    w.write("two.npy", &npy("<f4", "(2, 2, 2)", &[0; 32]));
     let refused: &[(&str, &[&str])] = &[
         ("b.npz", &["b.npz", "no array u", "vx, vy", "--keys"]),
         ("b.npz both.f32 --dims 360x181", &["b.npz", "give it alone"]),
@@ -297,6 +298,8 @@ fn arrays_of_numpy_are_read_however_they_lie() {
         ("b.npz --keys vx", &["b.npz, array vx", "one component"]),
         ("cut.npz", &["cut.npz", "is not a NumPy .npz"]),
         ("unclear.npy", &["--dims 2x3 or --dims 3x2"]),
+        ("two.npy", &["two.npy", "a[0] and a[1], or else a[..., 0] and a[..., 1]", "numpy.save"]),
+        ("two.npy --dims 2x2", &["--dims cannot tell"]),
     ];
     for (files, parts) in refused {
         w.fails(&format!("points {files}"), parts);
@@ -384,6 +387,12 @@ fn a_file_holds_one_stream_and_nothing_behind_it() {
         w.fails(&command.replace("FILE", "garbage.fz"), &["garbage.fz: 12 bytes follow", "no stream", &cut]);
     }
     for file in ["two.fz", "garbage.fz"] {
+        let out = w.factz(&format!("test {file} --json"));
+        let tested: Value = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(
+            (&tested["streams"][0]["result"], &tested["streams"][0]["nx"]),
+            (&"surplus".into(), &360.into())
+        );
         let out = w.factz(&format!("test {file}"));
         assert!(out.status.code() == Some(1) && text(&out.stderr).contains(&cut), "{}", text(&out.stderr));
         let info = w.json(&format!("info {file}"));
@@ -440,7 +449,7 @@ fn input_ends_with_the_field() {
     let w = Wind::new("endless");
     assert!(ends(w.command("compress /dev/zero /dev/zero -o zero.fz --dims 36x18 --abs 1")).status.success());
     assert_eq!(w.json("info zero.fz")["nx"], 36);
-    let huge = ends(w.command("compress /dev/zero - -o no.fz --dims 16777216x16777216 --abs 1"));
+    let huge = ends(w.command("compress /dev/zero /dev/zero -o no.fz --dims 16777216x16777216 --abs 1"));
     assert!(text(&huge.stderr).contains("/dev/zero: not enough memory"), "{}", text(&huge.stderr));
     let (status, error) = endless(&w, "compress - -o no.fz --dims 36x18 --abs 1");
     assert!(status == Some(2) && error.contains("goes on behind the 5184 bytes"), "{error}");

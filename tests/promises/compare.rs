@@ -103,7 +103,7 @@ fn integers_with_ties_and_centres() {
         found.changed_ties > 0
             && found.new_ties > 0
             && found.points_by_type[5] > 0
-            && found.changed_zeros > 0
+            && found.changed_zero_vertices > 0
     );
     check("ties64", &drawn(4, [60, 60], |r| r.below(7) as f64 - 3.0, 10), 2.0, (1.0, 0.5));
     let tiny = |r: &mut Random| f64::from_bits(r.below(9)) * (r.below(2) as f64 * 2.0 - 1.0);

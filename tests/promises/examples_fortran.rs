@@ -126,6 +126,13 @@ fn integers_have_any_kind_and_errors_name_their_arguments() {
   config%nx = 3
   call factz_compress(whole, whole, config, stream, ghosts=1, stat=four, errmsg=reason)
   print '(i0,1x,a)', four, trim(reason)
+  config = factz_absolute_bound(0.25_real64)
+  call factz_compress(whole, whole, config, stream, ghosts=1.0, stat=four, errmsg=reason)
+  print '(i0,1x,a)', four, trim(reason)
+  call factz_compare(block, block, block, block, config, comparison, other_ghosts='1', stat=four, errmsg=reason)
+  print '(i0,1x,a)', four, trim(reason)
+  call factz_find_range(block, block, config, range, threads=.true., stat=four, errmsg=reason)
+  print '(i0,1x,a)', four, trim(reason)
 end program kinds
 "#;
     std::fs::write(&source, text).unwrap();
@@ -139,6 +146,9 @@ end program kinds
         "1 factz_compare: invalid argument: config%halo = 2 names sides with ghost vertices but other_ghosts = 0",
         "1 factz_compress: invalid argument: the configuration is for 3 x 0 vertices but u has 10 x 12 with \
          ghosts = 1",
+        "1 factz_compress: invalid argument: ghosts is no integer",
+        "1 factz_compare: invalid argument: other_ghosts is no integer",
+        "1 factz_find_range: invalid argument: threads is no integer",
     ];
     let [shared, ..] = linkings(&folder);
     for of_module in [&[][..], &["-fdefault-integer-8"]] {
@@ -155,7 +165,7 @@ end program kinds
     }
 }
 
-/// What is no integer stops the program.
+/// A stat that is no integer stops the program, which cannot be told otherwise.
 #[test]
 #[ignore = "make test-all"]
 fn a_stat_that_is_no_integer_is_refused() {

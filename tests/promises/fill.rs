@@ -121,7 +121,7 @@ fn check_fill<T: Real>(name: &str, field: &Field<T>, fill: f64, checker: &mut Ch
             let info = inspect(&stream).expect("a header");
             assert_eq!(info.fill_value.map(|x| T::from_f64(x).to_bits64()), Some(fill_bits), "{what}");
             if preserve == Preserve::Types {
-                assert_eq!(report.critical_points, c.points_inside(), "{what}");
+                assert_eq!(report.points_in_triangles, c.points_in_triangles(), "{what}");
                 if came_back {
                     // Shown to the checker without the fill value.
                     let nonfinite_vertices = gone.iter().filter(|&&gone| gone).count() as u64;
@@ -149,7 +149,7 @@ fn show<T: Real>(
         ("filled_vertices", report.filled_vertices),
         ("nonfinite_vertices", report.nonfinite_vertices),
         ("zero_vertices", report.zero_vertices),
-        ("points_inside", report.critical_points),
+        ("points_in_triangles", report.points_in_triangles),
     ];
     let config = Config { fill_value: fill, ..after.config(BoundKind::Absolute, report.bound) };
     checker.add(&before, after, &config, &expected);
@@ -243,9 +243,9 @@ fn check_signs<T: Real>() {
             let after = Field::<T>::restored(&config, &stream, 2);
             assert!(after.bits() == field.bits(), "{number}: other bits: {config:?}");
             assert_eq!(report.zero_vertices, zeros, "{number}: {config:?}");
-            let points = field.compared(&after, &config, 0.0).points_inside();
+            let points = field.compared(&after, &config, 0.0).points_in_triangles();
             if config.preserve != Preserve::None {
-                assert_eq!(report.critical_points, points, "{number}: {config:?}");
+                assert_eq!(report.points_in_triangles, points, "{number}: {config:?}");
             }
             assert_eq!((report.bound, report.max_error), (0.0, 0.0));
         }

@@ -61,8 +61,8 @@ fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
             let rounding = c.max_error * if T::BYTES == 4 { f32::EPSILON as f64 } else { f64::EPSILON };
             let off = (c.max_error - report.max_error).abs();
             assert!(off <= rounding, "{what}: error {}, reported {}", c.max_error, report.max_error);
-            assert_eq!(c.points_inside(), critical_points, "{name}: the number in meta.json");
-            assert_eq!(report.critical_points, critical_points, "{what}: the report's number");
+            assert_eq!(c.points_in_triangles(), critical_points, "{name}: the number in meta.json");
+            assert_eq!(report.points_in_triangles, critical_points, "{what}: the report's number");
             let checked = Config { ties, ..field.config(BoundKind::Absolute, report.bound) };
             let mut expected = counts(&c).to_vec();
             if ties == Ties::Sos {

@@ -38,7 +38,16 @@ const ALONE: &[(&str, &str)] = &[
         "the header of a stream in device memory; the host's is src/stream/header.rs",
     ),
     (
+        "kernels/analysis/open_triangles.cuh",
+        "what signs leave open, a triangle a lane; src/analysis/compare.rs decides it at once",
+    ),
+    (
         "kernels/analysis/patches.cuh",
+        "settles the cells of a lane by signs; src/analysis/critical_points.rs does it by triangle",
+    ),
+    ("kernels/analysis/rows_ahead.cuh", "rows on their way to shared memory"),
+    (
+        "kernels/analysis/sides.cuh",
         "settles the cells of a lane by signs; src/analysis/compare.rs does it by triangle",
     ),
     ("kernels/entropy/groups/masked_tiles.cuh", "TileCoding::active in src/entropy/quantized_tile.rs"),

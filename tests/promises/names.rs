@@ -4,7 +4,7 @@
 use crate::bindings::header;
 use crate::support::cli::Folder;
 use crate::support::{built_folder, python, root, run};
-use factz::Comparison;
+use factz::{Comparison, Report};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -30,10 +30,11 @@ fn constants(prefix: &str) -> Names {
     constants.keys().filter_map(|name| name.strip_prefix(prefix)).map(str::to_lowercase).collect()
 }
 
-/// What Python has: members of a comparison and of a point, types, simplices.
-fn of_python() -> [Names; 4] {
+/// What Python has: members of a comparison, of a report and of a point, types, simplices.
+fn of_python() -> [Names; 5] {
     let script = "import dataclasses, factz\n\
         print(*(f.name for f in dataclasses.fields(factz.Comparison)))\n\
+        print(*(f.name for f in dataclasses.fields(factz.Report)))\n\
         print(*factz.CRITICAL_POINT.names)\n\
         print(*(t.name.lower() for t in factz.PointType))\n\
         print(*(s.name.lower() for s in factz.Simplex))";
@@ -43,7 +44,7 @@ fn of_python() -> [Names; 4] {
     let out = run(command.args(["-B", "-c", script]));
     let text = String::from_utf8(out.stdout).expect("text");
     let lines: Vec<Names> = text.lines().map(|line| names(line.split(' '))).collect();
-    lines.try_into().expect("four lines")
+    lines.try_into().expect("five lines")
 }
 
 #[test]
@@ -51,13 +52,28 @@ fn counts_types_and_members_have_one_name_everywhere() {
     let [comparison, point] = ["factz_comparison", "factz_critical_point"].map(members);
     let [types, simplices] = ["FACTZ_POINT_", "FACTZ_SIMPLEX_"].map(constants);
     assert_eq!((types.len(), simplices.len()), (8, 6));
-    assert_eq!(of_python(), [&comparison, &point, &types, &simplices].map(Names::clone));
+    let [of_comparison, mut of_report, others @ ..] = of_python();
+    assert_eq!(of_comparison, comparison);
+    assert_eq!(others, [&point, &types, &simplices].map(Names::clone));
 
     // Of Rust, where the violations are a function.
-    let debug = format!("{:?}", Comparison::default());
-    let words = debug.split([' ', '{', ',']).filter_map(|word| word.strip_suffix(':'));
-    let with_violations = names(words.chain(["violations"]));
-    assert_eq!(with_violations, comparison);
+    let fields = |debug: String| {
+        let words = debug.split([' ', '{', ',']).filter_map(|word| word.strip_suffix(':'));
+        names(words)
+    };
+    let mut of_rust = fields(format!("{:?}", Comparison::default()));
+    of_rust.insert("violations".into());
+    assert_eq!(of_rust, comparison);
+
+    // Of a report, in Python with its warnings told apart. A name that both have means the same in both.
+    let report = members("factz_report");
+    assert!(of_report.remove("wide_range") && of_report.is_subset(&report), "{of_report:?}");
+    assert!(of_report.contains("points_in_triangles"));
+    assert!(fields(format!("{:?}", Report::default()))
+        .iter()
+        .all(|name| name == "status" || report.contains(name)));
+    let shared = names(["bound", "max_error", "filled_vertices", "nonfinite_vertices", "zero_vertices"]);
+    assert_eq!(report.intersection(&comparison).cloned().collect::<Names>(), shared);
 
     let f = Folder::with_field("names", "wind_global");
     f.succeeds("compress u.f32 v.f32 -o w.fz --dims 360x181 --rel 1e-2");

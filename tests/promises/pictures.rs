@@ -368,6 +368,21 @@ fn the_scale_is_as_given_and_tells_what_is_beyond_it() {
     assert_eq!((&log["scale"]["low"], &log["scale"]["log"]), (&serde_json::json!(0.1), &Value::Bool(true)));
     let (beyond, [low, high]) = green("--speed-range 2,8");
     assert!(low < slow && (high - fast).abs() < 0.02, "{low}, {high}");
+    // Both ends of the bar have a tip.
+    let tips = |options: &str| {
+        f.succeeds(&format!("{render} {options}"));
+        let (image, panel) = (Image::read(&f, "p.png"), &beyond["panels"][0]);
+        let right = panel["left"].as_f64().unwrap() + panel["width"].as_f64().unwrap();
+        let [top, height] = ["top", "height"].map(|name| panel[name].as_f64().unwrap());
+        let inked = |y: f64| (0..60).filter(|x| image.at((right + 8.0 + *x as f64, y)) != [255; 3]).count();
+        // Rows from the title of the scale to its lower end that have less ink than the bar is wide.
+        let rows: Vec<usize> = (0..height as usize + 20).map(|y| inked(top + 30.0 + y as f64)).collect();
+        let bar = |row: &usize| *row >= 20;
+        let (first, last) = (rows.iter().position(bar).unwrap(), rows.iter().rposition(bar).unwrap());
+        [rows[..first].last().copied(), rows.get(last + 1).copied()].map(|row| row.is_some_and(|row| row > 0))
+    };
+    assert_eq!([tips("--speed-range 2,8"), tips("--speed-range 0,8")], [[true, true], [true, false]]);
+    assert_eq!([tips("--speed-range 2,10.5"), tips("--speed-range 0,10.5")], [[false, true], [false, false]]);
     let notes = legend(&beyond).join(" ");
     assert!(notes.contains("begins at 2; 49 % of the area is slower, down to 1"), "{notes}");
     assert!(notes.contains("ends at 8; 49 % of the area is faster, up to 10"), "{notes}");

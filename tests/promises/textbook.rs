@@ -41,8 +41,8 @@ fn check<T: Real>(name: &str, field: &Field<T>, expected: Expected) {
                 let differ = [c.violations(), c.lost_points, c.spurious_points, c.changed_types];
                 assert_eq!(differ, [0; 4], "{what}");
                 assert_eq!(
-                    (c.critical_points, report.critical_points),
-                    (found.len() as u64, c.points_inside())
+                    (c.critical_points, report.points_in_triangles),
+                    (found.len() as u64, c.points_in_triangles())
                 );
             }
         }
@@ -226,7 +226,7 @@ fn kept_ties_keep_zeros_and_indices() {
             0 => assert_eq!(c.changed_zero_points(), 0, "{before:?}", before = before.components),
             _ => changed += c.changed_zero_points(),
         }
-        kept += (c.violations() == 0) as u64 * (c.critical_points - c.points_inside());
+        kept += (c.violations() == 0) as u64 * (c.critical_points - c.points_in_triangles());
     }
     assert!(kept > 300 && changed > 300, "{kept} {changed}");
 }
@@ -252,7 +252,10 @@ fn compression_keeps_zeros_as_the_documents_say() {
                     let (stream, report) = field.compressed(&config);
                     let c = field.compared(&Field::restored(&config, &stream, 1), &config, report.bound);
                     let what = format!("{mode:?}, {ties:?}, {bound}: {c:?}");
-                    assert!(c.violations() == 0 && c.critical_points - c.points_inside() > 100, "{what}");
+                    assert!(
+                        c.violations() == 0 && c.critical_points - c.points_in_triangles() > 100,
+                        "{what}"
+                    );
                     changed[ties as usize] += c.changed_zero_points();
                     if mode == Mode::BlockWise || ties == Ties::All {
                         assert_eq!(c.changed_zero_points(), 0, "{what}");

@@ -18,7 +18,7 @@ pub fn counts(c: &Comparison) -> [(&'static str, u64); 18] {
         ("critical_points", c.critical_points),
         ("other_critical_points", c.other_critical_points),
         ("zero_vertices", c.zero_vertices),
-        ("changed_zeros", c.changed_zeros),
+        ("changed_zero_vertices", c.changed_zero_vertices),
         ("ties", c.ties),
         ("changed_ties", c.changed_ties),
         ("new_ties", c.new_ties),

@@ -80,7 +80,7 @@ class Report(ctypes.Structure):
     _fields_ = (
         _fields(c_int32, "status reserved_status")
         + _fields(c_uint64, "stream_bytes required_bytes exact_vertices nonfinite_vertices zero_vertices")
-        + _fields(c_uint64, "critical_points")
+        + _fields(c_uint64, "points_in_triangles")
         + _fields(c_double, "bound max_error")
         + _fields(c_uint64, "filled_vertices")
         + _fields(c_uint32, "warnings reserved_flags")
@@ -111,7 +111,7 @@ class Comparison(ctypes.Structure):
         _fields(c_int32, "status reserved_status")
         + _fields(c_uint64, "violations critical_points other_critical_points lost_points spurious_points")
         + _fields(c_uint64, "changed_types ties changed_ties new_ties nonfinite_vertices changed_missing")
-        + _fields(c_uint64, "zero_vertices changed_zeros bound_exceeded")
+        + _fields(c_uint64, "zero_vertices changed_zero_vertices bound_exceeded")
         + _fields(c_double, "bound max_error psnr")
         + [("points_by_type", c_uint64 * 8)]
         + _fields(c_uint64, "filled_vertices lost_zeros spurious_zeros changed_indices")

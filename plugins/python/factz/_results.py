@@ -63,8 +63,9 @@ class Report:
         exact_vertices: vertices stored bit for bit because no lossy value could be certified.
         nonfinite_vertices: vertices with a NaN or an infinity; they are stored bit for bit.
         zero_vertices: vertices with u = v = 0 that are not filled; they stay zero.
-        critical_points: critical points of the field that lie inside triangles (:func:`factz.critical_points`
-            lists those at vertices and on edges too); 0 with ``preserve="none"`` and after decompression.
+        points_in_triangles: critical points of the field that lie strictly inside triangles, without those at
+            vertices and on edges (:func:`factz.critical_points` lists all); 0 with ``preserve="none"`` and after
+            decompression.
         bound: the absolute bound that was applied, in the unit of the field.
         max_error: largest \\|decompressed - original\\| of all finite values; 0 after decompression.
         filled_vertices: finite vertices with the fill value.
@@ -75,7 +76,7 @@ class Report:
     exact_vertices: int = 0
     nonfinite_vertices: int = 0
     zero_vertices: int = 0
-    critical_points: int = 0
+    points_in_triangles: int = 0
     bound: float = 0.0
     max_error: float = 0.0
     filled_vertices: int = 0
@@ -155,7 +156,7 @@ class Comparison:
         changed_missing: missing vertices that are not the same bit for bit, and others that are not finite in
             the other field.
         zero_vertices: vertices of the first field with u = v = 0.
-        changed_zeros: vertices with u = v = 0 in one field only.
+        changed_zero_vertices: vertices with u = v = 0 in one field only.
         bound_exceeded: values with \\|other - first\\| above the bound, compared exactly.
         bound: the absolute bound that was checked, in the unit of the field.
         max_error: largest \\|other - first\\| of values that are finite in both.
@@ -176,7 +177,7 @@ class Comparison:
     nonfinite_vertices: int
     changed_missing: int
     zero_vertices: int
-    changed_zeros: int
+    changed_zero_vertices: int
     bound_exceeded: int
     bound: float
     max_error: float

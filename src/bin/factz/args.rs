@@ -7,7 +7,7 @@ use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use factz::{Coder, Dtype, Mode, Predictor, Ties};
+use factz::{Coder, Dtype, Mode, Predictor, Preserve, Ties};
 use std::path::PathBuf;
 
 /// Compresses 2D vector fields within an error bound and keeps every critical point.
@@ -49,8 +49,8 @@ behind a symbolic link is replaced or made, not the link.
 Exit status:
   0  done
   1  verify, bench or demo found a violation, or test found a damaged stream
-  2  wrong usage, a file that cannot be read, written or understood, not enough memory, or --backend cuda without \
-a device
+  2  wrong usage, a file or standard output that cannot be read, written or understood, not enough memory, or \
+--backend cuda without a device
   130, 143  interrupted, terminated
 
 Examples:
@@ -82,6 +82,26 @@ pub enum Command {
     Man(Man),
 }
 
+impl Command {
+    /// The form of the report; none for commands that print nothing else.
+    pub fn talk(&self) -> Option<&Talk> {
+        match self {
+            Command::Compress(a) => Some(&a.talk),
+            Command::Decompress(a) => Some(&a.talk),
+            Command::Verify(a) => Some(&a.talk),
+            Command::Test(a) => Some(&a.talk),
+            Command::Info(a) => Some(&a.talk),
+            Command::Points(a) => Some(&a.talk),
+            Command::Diff(a) => Some(&a.talk),
+            Command::Render(a) => Some(&a.talk),
+            Command::Bench(a) => Some(&a.talk),
+            Command::Sweep(a) => Some(&a.talk),
+            Command::Demo(a) => Some(&a.talk),
+            Command::H5args(_) | Command::Completions(_) | Command::Man(_) => None,
+        }
+    }
+}
+
 /// Compresses a field, the arrays U and V, into one stream.
 ///
 /// Exactly one of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit, and so
@@ -94,7 +114,8 @@ critical points (saddle, node or focus, attracting or repelling). Weather and cl
 row: --north-first keeps the types that the flow has on the map. Seconds and MB/s are those of the work in memory, without \
 files; on a CUDA device they include the copies there and back.
 
-Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged.
+Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged, or the report alone cannot be \
+written.
 
 Examples:
   factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --north-first --rel 1e-2
@@ -160,16 +181,19 @@ pub struct Decompress {
 
 /// Compares a field with its reconstruction: critical points, values, bound.
 ///
-/// All signs are exact, without a tolerance. The report counts critical points that are lost (P1), spurious
-/// (P2) or of another type or index (P3), degenerate triangles that changed (--ties), NaN and infinities that
-/// changed, and with --abs or --rel values that differ by more than the bound.
+/// All signs are exact, without a tolerance. The report counts critical points that are lost, spurious or of
+/// another type or index, degenerate triangles that changed (--ties), NaN and infinities that changed, and
+/// with --abs or --rel values that differ by more than the bound. What --preserve does not promise is told
+/// and is no violation.
 #[derive(Args)]
 #[command(
     override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       \
 factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0> <STREAM>",
     after_long_help = "\
 A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, \
-the bound, the fill value, the spacing and --ties.
+the bound, the fill value, the spacing, --preserve and --ties. With arrays give these options as in `factz compress`.
+
+With --json, violations counts what --preserve does not allow; comparison.violations counts for --preserve types.
 
 Exit status: 0 everything is kept; 1 something is not, and the report says what; 2 wrong usage, or a file \
 that cannot be read.
@@ -194,6 +218,9 @@ pub struct Verify {
     pub fill: FillArguments,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    /// Promise besides the error bound; default: as the stream says, otherwise types
+    #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED))]
+    pub preserve: Option<Preserve>,
     /// Promise for triangles whose zero lies on an edge or at a vertex; default: as the stream says,
     /// otherwise all
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES))]
@@ -210,7 +237,10 @@ pub struct Verify {
 /// Each stream gets a line: a good one on standard output, a damaged one on standard error.
 #[derive(Args)]
 #[command(after_long_help = "\
-Exit status: 0 all streams are good; 1 one or more are damaged or no streams; 2 one or more cannot be read or tested.
+With --json the result of each file is good, damaged, surplus (a good stream that something follows) or untested.
+
+Exit status: 0 all streams are good; 1 one or more are damaged, no streams, or followed by something; 2 one or more \
+cannot be read or tested.
 
 Examples:
   factz test wind.fz
@@ -257,9 +287,11 @@ The simplex of a point in cell (x, y) is the triangle lower or upper (of the cel
 edge from (x, y) that is called edge_x, edge_y or diagonal, or its vertex. Types inside triangles: saddle, \
 attracting_node, repelling_node, attracting_focus, repelling_focus, center; otherwise vertex_zero or edge_zero, where \
 the index tells a vortex, a source or a sink (1) from a saddle (-1), without eigenvalues (NaN). The index is empty at \
-the border and beside missing vertices. Zeros side by side (coasts, walls) are no points, and triangles with a NaN \
-or infinite vertex have none. Types are exact, eigenvalues rounded. A focus with rounding_divergence 1 has a \
-divergence at the level of rounding: it may be a centre in truth.
+the border and beside missing vertices. Zeros side by side (coasts, walls, a segment of zeros) are no points, and \
+triangles with a NaN or infinite vertex have none. An island of one vertex is a zero alone and is listed; if land is \
+no point of the flow, name it as missing (--fill-value 0, or NaN). A zero vertex without a complete triangle around \
+it is not listed. Types are exact, eigenvalues rounded. A focus with rounding_divergence 1 has a divergence at the \
+level of rounding: it may be a centre in truth.
 
 With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of the arrays \
 is decoded; its header tells shape, type, fill value and spacing.
@@ -352,8 +384,9 @@ Place: vertex (x, y) lies at (x DX, y DY), and y grows upwards. Row 0 is at the 
 negative (--north-first, or a stream that says so); --origin overrules this. The axes count columns and rows where \
 these are 1 or -1 apart; otherwise they have the coordinates x DX and y DY. --zoom takes columns and rows.
 
-Colours: the scale ends at the speed that 0.5 % of the area exceeds, unless --speed-range says otherwise; what is \
-faster has the colour of the end, and the legend tells how fast it is. In a comparison both fields have one scale. \
+Colours: the scale ends at the speed that 0.5 % of the area exceeds, unless --speed-range says otherwise; with --log it \
+begins at the speed that 0.5 % of the area is below, but at most four decades below its end. What is slower or faster has \
+the colour of the end, the bar ends in a tip there, and the legend tells how slow or fast it is. In a comparison both fields have one scale. \
 Vertices that are zero or hold no data are grey. The background of a large field is the mean of the vertices below a \
 pixel.
 
@@ -435,12 +468,11 @@ fn parse_width(text: &str) -> Result<usize, String> {
 #[command(after_long_help = "\
 Units: ratio is input bytes over stream bytes; MB/s are 10^6 bytes of input (u and v) per second, the median \
 of --repeat runs in memory, without files. error/bound is the largest error over the bound: never above 1.
-P1, P2, P3 are critical points lost, spurious and of another type.
+Critical points are counted as lost / spurious / of another type.
 
 With --backend cuda the field is on the device, and the figures are GB/s (10^9 bytes of input per second) by \
 events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
-beside the speed of a plain copy of u and v on the device and of the comparison that finds P1, P2, P3 there. \
-A table of the microseconds of each kernel follows.
+beside the speed of a plain copy of u and v on the device and of the comparison there. A table of the microseconds of each kernel follows.
 
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 

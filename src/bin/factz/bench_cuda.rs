@@ -7,7 +7,7 @@ use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::figures::{joined, psnr_text, shape_json};
 use crate::kernel_times::{self, Run, Times};
-use crate::measure::{median, Measurement, Subject};
+use crate::measure::{median, Measurement, Subject, CHANGED_POINTS};
 use crate::say::Voice;
 use crate::synthetic::Synthetic;
 use crate::{memory, Verdict};
@@ -148,7 +148,7 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
 
 fn head() -> String {
     format!(
-        "{:<12} {:<12} {:<8} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>8} {:>7} {:>11}  {:<14} {:>9}\n",
+        "{:<12} {:<12} {:<8} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>8} {:>7} {:>11}  {:<28} {:>9}\n",
         "mode",
         "predictor",
         "coder",
@@ -161,7 +161,7 @@ fn head() -> String {
         "compare",
         "PSNR",
         "error/bound",
-        "P1 / P2 / P3",
+        CHANGED_POINTS,
         "points"
     )
 }
@@ -169,7 +169,7 @@ fn head() -> String {
 fn row(m: &Measurement, s: &Speeds) -> String {
     let pair = |[a, b]: [f64; 2]| format!("{a:.1} / {b:.1}");
     format!(
-        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<14} {:>9}{}\n",
+        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<28} {:>9}{}\n",
         m.config.mode.name(),
         m.config.predictor.name(),
         m.config.coder.name(),
@@ -190,8 +190,8 @@ fn row(m: &Measurement, s: &Speeds) -> String {
 
 const LEGEND: &str = "\
 bound: relative to the joint range of u and v. GB/s: 10^9 bytes of input per second, compression / decompression.
-copy: device-to-device copy of u and v; compare: the comparison of input and output that finds P1, P2 and P3
-(critical points lost / spurious / of another type); both in the same unit. points: critical points of the field.\n";
+copy: device-to-device copy of u and v; compare: the comparison of input and output; both in the same unit.
+lost / spurious / other type: critical points. points: critical points of the field.\n";
 
 pub fn run(
     a: &Bench,

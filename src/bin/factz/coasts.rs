@@ -1,5 +1,5 @@
 //! Coasts: where zero vertices, such as the land of an ocean model, lie beside others. A zero vertex that is a
-//! critical point is no coast.
+//! critical point is no coast. Walls count as coasts, and so do vertices where a segment of zeros begins.
 
 use crate::array::{typed, Field};
 use crate::failure::Failure;
@@ -70,7 +70,7 @@ pub fn note(coasts: u64, ties: Ties, preserve: Preserve, bound: f64) -> Option<S
              tie rule finds in a larger stream"
         }
     };
-    Some(format!("{touch} (coasts); {choice}"))
+    Some(format!("{touch} (coasts, walls, lines of zeros); {choice}"))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::fate::{paired, Fate, Pairing};
 use crate::figures::{joined, shape_json};
 use crate::output::ListTarget;
 use crate::pair::Pair;
-use crate::point_list::{index_text, place_json, write_json, ListFormat};
+use crate::point_list::{coordinate, index_text, place_json, write_json, ListFormat};
 use crate::say::{critical_points_text, grouped, Voice};
 use crate::Verdict;
 use serde_json::{json, Value};
@@ -34,7 +34,10 @@ fn write_csv(out: &mut impl Write, differences: &[Pairing]) -> Written<()> {
         writeln!(
             out,
             "{fate},{},{},{},{},{simplex},{before},{after},{first},{other}",
-            p.x, p.y, p.cell_x, p.cell_y
+            coordinate(p.x),
+            coordinate(p.y),
+            p.cell_x,
+            p.cell_y
         )?;
     }
     out.flush()

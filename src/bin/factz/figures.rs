@@ -135,7 +135,7 @@ pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
         "filled_vertices": c.filled_vertices,
         "changed_missing": c.changed_missing,
         "zero_vertices": c.zero_vertices,
-        "changed_zeros": c.changed_zeros,
+        "changed_zero_vertices": c.changed_zero_vertices,
         "bound_exceeded": c.bound_exceeded,
         "bound": bound,
         "max_error": c.max_error,

@@ -132,6 +132,9 @@ fn open(path: &Path, both: bool, known: &Expected) -> Result<Vec<Piece>, Failure
     let mut source = Source::open(path)?;
     let name = source.name.clone();
     let start = source.peek(first_bytes(both, known))?;
+    if start.is_empty() {
+        return Err(failure!("{name}: is empty"));
+    }
     let format = match !is_dash(path) && path.is_file() {
         true => Format::of(path),
         false if start.starts_with(npy::MAGIC) => Format::Npy,

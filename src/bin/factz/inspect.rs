@@ -7,7 +7,7 @@ use crate::figures::{bound_kind_name, field_bytes, info_json, joined};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::stream::{Opened, Rest, Stream};
-use crate::Verdict;
+use crate::{standard, Verdict};
 use factz::{Status, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write;
@@ -59,11 +59,11 @@ fn info_text(i: &StreamInfo, about_file: Option<String>) -> String {
     text
 }
 
-/// Decodes all of a stream.
-fn test_one(path: &Path, engine: &Engine, voice: &Voice) -> Result<Stream, Failure> {
-    let stream = Stream::read(path)?;
+/// Decodes all of a stream. A sentence tells what follows it.
+fn test_one(path: &Path, engine: &Engine, voice: &Voice) -> Result<(Stream, Option<String>), Failure> {
+    let (stream, surplus) = Opened::open(path)?.read_first()?;
     stream.decode(engine, &Progress::new("testing", voice))?;
-    Ok(stream)
+    Ok((stream, surplus))
 }
 
 /// A line for each stream: the good ones on standard output, the others on standard error.
@@ -79,12 +79,19 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
         let file = json!({ "file": input_name(path) });
         let result = test_one(path, &engine, &voice);
         streams.push(match result {
-            Ok(tested) => {
+            Ok((tested, None)) => {
                 voice.text(&good_text(&tested))?;
                 joined(joined(file, json!({ "result": "good" })), info_json(&tested.info))
             }
+            Ok((tested, Some(surplus))) => {
+                let error = format!("{}: {surplus}", tested.name);
+                standard::write_error(&format!("factz: {error}\n"));
+                worst = worst.max(Verdict::Violated);
+                let result = json!({ "result": "surplus", "error": error });
+                joined(joined(file, result), info_json(&tested.info))
+            }
             Err(e) => {
-                eprintln!("factz: {e}");
+                standard::write_error(&format!("factz: {e}\n"));
                 let damaged = e.status == Some(Status::CorruptStream);
                 worst = worst.max(if damaged { Verdict::Violated } else { Verdict::Unknown });
                 let result = if damaged { "damaged" } else { "untested" };

@@ -46,10 +46,13 @@ mod stream;
 mod sweep;
 mod synthetic;
 mod verify;
+mod violations;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
+use failure::Failure;
 use std::any::TypeId;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -73,38 +76,60 @@ impl Verdict {
 
 /// The command line. Values may begin with a hyphen (-1e-5, -.5, -inf) where they are neither choices nor
 /// files: behind a forgotten name of a file an option stays one.
-fn arguments() -> Arguments {
+fn arguments() -> Result<Arguments, clap::Error> {
     let with_hyphens = |arg: clap::Arg| {
         let is_file = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
         let is_number = arg.get_action().takes_values() && arg.get_possible_values().is_empty() && !is_file;
         arg.allow_hyphen_values(is_number)
     };
     let program = Arguments::command().mut_subcommands(|command| command.mut_args(with_hyphens));
-    Arguments::from_arg_matches(&program.get_matches()).unwrap_or_else(|e| e.exit())
+    Arguments::from_arg_matches(&program.try_get_matches()?)
+}
+
+/// Prints help on standard output, or what is wrong with the arguments on standard error.
+fn explain(e: &clap::Error) -> Result<Verdict, Failure> {
+    if e.use_stderr() {
+        let _ = e.print();
+        return Ok(Verdict::Unknown);
+    }
+    standard::refuse_closed(1, "standard output", "(> FILE, or | PROGRAM)")?;
+    say::printed(e.print().and_then(|()| std::io::stdout().flush()))?;
+    Ok(Verdict::Good)
+}
+
+fn run(command: &Command) -> Result<Verdict, Failure> {
+    // Before the work, not after it.
+    if command.talk().is_some_and(|talk| !talk.quiet) {
+        standard::refuse_closed(1, "standard output", "(> FILE, or | PROGRAM), or give --quiet")?;
+    }
+    match command {
+        Command::Compress(a) => commands::compress(a),
+        Command::Decompress(a) => commands::decompress(a),
+        Command::Verify(a) => verify::verify(a),
+        Command::Test(a) => inspect::test(a),
+        Command::Info(a) => inspect::info(a),
+        Command::Points(a) => points::points(a),
+        Command::Diff(a) => diff::diff(a),
+        Command::Render(a) => render::render(a),
+        Command::Bench(a) => bench::run(a),
+        Command::Sweep(a) => sweep::sweep(a),
+        Command::Demo(a) => demo::run(a),
+        Command::H5args(a) => h5args::h5args(a),
+        Command::Completions(a) => manual::completions(a),
+        Command::Man(a) => manual::pages(a),
+    }
 }
 
 fn main() -> ExitCode {
     litter::guard();
-    let done = match arguments().command {
-        Command::Compress(a) => commands::compress(&a),
-        Command::Decompress(a) => commands::decompress(&a),
-        Command::Verify(a) => verify::verify(&a),
-        Command::Test(a) => inspect::test(&a),
-        Command::Info(a) => inspect::info(&a),
-        Command::Points(a) => points::points(&a),
-        Command::Diff(a) => diff::diff(&a),
-        Command::Render(a) => render::render(&a),
-        Command::Bench(a) => bench::run(&a),
-        Command::Sweep(a) => sweep::sweep(&a),
-        Command::Demo(a) => demo::run(&a),
-        Command::H5args(a) => h5args::h5args(&a),
-        Command::Completions(a) => manual::completions(&a),
-        Command::Man(a) => manual::pages(&a),
+    let done = match arguments() {
+        Ok(arguments) => run(&arguments.command),
+        Err(e) => explain(&e),
     };
     match done {
         Ok(verdict) => ExitCode::from(verdict as u8),
         Err(failure) => {
-            eprintln!("factz: {failure}");
+            standard::write_error(&format!("factz: {failure}\n"));
             ExitCode::from(2)
         }
     }

@@ -6,8 +6,9 @@ use crate::failure::{failure, Failure};
 use crate::figures::{choices_json, comparison_json, error_over_bound, joined, psnr_text};
 use crate::say::megabytes_per_second;
 use crate::synthetic::Kind;
+use crate::violations::violations;
 use crate::{engine, memory};
-use factz::{Comparison, Config, Dtype, Preserve};
+use factz::{Comparison, Config, Dtype};
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::time::Instant;
@@ -37,14 +38,9 @@ impl Measurement {
         Measurement { config: *config, absolute_bound, stream_bytes, ratio, speeds: Vec::new(), comparison }
     }
 
-    /// What breaks the promise of its `preserve` level.
+    /// What breaks the promise of its `preserve` setting.
     pub fn violations(&self) -> u64 {
-        let c = &self.comparison;
-        match self.config.preserve {
-            Preserve::None => c.changed_missing + c.bound_exceeded,
-            Preserve::Points => c.violations() - (c.changed_types - c.changed_indices),
-            Preserve::Types => c.violations(),
-        }
+        violations(&self.comparison, self.config.preserve)
     }
 
     /// Largest error over the bound.
@@ -52,7 +48,7 @@ impl Measurement {
         error_over_bound(&self.comparison, self.absolute_bound)
     }
 
-    /// P1 / P2 / P3.
+    /// Critical points lost / spurious / of another type.
     pub fn changed_points(&self) -> String {
         let c = &self.comparison;
         format!("{} / {} / {}", c.lost_points, c.spurious_points, c.changed_types)
@@ -131,6 +127,9 @@ pub fn measure(
     ))
 }
 
+/// The head of the column of [`Measurement::changed_points`].
+pub const CHANGED_POINTS: &str = "lost / spurious / other type";
+
 /// The head of the table that [`row`] fills.
 pub fn head(threads: &[usize]) -> String {
     let mut text = format!(
@@ -140,7 +139,7 @@ pub fn head(threads: &[usize]) -> String {
     for n in threads {
         let _ = write!(text, " {:>20}", format!("MB/s, {n} thread{}", if *n == 1 { "" } else { "s" }));
     }
-    let _ = writeln!(text, " {:>7} {:>11}  {:<17}", "PSNR", "error/bound", "P1 / P2 / P3");
+    let _ = writeln!(text, " {:>7} {:>11}  {CHANGED_POINTS}", "PSNR", "error/bound");
     text
 }
 
@@ -172,8 +171,8 @@ pub fn row(m: &Measurement) -> String {
 /// What the columns mean.
 pub const LEGEND: &str = "\
 bound: relative to the joint range of u and v. MB/s: 10^6 bytes of input per second, compression / decompression.
-PSNR in dB. error/bound: largest error over the bound. P1 / P2 / P3: critical points lost / spurious / of another
-type.\n";
+PSNR in dB, a hyphen where it is not defined. error/bound: largest error over the bound. lost / spurious / other
+type: critical points.\n";
 
 /// The thread counts to measure: those given, else 1 and one per processor.
 pub fn thread_counts(given: &[usize]) -> Vec<usize> {

@@ -82,6 +82,13 @@ impl Header {
             (None, None) => {
                 return Err(failure!("{name}: has the shape {shape}; {wanted}: {}", three_axes(name, axes)))
             }
+            (Some(s), Some(i)) if s.0 == i.0 => {
+                return Err(failure!(
+                    "{name}: has the shape {shape}, which may be u and then v, or u and v side by side, and --dims cannot \
+                     tell: save the components as two files, a[0] and a[1], or else a[..., 0] and a[..., 1]: {}",
+                    part(name, "0")
+                ));
+            }
             (Some(s), Some(i)) => match expected.map(|d| (d.nx, d.ny)) {
                 Some(d) if d == s.0 => s,
                 Some(d) if d == i.0 => i,
@@ -263,6 +270,12 @@ mod tests {
         assert!(unclear.both("a", None).unwrap_err().message.contains("--dims 2x5 or --dims 5x2"));
         assert_eq!(unclear.both("a", Some(dims(2, 5))).unwrap().1, Arrangement::Stacked);
         assert_eq!(unclear.both("a", Some(dims(5, 2))).unwrap().1, Arrangement::Interleaved);
+        // Of 2 x 2 values no option can tell.
+        let two = of(&[2, 2, 2]).both("a", Some(dims(2, 2))).unwrap_err().message;
+        assert!(
+            two.contains("a[0] and a[1], or else a[..., 0] and a[..., 1]") && !two.contains("or --dims"),
+            "{two}"
+        );
         for sizes in [&[3, 4][..], &[3, 4, 5], &[2, 2, 3, 4], &[2, 0, 4], &[2, 1 << 40, 1 << 40]] {
             assert!(of(sizes).both("a", None).is_err(), "{sizes:?}");
         }

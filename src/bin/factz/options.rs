@@ -218,7 +218,8 @@ pub struct Look {
     /// Speeds at the ends of the colour scale; default: 0 and the speed that 0.5 % of the area exceeds
     #[arg(long, value_name = "LOW,HIGH", value_parser = parse_speed_range, allow_hyphen_values = true)]
     pub speed_range: Option<SpeedRange>,
-    /// Logarithmic colour scale; it begins at the speed that 0.5 % of the area is below, or at LOW
+    /// Logarithmic colour scale; it begins at LOW, or else at the speed that 0.5 % of the area is below, but at
+    /// most four decades below its end
     #[arg(long)]
     pub log: bool,
     /// Draw no arrows, which show the direction of the flow

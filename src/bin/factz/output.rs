@@ -66,7 +66,7 @@ impl Output {
         let name = output_name(path);
         let cannot = |e| failure!("{name}: cannot be written: {e}");
         if is_standard(path) {
-            standard::refuse_closed(1, &name, "> FILE, or | PROGRAM")?;
+            standard::refuse_closed(1, &name, "(> FILE, or | PROGRAM), or name a file")?;
             let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(cannot)?;
             return Ok(Self::direct(name, path, file.into()));
         }
@@ -153,6 +153,9 @@ impl Output {
 fn no_room(name: &str, folder: &Path, e: std::io::Error) -> Failure {
     let folder_name = folder.display();
     let advice = match e.kind() {
+        ErrorKind::NotFound if folder.is_dir() => {
+            format!("the directory {folder_name} takes no new files: name another")
+        }
         ErrorKind::NotFound => format!("there is no directory {folder_name}: make it, or name another"),
         ErrorKind::NotADirectory => format!("{folder_name} is no directory: name another"),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => format!(

@@ -52,8 +52,8 @@ fn write_csv(out: &mut impl Write, points: &[CriticalPoint]) -> Result<()> {
         writeln!(
             out,
             "{},{},{},{},{},{},{},{},{},{},{},{}",
-            p.x,
-            p.y,
+            coordinate(p.x),
+            coordinate(p.y),
             p.cell_x,
             p.cell_y,
             simplex_name(p.simplex),
@@ -69,6 +69,11 @@ fn write_csv(out: &mut impl Write, points: &[CriticalPoint]) -> Result<()> {
     Ok(())
 }
 
+/// A coordinate without the sign of a zero, which a negative spacing gives it.
+pub fn coordinate(x: f64) -> f64 {
+    x + 0.0
+}
+
 /// An index in a cell of a table: empty where it is not defined.
 pub fn index_text(index: Option<i32>) -> String {
     index.map(|n| n.to_string()).unwrap_or_default()
@@ -77,14 +82,15 @@ pub fn index_text(index: Option<i32>) -> String {
 /// Place and simplex of a point as JSON.
 pub fn place_json(p: &CriticalPoint) -> Value {
     let simplex = simplex_name(p.simplex);
-    json!({ "x": p.x, "y": p.y, "cell_x": p.cell_x, "cell_y": p.cell_y, "simplex": simplex })
+    let (x, y) = (coordinate(p.x), coordinate(p.y));
+    json!({ "x": x, "y": y, "cell_x": p.cell_x, "cell_y": p.cell_y, "simplex": simplex })
 }
 
 fn json_of(p: &CriticalPoint) -> Value {
     let more = json!({
         "point_type": kind_name(p.kind),
         "index": p.index,
-        "rounding_divergence": p.rounding_divergence,
+        "rounding_divergence": p.rounding_divergence as u32,
         "eigenvalues_real": p.eigenvalues_real,
         "eigenvalues_imaginary": p.eigenvalues_imaginary,
     });
@@ -164,7 +170,11 @@ fn write_vtp(out: &mut impl Write, points: &[CriticalPoint], dims: Dims) -> Resu
         points().flat_map(|p| p.eigenvalues_imaginary.map(known)),
     )?;
     out.write_all(b"</PointData>\n<Points>\n")?;
-    write_array(out, ("Float64", "Points", 3), points().flat_map(|p| [p.x, p.y, 0.0]))?;
+    write_array(
+        out,
+        ("Float64", "Points", 3),
+        points().flat_map(|p| [coordinate(p.x), coordinate(p.y), 0.0]),
+    )?;
     out.write_all(b"</Points>\n<Verts>\n")?;
     write_array(out, ("Int64", "connectivity", 1), 0..n)?;
     write_array(out, ("Int64", "offsets", 1), 1..=n)?;

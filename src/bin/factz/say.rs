@@ -39,7 +39,7 @@ impl Voice {
     /// A remark beside the report, on standard error.
     pub fn note(&self, text: &str) {
         if !self.json && !self.quiet {
-            eprintln!("note: {text}");
+            standard::write_error(&format!("note: {text}\n"));
         }
     }
 
@@ -58,24 +58,28 @@ impl Voice {
 
     fn write(&self, text: &str) -> Result<(), Failure> {
         match self.aside {
-            true => print(std::io::stderr(), text.as_bytes()),
-            false => print(std::io::stdout(), text.as_bytes()),
+            true => standard::write_error(text),
+            false => print_result(text.as_bytes())?,
         }
+        Ok(())
     }
 }
 
-/// Writes to standard output or standard error. A reader that went away early is no error.
-pub fn print(mut out: impl Write, text: &[u8]) -> Result<(), Failure> {
-    match out.write_all(text).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(failure!("the report cannot be written: {e}")),
+/// Writes to standard output, which must not be closed. A reader that went away early is no error.
+pub fn print_result(text: &[u8]) -> Result<(), Failure> {
+    standard::refuse_closed(1, "standard output", "(> FILE, or | PROGRAM)")?;
+    let mut out = std::io::stdout();
+    printed(out.write_all(text).and_then(|()| out.flush()))
+}
+
+/// Whether standard output took what was written.
+pub fn printed(done: std::io::Result<()>) -> Result<(), Failure> {
+    match done {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(failure!("standard output: cannot be written: {e}"))
+        }
         _ => Ok(()),
     }
-}
-
-/// Writes what a command is for to standard output, which must not be closed.
-pub fn print_result(text: &[u8]) -> Result<(), Failure> {
-    standard::refuse_closed(1, "standard output", "> FILE, or | PROGRAM")?;
-    print(std::io::stdout(), text)
 }
 
 /// 1234567 as 1,234,567.

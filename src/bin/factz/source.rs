@@ -32,7 +32,7 @@ impl Source {
         let file = match is_dash(path) {
             true => {
                 refuse_terminal(&name)?;
-                standard::refuse_closed(0, &name, "< FILE, or PROGRAM |")?;
+                standard::refuse_closed(0, &name, "(< FILE, or PROGRAM |), or name a file")?;
                 File::from(std::io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?)
             }
             false => File::open(path).map_err(|e| failure!("{name}: cannot be opened: {e}"))?,

@@ -1,7 +1,8 @@
-//! Standard streams that were closed when the program began. Rust's runtime opens `/dev/null` in their place, so
-//! that what is written there would be lost without a word.
+//! Standard streams that are closed or cannot be written. Rust's runtime opens `/dev/null` in place of those that
+//! were closed when the program began, so that what is written there would be lost without a word.
 
 use crate::failure::{failure, Failure};
+use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// A bit for each of the descriptors 0 and 1.
@@ -22,10 +23,15 @@ extern "C" fn look() {
     }
 }
 
-/// Refuses standard input (0) or output (1) if it was closed.
-pub fn refuse_closed(descriptor: u8, name: &str, redirection: &str) -> Result<(), Failure> {
+/// Refuses standard input (0) or output (1) if it was closed, with the advice to redirect it or what else.
+pub fn refuse_closed(descriptor: u8, name: &str, advice: &str) -> Result<(), Failure> {
     match CLOSED.load(Relaxed) & 1 << descriptor {
         0 => Ok(()),
-        _ => Err(failure!("{name}: is closed: redirect it ({redirection}), or name a file")),
+        _ => Err(failure!("{name}: is closed: redirect it {advice}")),
     }
+}
+
+/// Writes to standard error. If that fails, there is nobody to be told.
+pub fn write_error(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -87,7 +87,15 @@ impl Opened {
     }
 
     /// The whole stream, with which the file must end.
-    fn read(mut self) -> Result<Stream, Failure> {
+    fn read(self) -> Result<Stream, Failure> {
+        match self.read_first()? {
+            (stream, None) => Ok(stream),
+            (stream, Some(surplus)) => Err(damaged(format!("{}: {surplus}", stream.name))),
+        }
+    }
+
+    /// The whole stream, and a sentence about what follows it.
+    pub fn read_first(mut self) -> Result<(Stream, Option<String>), Failure> {
         let expected = self.info.stream_bytes;
         let mut bytes = Vec::new();
         if self.source.left().is_some_and(|left| left >= expected) {
@@ -96,10 +104,10 @@ impl Opened {
         let read = self.source.by_ref().take(expected).read_to_end(&mut bytes);
         read.map_err(|e| self.source.cannot(e))?;
         let rest = self.behind(bytes.len() as u64)?;
-        let name = &self.source.name;
-        match rest.sentence(&self.path, expected) {
-            None => Ok(Stream { name: self.source.name, bytes, info: self.info }),
-            Some(text) => Err(damaged(format!("{name}: {text}"))),
+        let name = self.source.name;
+        match (rest, rest.sentence(&self.path, expected)) {
+            (Rest::Truncated(_), Some(text)) => Err(damaged(format!("{name}: {text}"))),
+            (_, surplus) => Ok((Stream { name, bytes, info: self.info }, surplus)),
         }
     }
 }

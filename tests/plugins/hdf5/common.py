@@ -109,7 +109,7 @@ class Fields:
         done = subprocess.run([sys.executable, "-B", checker, "cases.json"], stdout=subprocess.PIPE)
         found = []
         for case, counts in zip(self.cases, json.loads(done.stdout), strict=True):
-            keys = ("violations", "changed_zeros", "answer_changed")
+            keys = ("violations", "changed_zero_vertices", "answer_changed")
             found.append((case, sum(counts.get(k, 0) for k in keys), self._verify(case)))
         return found
 

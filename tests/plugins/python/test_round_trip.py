@@ -163,7 +163,7 @@ class Guarantee(unittest.TestCase):
         for (arrays, entries), counts, report in zip(cases, exact_counts(cases), reports):
             with self.subTest(**entries):
                 self.assertEqual([counts[name] for name in VIOLATIONS], [0] * len(VIOLATIONS))
-                self.assertGreater(report.critical_points, 10)
+                self.assertGreater(report.points_in_triangles, 10)
                 self.assertGreaterEqual(report.bound, report.max_error)
                 self.assertEqual(report.nonfinite_vertices, 2)
 

@@ -45,8 +45,14 @@ fn analysis_words<T: Real>(request: &Request, [u0, v0, u1, v1]: [View<'_, T>; 4]
         [c.changed_types, c.ties, c.changed_ties, c.new_ties, c.nonfinite_vertices, c.changed_missing],
     ];
     let psnr = c.psnr.filter(|p| !p.is_nan()).map_or(0x7ff8 << 48, f64::to_bits);
-    let errors =
-        [c.zero_vertices, c.changed_zeros, c.bound_exceeded, c.bound.to_bits(), c.max_error.to_bits(), psnr];
+    let errors = [
+        c.zero_vertices,
+        c.changed_zero_vertices,
+        c.bound_exceeded,
+        c.bound.to_bits(),
+        c.max_error.to_bits(),
+        psnr,
+    ];
     let zeros = [c.filled_vertices, c.lost_zeros, c.spurious_zeros, c.changed_indices, 0, 0];
     let mut words = [&counts.concat()[..], &errors, &c.points_by_type, &zeros].concat();
     words.extend([0, r.low.to_bits(), r.high.to_bits(), r.nonfinite_vertices, r.filled_vertices]);

@@ -108,7 +108,7 @@ fn check_compression<T: Real>(
         report.exact_vertices,
         report.nonfinite_vertices,
         report.zero_vertices,
-        report.critical_points,
+        report.points_in_triangles,
         report.filled_vertices,
         report.warnings as u64,
     ];

@@ -130,13 +130,16 @@ impl Canvas {
         self.shape(area, bounds, WHITE, line, ARROW_OPACITY, |x, y| arrow.distance(x, y));
     }
 
-    /// A triangle with its tip above a rectangle, as wide as that.
-    pub fn tip(&mut self, base: Area, height: usize, colour: Colour) {
+    /// A triangle with its tip above or below a rectangle, as wide as that.
+    pub fn tip(&mut self, base: Area, height: usize, is_below: bool, colour: Colour) {
         for k in 0..height {
             let half = base.width as f64 / 2.0 * k as f64 / height as f64;
             let middle = base.left as f64 + base.width as f64 / 2.0;
             let (left, right) = ((middle - half).floor() as usize, (middle + half).ceil() as usize);
-            let top = (base.top + k).saturating_sub(height);
+            let top = match is_below {
+                true => base.bottom() + height - 1 - k,
+                false => (base.top + k).saturating_sub(height),
+            };
             self.fill(Area { left, top, width: right - left, height: 1 }, colour);
         }
     }

@@ -38,14 +38,14 @@ pub fn text_width(size: f64, text: &str) -> f64 {
     extent.map_or(0.0, |((left, _), (right, _))| (right - left) as f64 / fine)
 }
 
-/// The text, or its end where it is wider than that.
+/// The text, or its beginning where it is wider than that.
 pub fn fitted(size: f64, text: &str, width: f64) -> String {
     let fits = |text: &str| text_width(size, text) <= width;
     if fits(text) {
         return text.to_owned();
     }
-    let ends = text.char_indices().map(|(at, _)| format!("…{}", &text[at..]));
-    ends.into_iter().find(|end| fits(end)).unwrap_or_default()
+    let beginnings = text.char_indices().rev().map(|(at, _)| format!("{}…", text[..at].trim_end()));
+    beginnings.into_iter().find(|beginning| fits(beginning)).unwrap_or_default()
 }
 
 /// Lines of a text that are no wider than that, broken between words.
@@ -152,7 +152,8 @@ mod tests {
         let lines = wrapped(11.0, text, 150.0);
         assert!(lines.len() > 1 && lines.join(" ") == text);
         assert!(lines.iter().all(|line| text_width(11.0, line) <= 150.0));
-        let end = fitted(11.0, "a/long/name.f32", 60.0);
-        assert!(end.starts_with('…') && end.ends_with(".f32") && text_width(11.0, &end) <= 60.0, "{end}");
+        let title = fitted(11.0, "reconstruction, 63 critical points", 120.0);
+        assert!(title.starts_with("reconstruction") && title.ends_with('…'), "{title}");
+        assert!(text_width(11.0, &title) <= 120.0 && text_width(11.0, &title) > 105.0, "{title}");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{json, Value};
 
 /// Of the speeds, the fraction that lies above the scale if nothing says where it ends.
 const ABOVE: f64 = 0.005;
-/// A logarithmic scale that nothing limits spans no more than that.
+/// A logarithmic scale that nothing limits spans no more than four decades (see `--log`).
 const DECADES: f64 = 1e4;
 /// Numbers of the bar are no wider than this one.
 const WIDEST: &str = "2e-308";
@@ -70,11 +70,13 @@ impl Scale {
         let mut notes = Vec::new();
         if slower > 0.0 {
             let (part, end) = (percentage(slower), ends(self.low));
-            notes.push(format!("the scale begins at {end}; {part} of the area is slower, down to {least}"));
+            let least = if least == end { String::new() } else { format!(", down to {least}") };
+            notes.push(format!("the scale begins at {end}; {part} of the area is slower{least}"));
         }
         if faster > 0.0 {
             let (part, end) = (percentage(faster), ends(self.high));
-            notes.push(format!("the scale ends at {end}; {part} of the area is faster, up to {most}"));
+            let most = if most == end { String::new() } else { format!(", up to {most}") };
+            notes.push(format!("the scale ends at {end}; {part} of the area is faster{most}"));
         }
         notes
     }
@@ -112,16 +114,11 @@ impl Scale {
             canvas.fill(Area { top: area.top + y, height: 1, ..area }, colour);
         }
         canvas.frame(area, line, BLACK);
-        // What is faster has the colour of the end.
-        if self.beyond[1] > 0.0 {
-            let tip = (0.55 * text) as usize;
-            canvas.tip(
-                Area { left: left - line, top: top - line, width: width + 2 * line, height: 0 },
-                tip,
-                BLACK,
-            );
-            let inner = tip.saturating_sub(2 * line).max(1);
-            canvas.tip(Area { top: top - line, height: 0, ..area }, inner, on_bar(1.0));
+        // What is slower or faster has the colour of an end.
+        for (beyond, is_below) in self.beyond.into_iter().zip([true, false]) {
+            if beyond > 0.0 {
+                draw_tip(canvas, area, is_below, sizes);
+            }
         }
         for speed in self.ticks(area.height as f64 / (1.8 * text)) {
             let y = area.bottom() as f64 - self.place(speed) * area.height as f64;
@@ -137,6 +134,16 @@ impl Scale {
         let words = text_width(0.8 * text, "speed, log").max(1.4 * text + text_width(0.75 * text, WIDEST));
         (0.9 * text + words + 0.5 * text) as usize
     }
+}
+
+/// Draws a triangle at an end of the bar.
+fn draw_tip(canvas: &mut Canvas, bar: Area, is_below: bool, sizes: Sizes) {
+    let (line, height) = (sizes.line, (0.55 * sizes.text) as usize);
+    let framed = Area { top: bar.top - line, height: bar.height + 2 * line, ..bar };
+    let outer = Area { left: bar.left - line, width: bar.width + 2 * line, ..framed };
+    canvas.tip(outer, height, is_below, BLACK);
+    let inner = height.saturating_sub(2 * line).max(1);
+    canvas.tip(framed, inner, is_below, on_bar(if is_below { 0.0 } else { 1.0 }));
 }
 
 fn colour(place: f64) -> [f64; 3] {
@@ -190,6 +197,10 @@ mod tests {
         speeds[0] = 1e-9;
         let given = scale(&speeds, Some(SpeedRange { low: 10.0, high: 200.0 }), false).unwrap();
         assert_eq!(given.notes(), ["the scale begins at 10; 9.9 % of the area is slower, down to 1e-9"]);
+        // Two numbers that read alike are one.
+        let alike: Vec<f64> = speeds.iter().map(|k| 1e300 * (1.0 + 1e-7 * k)).collect();
+        let notes = scale(&alike, None, false).unwrap().notes();
+        assert_eq!(notes, ["the scale ends at 1e300; 0.5 % of the area is faster"]);
     }
 
     #[test]

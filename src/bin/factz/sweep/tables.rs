@@ -7,9 +7,10 @@ use std::fmt::Write;
 
 /// What the columns mean.
 pub const LEGEND: &str = "\
-bound: fraction of the joint range of u and v. bits/value: bits of the stream for each value of u and v. PSNR in dB.
-error/bound: largest error over the bound. lost / spurious / other type: critical points. MB/s: 10^6 bytes of input
-per second, compression / decompression.\n";
+bound: fraction of the joint range of u and v. bits/value: bits of the stream for each value of u and v. PSNR in dB; a
+hyphen where it is not defined: a constant field, or squares beyond the range of f64. error/bound: largest error over
+the bound. lost / spurious / other type: critical points. MB/s: 10^6 bytes of input per second, compression /
+decompression.\n";
 
 pub fn head() -> String {
     format!(

@@ -1,0 +1,93 @@
+//! Which differences break the promise of a setting of `preserve`, and which it allows.
+
+use crate::say::{counted, grouped};
+use factz::{Comparison, Preserve};
+
+/// The number of differences that the setting does not allow.
+pub fn violations(c: &Comparison, preserve: Preserve) -> u64 {
+    match preserve {
+        Preserve::None => c.changed_missing + c.bound_exceeded,
+        Preserve::Points => c.violations() - changed_types_inside(c),
+        Preserve::Types => c.violations(),
+    }
+}
+
+/// Points in triangles of another type. Zeros at vertices and on edges have an index in place of a type.
+fn changed_types_inside(c: &Comparison) -> u64 {
+    c.changed_types - c.changed_indices
+}
+
+/// What the setting does not allow, each kind with its number.
+pub fn complaints(c: &Comparison, preserve: Preserve) -> Vec<String> {
+    let of_points = [
+        (c.lost_points, "critical point is lost", "critical points are lost"),
+        (c.spurious_points, "critical point is spurious", "critical points are spurious"),
+        (
+            c.changed_types - if preserve == Preserve::Points { changed_types_inside(c) } else { 0 },
+            "critical point has another type or index",
+            "critical points have another type or index",
+        ),
+        (
+            c.changed_ties,
+            "triangle with the origin on its boundary changed",
+            "triangles with the origin on their boundary changed",
+        ),
+        (
+            c.new_ties,
+            "triangle now has the origin on its boundary",
+            "triangles now have the origin on their boundary",
+        ),
+    ];
+    let of_values = [
+        (c.changed_missing, "NaN or infinite vertex changed", "NaN or infinite vertices changed"),
+        (c.bound_exceeded, "value exceeds the bound", "values exceed the bound"),
+    ];
+    let of_points = if preserve == Preserve::None { &of_points[..0] } else { &of_points[..] };
+    let all = of_points.iter().chain(&of_values).filter(|(n, _, _)| *n > 0);
+    all.map(|(n, one, many)| counted(*n, one, many)).collect()
+}
+
+/// What differs and is allowed; none where the setting allows no difference, or where nothing differs.
+pub fn allowed(c: &Comparison, preserve: Preserve) -> Option<String> {
+    match preserve {
+        Preserve::Types => None,
+        Preserve::Points if changed_types_inside(c) == 0 => None,
+        Preserve::Points => {
+            let types = counted(changed_types_inside(c), "type changes", "types change");
+            Some(format!("{types}: allowed by --preserve points"))
+        }
+        Preserve::None => Some(format!(
+            "critical points: {} lost, {} spurious, {} of another type or index: allowed by --preserve none",
+            grouped(c.lost_points),
+            grouped(c.spurious_points),
+            grouped(c.changed_types)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_setting_allows_is_no_violation() {
+        let c = Comparison {
+            lost_points: 7,
+            spurious_points: 5,
+            changed_types: 9,
+            lost_zeros: 1,
+            changed_indices: 2,
+            changed_ties: 3,
+            changed_missing: 1,
+            bound_exceeded: 4,
+            ..Comparison::default()
+        };
+        let counts = [Preserve::None, Preserve::Points, Preserve::Types].map(|p| violations(&c, p));
+        assert_eq!(counts, [5, 6 + 5 + 3 + 5, 6 + 5 + 7 + 3 + 5]);
+        assert_eq!(complaints(&c, Preserve::None).len(), 2);
+        assert!(complaints(&c, Preserve::Points)[2].starts_with("2 critical points have another"));
+        assert!(complaints(&c, Preserve::Types)[2].starts_with("9 critical points have another"));
+        assert_eq!(allowed(&c, Preserve::Points).unwrap(), "7 types change: allowed by --preserve points");
+        assert_eq!(allowed(&c, Preserve::Types), None);
+    }
+}
