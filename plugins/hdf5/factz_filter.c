@@ -17,6 +17,7 @@
 #include "hdf5_library.h"
 #include "history.h"
 #include "log.h"
+#include "values.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -200,9 +201,8 @@ static struct result compress_chunk(struct call *call, void *values)
     if (config->bound == 0)
         return store_exactly(call, values, NOT_EXACT);
     const bool heeded = !may_add_up();
-    if (heeded && history_knows(config, values))
-        return store_exactly(call, values, DECOMPRESSED_BEFORE);
-    if (has_one_component(config, values))
+    const bool known = heeded && history_knows(config, values);
+    if (!known && has_one_component(config, values))
         return store_exactly(call, values, ONE_COMPONENT);
     factz_report report;
     struct result result = compress_values(call, config, values, &report);
@@ -211,7 +211,11 @@ static struct result compress_chunk(struct call *call, void *values)
         return store_exactly(call, values, WIDE_RANGE);
     }
     const struct stream stream = {result.buffer, result.bytes, *config};
-    call->input_taken = heeded && result.bytes > 0 && history_add_written(&stream, values, report.bound);
+    if (result.bytes > 0 && known && !history_has_read(&stream)) {
+        free(result.buffer);
+        return store_exactly(call, values, DECOMPRESSED_BEFORE);
+    }
+    call->input_taken = heeded && result.bytes > 0 && history_add_written(&stream, values);
     return result;
 }
 

@@ -15,8 +15,18 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: [&str; 7] =
-    ["chunk.c", "dataset.c", "factz_filter.c", "fingerprints.c", "hdf5_library.c", "history.c", "log.c"];
+const SOURCES: [&str; 10] = [
+    "agreement.c",
+    "chunk.c",
+    "dataset.c",
+    "factz_filter.c",
+    "fingerprints.c",
+    "hdf5_library.c",
+    "history.c",
+    "kept.c",
+    "log.c",
+    "originals.c",
+];
 
 /// Compiles the plugin, with the library in it, into a folder of its own below `folder`.
 pub fn plugin(folder: &Path) -> PathBuf {
