@@ -85,7 +85,9 @@ enum agreement agreement_of(
     const size_t same = original->bytes ? all_same(&u) + all_same(&v) : telling(&u) + telling(&v);
     if (original->bytes && changed == 0 && same > 0)
         return AGREES_SURELY;
-    if (same <= (values_count(values) >> CHANCE_BITS) + displaced / 2)
+    /* Of data of few distinct values, what was stored exactly may agree with the next field of a series. */
+    const size_t chance = original->bytes ? displaced / 2 : 3 * displaced;
+    if (same <= (values_count(values) >> CHANCE_BITS) + chance)
         return AGREES_BY_CHANCE;
     return displaced <= changed >> NEIGHBOUR_BITS ? AGREES_SURELY : AGREES_IN_PART;
 }

@@ -201,8 +201,9 @@ static struct result compress_chunk(struct call *call, void *values)
     if (config->bound == 0)
         return store_exactly(call, values, NOT_EXACT);
     const bool heeded = !may_add_up();
-    const bool known = heeded && history_knows(config, values);
-    if (!known && has_one_component(config, values))
+    if (heeded && history_knows(config, values))
+        return store_exactly(call, values, DECOMPRESSED_BEFORE);
+    if (has_one_component(config, values))
         return store_exactly(call, values, ONE_COMPONENT);
     factz_report report;
     struct result result = compress_values(call, config, values, &report);
@@ -211,10 +212,6 @@ static struct result compress_chunk(struct call *call, void *values)
         return store_exactly(call, values, WIDE_RANGE);
     }
     const struct stream stream = {result.buffer, result.bytes, *config};
-    if (result.bytes > 0 && known && !history_has_read(&stream)) {
-        free(result.buffer);
-        return store_exactly(call, values, DECOMPRESSED_BEFORE);
-    }
     call->input_taken = heeded && result.bytes > 0 && history_add_written(&stream, values);
     return result;
 }

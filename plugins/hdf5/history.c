@@ -307,11 +307,3 @@ bool history_add_written(const struct stream *stream, void *values)
     unlock();
     return taken;
 }
-
-bool history_has_read(const struct stream *stream)
-{
-    enter();
-    const bool known = kept_has(stream);
-    unlock();
-    return known;
-}

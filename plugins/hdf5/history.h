@@ -35,7 +35,4 @@ bool history_add_written(const struct stream *stream, void *values);
  */
 bool history_knows(const struct factz_config *config, void *values);
 
-/* Whether these bytes were read: values that become them again lose nothing more. */
-bool history_has_read(const struct stream *stream);
-
 #endif

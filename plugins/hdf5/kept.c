@@ -5,18 +5,18 @@
 #define MOST_KEPT 4096u
 
 /* Values that are compared: all of a chunk of as many, and of a larger one as many, or one of so many. */
-#define LEAST_SAMPLES 1024
+#define LEAST_SAMPLES 512
 #define MOST_APART 16
 
 /* Entries of the index, 16 MiB of them, in buckets. An entry is 20 bits of a hash, and a slot. */
 #define INDEX_BITS 22
 #define BUCKET 8
 
-/* Slots; those without values are free. */
 static struct kept slots[MOST_KEPT];
 static size_t slot_end, slot_bytes;
-/* When a chunk was last read, by number. */
+/* Of each slot: when its chunk was last read, by number, 0 in a free slot; and the bytes of its stream. */
 static uint64_t times[MOST_KEPT], now;
+static size_t counts[MOST_KEPT];
 static uint32_t *entries;
 
 /* ---------------------------------------------------------------- the samples of a chunk */
@@ -84,13 +84,13 @@ static void drop(size_t slot)
     free(slots[slot].stream.bytes);
     free(slots[slot].values);
     /* The index may still name the slot. */
-    slots[slot].values = NULL;
+    times[slot] = counts[slot] = 0;
 }
 
 static size_t free_slot(void)
 {
     size_t slot = 0;
-    while (slot < slot_end && slots[slot].values)
+    while (slot < slot_end && times[slot] != 0)
         slot++;
     return slot;
 }
@@ -99,7 +99,7 @@ static size_t oldest_slot(void)
 {
     size_t oldest = slot_end;
     for (size_t slot = 0; slot < slot_end; slot++) {
-        if (slots[slot].values && (oldest == slot_end || times[slot] < times[oldest]))
+        if (times[slot] != 0 && (oldest == slot_end || times[slot] < times[oldest]))
             oldest = slot;
     }
     return oldest;
@@ -108,7 +108,7 @@ static size_t oldest_slot(void)
 bool kept_has(const struct stream *stream)
 {
     for (size_t slot = 0; slot < slot_end; slot++) {
-        if (slots[slot].values && same_stream(&slots[slot].stream, stream)) {
+        if (counts[slot] == stream->count && same_stream(&slots[slot].stream, stream)) {
             times[slot] = ++now;
             return true;
         }
@@ -131,6 +131,7 @@ bool kept_add(struct stream stream, void *values, size_t most)
     const size_t slot = free_slot();
     slots[slot] = (struct kept){stream, values};
     times[slot] = ++now;
+    counts[slot] = stream.count;
     slot_bytes += bytes;
     slot_end = slot < slot_end ? slot_end : slot + 1;
     enter_samples(slot);
@@ -150,7 +151,7 @@ static uint32_t count_votes(const struct values *values, uint32_t votes[MOST_KEP
         const uint32_t *bucket = bucket_of(hash);
         for (size_t i = 0; i < BUCKET && holds_data(values, bits); i++) {
             const size_t slot = bucket[i] % MOST_KEPT;
-            if ((bucket[i] ^ (uint32_t)hash) & ~(MOST_KEPT - 1) || !slots[slot].values)
+            if ((bucket[i] ^ (uint32_t)hash) & ~(MOST_KEPT - 1) || times[slot] == 0)
                 continue;
             const struct values kept = values_of(&slots[slot].stream.config, slots[slot].values);
             if (same_shape(&kept, values) && get_bits(&kept, place) == bits && ++votes[slot] > most)
