@@ -153,8 +153,8 @@ static bool visit_row(const struct walk *walk)
         varies |= last && product ? last ^ product : 0;
         changes |= changed[x];
         last = product;
-        if ((run & walk->sampled) == 0 && x + 1 >= RUN && run_changes &&
-            tells_much(products + x + 1 - RUN) && walk->visit(mix(run)))
+        if ((run & walk->sampled) == 0 && x + 1 >= RUN && run_changes && tells_much(products + x + 1 - RUN) &&
+            walk->visit(mix(run)))
             return true;
     }
     return varies && changes && walk->visit(mix(line));
@@ -203,7 +203,11 @@ static bool walk_chunk(const struct walk *walk)
 
 bool fingerprints_add(const struct values *values, const struct values *original, uint32_t exact)
 {
-    struct walk walk = {.values = values, .original = original, .exact = exact, .sampled = sampled_bits(values), .visit = enter};
+    struct walk walk = {.values = values,
+        .original = original,
+        .exact = exact,
+        .sampled = sampled_bits(values),
+        .visit = enter};
     if (!set)
         set = calloc((size_t)1 << SET_BITS, sizeof *set);
     const bool good = set && open_scratch(&walk.scratch, values->nx);

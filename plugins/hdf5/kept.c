@@ -6,7 +6,7 @@
 
 /* Values that are compared: all of a chunk of as many, and of a larger one as many, or one of so many. */
 #define LEAST_SAMPLES 512
-#define MOST_APART 16
+#define MOST_APART 32
 
 /* Entries of the index, 16 MiB of them, in buckets. An entry is 20 bits of a hash, and a slot. */
 #define INDEX_BITS 22

@@ -82,6 +82,7 @@ macro_rules! scripts {
 scripts! {
     whole_datasets_keep_their_critical_points: "guarantee.py", "gcc" "h5dump" "h5diff";
     chunks_in_parts_and_copies_add_no_errors: "parts.py", "gcc" "h5dump" "h5repack";
+    values_that_come_back_add_no_errors: "again.py", "gcc";
     tools_and_h5py_exchange_files: "exchange.py", "gcc" "h5dump" "h5repack" "h5diff";
     netcdf_files_are_written_and_read: "netcdf.py", "gcc" "nccopy" "ncdump";
     unsuitable_datasets_are_refused_with_a_reason: "refusals.py", "gcc" "h5repack";
