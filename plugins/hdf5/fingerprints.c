@@ -7,8 +7,10 @@
 #define SET_BITS 21
 #define BUCKET 8
 
-/* Values of a run. */
+/* Values of a run, and runs that must be known: decompressed values have ramps, which others may have, too.
+ */
 #define RUN 8
+#define ENOUGH_RUNS 4
 /* Runs of a chunk that have a fingerprint: all of so many, of more values one in 128. */
 #define ALL_RUNS_BITS 8
 #define MOST_SAMPLED_BITS 7
@@ -41,7 +43,7 @@ static bool contains(uint64_t fingerprint)
     return found;
 }
 
-/* Never stops the walk. */
+/* Nothing counts as known while fingerprints are entered. */
 static bool enter(uint64_t fingerprint)
 {
     uint64_t *bucket = bucket_of(fingerprint);
@@ -76,8 +78,9 @@ struct walk {
     /* A run has a fingerprint if no bit of its hash is in here. */
     uint64_t sampled;
     struct scratch scratch;
-    /* Returns true to end the walk. */
+    /* Whether a fingerprint is known. One line that is known ends the walk, and ENOUGH_RUNS do. */
     bool (*visit)(uint64_t fingerprint);
+    int *known_runs;
 };
 
 static bool open_scratch(struct scratch *scratch, size_t nx)
@@ -154,7 +157,7 @@ static bool visit_row(const struct walk *walk)
         changes |= changed[x];
         last = product;
         if ((run & walk->sampled) == 0 && x + 1 >= RUN && run_changes && tells_much(products + x + 1 - RUN) &&
-            walk->visit(mix(run)))
+            walk->visit(mix(run)) && ++*walk->known_runs == ENOUGH_RUNS)
             return true;
     }
     return varies && changes && walk->visit(mix(line));
@@ -203,7 +206,9 @@ static bool walk_chunk(const struct walk *walk)
 
 bool fingerprints_add(const struct values *values, const struct values *original, uint32_t exact)
 {
+    int known_runs = 0;
     struct walk walk = {.values = values,
+        .known_runs = &known_runs,
         .original = original,
         .exact = exact,
         .sampled = sampled_bits(values),
@@ -219,7 +224,9 @@ bool fingerprints_add(const struct values *values, const struct values *original
 
 bool fingerprints_known(const struct values *values)
 {
-    struct walk walk = {.values = values, .sampled = sampled_bits(values), .visit = contains};
+    int known_runs = 0;
+    struct walk walk = {
+        .values = values, .known_runs = &known_runs, .sampled = sampled_bits(values), .visit = contains};
     if (!set)
         return false;
     const bool known = !open_scratch(&walk.scratch, values->nx) || walk_chunk(&walk);

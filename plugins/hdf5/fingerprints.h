@@ -15,9 +15,9 @@
 bool fingerprints_add(const struct values *values, const struct values *original, uint32_t exact);
 
 /*
- * Whether a row, a column or a run of the values is known. Zeros and missing data tell nothing: runs with
- * them do not count, nor lines of a single other value and runs with long repetitions. True where there is no
- * memory to find out.
+ * Whether a row, a column or four runs of the values are known. Zeros and missing data tell nothing: runs
+ * with them do not count, nor lines of a single other value and runs with long repetitions. True where there
+ * is no memory to find out.
  */
 bool fingerprints_known(const struct values *values);
 

@@ -263,39 +263,35 @@ static void restore(const struct origin *origin, struct values *values, struct v
     }
 }
 
-/*
- * Decompressed values become the original ones where these are known. `rest`, a copy of the values, becomes
- * nothing() there. Whether decompressed values are left.
- */
-static bool restore_all(const struct factz_config *config, struct values *values, struct values *rest)
+/* Decompressed values become the original ones where these are known. Whether others are left. */
+static bool holds_decompressed(const struct factz_config *config, struct values *values)
 {
+    /* The values themselves, until some of them are known. */
+    struct values rest = *values;
+    bool known = true;
     for (int turn = 0; turn < MOST_ORIGINS; turn++) {
-        const struct origin origin = find_origin(config, rest);
-        if (origin.agreement == AGREES_BY_CHANCE)
-            return fingerprints_known(rest);
-        if (origin.agreement == AGREES_IN_PART || !origin.original.bytes)
+        const struct origin origin = find_origin(config, &rest);
+        if (origin.agreement != AGREES_SURELY || !origin.original.bytes) {
+            known = origin.agreement != AGREES_BY_CHANCE || fingerprints_known(&rest);
+            break;
+        }
+        if (turn == 0 && !(rest.bytes = malloc(values_bytes(config))))
             return true;
-        restore(&origin, values, rest);
+        if (turn == 0)
+            memcpy(rest.bytes, values->bytes, values_bytes(config));
+        restore(&origin, values, &rest);
         originals_replaced(origin.original.bytes);
     }
-    return true;
+    if (rest.bytes != values->bytes)
+        free(rest.bytes);
+    return known;
 }
 
 bool history_knows(const struct factz_config *config, void *bytes)
 {
     enter();
-    const bool complete = look_at_reads();
     struct values values = values_of(config, bytes);
-    bool known = !complete;
-    if (complete && find_origin(config, &values).agreement == AGREES_BY_CHANCE) {
-        known = fingerprints_known(&values);
-    } else if (complete) {
-        struct values rest = values_of(config, malloc(values_bytes(config)));
-        if (rest.bytes)
-            memcpy(rest.bytes, bytes, values_bytes(config));
-        known = !rest.bytes || restore_all(config, &values, &rest);
-        free(rest.bytes);
-    }
+    const bool known = !look_at_reads() || holds_decompressed(config, &values);
     unlock();
     return known;
 }
