@@ -74,9 +74,8 @@ static bool check_pipeline(const struct hdf5_library *h5, hid_t creation, char *
     if (first == FACTZ_HDF5_FILTER_ID)
         return true;
     return refuse(message,
-        "filter %d (%.63s) comes before factz, which must be the first: add it after factz or leave it "
-        "out (h5py: shuffle=False)",
-        first, name);
+        "filter %d (%.63s) comes before factz, which must be the first: add it after factz or leave it out%s",
+        first, name, first == H5Z_FILTER_SHUFFLE ? " (h5py: shuffle=False)" : "");
 }
 
 /* ---------------------------------------------------------------- type and shape */
@@ -160,7 +159,8 @@ static bool read_layout(const struct shape *shape, struct chunk *chunk, char *me
     const hsize_t most = MAX_CHUNK_BYTES / (2 * value_bytes(chunk));
     if (sizes[y_axis] > most || sizes[y_axis + 1] > most / sizes[y_axis])
         return refuse(message,
-            "chunks of %.200s take more than 4 GiB, and factz takes no longer ones: make the chunks smaller",
+            "chunks of %.200s take 4 GiB or more, and a chunk of HDF5 must be shorter: make the chunks "
+            "smaller",
             text);
     chunk->layout = planes ? LAYOUT_PLANES : LAYOUT_INTERLEAVED;
     chunk->ny = (uint32_t)sizes[y_axis];

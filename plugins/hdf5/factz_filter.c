@@ -17,6 +17,7 @@
 #include "hdf5_library.h"
 #include "history.h"
 #include "log.h"
+#include "values.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -138,7 +139,7 @@ enum reason { NOT_EXACT, DECOMPRESSED_BEFORE, ONE_COMPONENT, WIDE_RANGE };
 static const char *const REASONS[] = {
     [DECOMPRESSED_BEFORE] =
         "it has values that were compressed and decompressed before, and errors must not "
-        "add up; write whole chunks, or give HDF5 a larger chunk cache "
+        "add up; write original values of whole chunks, or give HDF5 a larger chunk cache "
         "(FACTZ_HDF5_AGAIN=lossy compresses such values again)",
     [ONE_COMPONENT] = "one component has a single value, as if it were still to be written",
     [WIDE_RANGE] =
@@ -179,9 +180,12 @@ static struct result store_exactly(struct call *call, void *values, enum reason 
     struct result result = compress_values(call, &config, values, &report);
     if (reason != NOT_EXACT && result.bytes > 0) {
         char line[MESSAGE_BYTES];
-        snprintf(line, sizeof line, "a chunk of %u x %u vertices (nx x ny) is stored exactly: %s",
-            call->chunk.nx, call->chunk.ny, REASONS[reason]);
-        log_line(line);
+        snprintf(line, sizeof line,
+            "a chunk of %u x %u vertices (nx x ny) of %s with %s bound of %g is stored exactly: %s",
+            call->chunk.nx, call->chunk.ny, call->chunk.dtype == FACTZ_DTYPE_F64 ? "doubles" : "floats",
+            call->config.bound_kind == FACTZ_BOUND_ABSOLUTE ? "an absolute" : "a relative",
+            call->config.bound, REASONS[reason]);
+        log_repeated(line);
     }
     return result;
 }
@@ -211,7 +215,7 @@ static struct result compress_chunk(struct call *call, void *values)
         return store_exactly(call, values, WIDE_RANGE);
     }
     const struct stream stream = {result.buffer, result.bytes, *config};
-    call->input_taken = heeded && result.bytes > 0 && history_add_written(&stream, values, report.bound);
+    call->input_taken = heeded && result.bytes > 0 && history_add_written(&stream, values);
     return result;
 }
 

@@ -3,13 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fingerprints that are kept, 8 MiB of them: those of 512 MiB of floats. A new one takes the place of any. */
-#define SET_BITS 20
+/* Fingerprints that are kept, 16 MiB of them. A new one takes the place of any. */
+#define SET_BITS 21
 #define BUCKET 8
 
-/* Values of a run. It has a fingerprint if these highest bits of its hash are zero. */
-#define RUN 16
-#define SAMPLED_BITS 7
+/* Values of a run, and runs that must be known: decompressed values have ramps, which others may have, too.
+ */
+#define RUN 8
+#define ENOUGH_RUNS 4
+/* Runs of a chunk that have a fingerprint: all of so many, of more values one in 128. */
+#define ALL_RUNS_BITS 8
+#define MOST_SAMPLED_BITS 7
 
 #define ODD 0x9e3779b97f4a7c15u
 
@@ -39,7 +43,7 @@ static bool contains(uint64_t fingerprint)
     return found;
 }
 
-/* Never stops the walk. */
+/* Nothing counts as known while fingerprints are entered. */
 static bool enter(uint64_t fingerprint)
 {
     uint64_t *bucket = bucket_of(fingerprint);
@@ -71,9 +75,12 @@ struct walk {
     const struct values *values;
     const struct values *original;
     uint32_t exact;
+    /* A run has a fingerprint if no bit of its hash is in here. */
+    uint64_t sampled;
     struct scratch scratch;
-    /* Returns true to end the walk. */
+    /* Whether a fingerprint is known. One line that is known ends the walk, and ENOUGH_RUNS do. */
     bool (*visit)(uint64_t fingerprint);
+    int *known_runs;
 };
 
 static bool open_scratch(struct scratch *scratch, size_t nx)
@@ -121,16 +128,16 @@ static void extend_columns(const struct scratch *scratch, size_t nx)
     }
 }
 
-/* Whether all products of a run tell something, and not the same. */
+/* Whether all products of a run tell something, and most of them differ from the one before. */
 static bool tells_much(const uint64_t *run)
 {
-    bool varies = false;
+    int steps = 0;
     for (int k = 0; k < RUN; k++) {
         if (run[k] == 0)
             return false;
-        varies |= run[k] != run[0];
+        steps += k > 0 && run[k] != run[k - 1];
     }
-    return varies;
+    return steps >= RUN / 2;
 }
 
 static bool visit_row(const struct walk *walk)
@@ -149,8 +156,8 @@ static bool visit_row(const struct walk *walk)
         varies |= last && product ? last ^ product : 0;
         changes |= changed[x];
         last = product;
-        if (run >> (64 - SAMPLED_BITS) == 0 && x + 1 >= RUN && run_changes &&
-            tells_much(products + x + 1 - RUN) && walk->visit(mix(run)))
+        if ((run & walk->sampled) == 0 && x + 1 >= RUN && run_changes && tells_much(products + x + 1 - RUN) &&
+            walk->visit(mix(run)) && ++*walk->known_runs == ENOUGH_RUNS)
             return true;
     }
     return varies && changes && walk->visit(mix(line));
@@ -182,6 +189,15 @@ static bool walk_component(const struct walk *walk, size_t first)
     return false;
 }
 
+/* The runs of a large chunk that have a fingerprint would have one in a small chunk, too. */
+static uint64_t sampled_bits(const struct values *values)
+{
+    int bits = 0;
+    while (bits < MOST_SAMPLED_BITS && values_count(values) >> (ALL_RUNS_BITS + bits + 1) > 0)
+        bits++;
+    return ~(UINT64_MAX >> bits);
+}
+
 /* True where the walk was ended. */
 static bool walk_chunk(const struct walk *walk)
 {
@@ -190,7 +206,13 @@ static bool walk_chunk(const struct walk *walk)
 
 bool fingerprints_add(const struct values *values, const struct values *original, uint32_t exact)
 {
-    struct walk walk = {.values = values, .original = original, .exact = exact, .visit = enter};
+    int known_runs = 0;
+    struct walk walk = {.values = values,
+        .known_runs = &known_runs,
+        .original = original,
+        .exact = exact,
+        .sampled = sampled_bits(values),
+        .visit = enter};
     if (!set)
         set = calloc((size_t)1 << SET_BITS, sizeof *set);
     const bool good = set && open_scratch(&walk.scratch, values->nx);
@@ -202,7 +224,9 @@ bool fingerprints_add(const struct values *values, const struct values *original
 
 bool fingerprints_known(const struct values *values)
 {
-    struct walk walk = {.values = values, .visit = contains};
+    int known_runs = 0;
+    struct walk walk = {
+        .values = values, .known_runs = &known_runs, .sampled = sampled_bits(values), .visit = contains};
     if (!set)
         return false;
     const bool known = !open_scratch(&walk.scratch, values->nx) || walk_chunk(&walk);

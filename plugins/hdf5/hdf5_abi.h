@@ -18,6 +18,7 @@ typedef int H5Z_filter_t;
 typedef uint64_t hsize_t;
 
 /* Flag of the filter function: decompress. */
+#define H5Z_FILTER_SHUFFLE 2
 #define H5Z_FLAG_REVERSE 0x0100u
 /* Version of the struct below. */
 #define H5Z_CLASS_T_VERS 1

@@ -1,42 +1,36 @@
 #include "history.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "agreement.h"
 #include "fingerprints.h"
+#include "kept.h"
+#include "originals.h"
 
-/* Limits of what is kept; the last stream that was read is kept always. */
+/* Limits of what was read and not looked at; the last stream that was read is kept always. */
 #define MOST_READ 4096
 #define MOST_READ_BYTES ((size_t)32 << 20)
 #define MOST_READ_VALUE_BYTES ((size_t)256 << 20)
-#define MOST_WRITTEN 1024
-#define MOST_WRITTEN_MIB 128
+
+/* Values of whole chunks that are kept: so many originals, and as many decompressed ones. */
+#define MOST_KEPT_MIB 128
 
 /* The last streams among which one is looked for that is read again. */
 #define REPEATED 64
 
-/* A stream that was decompressed, whose fingerprints have not been taken. */
+/* A chunk may have values of so many that were decompressed before. */
+#define MOST_ORIGINS 8
+
+/* A stream that was decompressed, and not looked at so far. */
 struct read {
     struct stream stream;
     uint32_t exact;
 };
 
-/* A stream with its original values. */
-struct written {
-    struct stream stream;
-    void *values;
-    double bound;
-    /* Nothing can go on that was not read. */
-    bool was_read;
-};
-
 /* A ring, the oldest at read_first. */
 static struct read reads[MOST_READ];
 static size_t read_first, read_count, read_bytes, read_value_bytes;
-/* The oldest first. */
-static struct written writtens[MOST_WRITTEN];
-static size_t written_count, written_bytes;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -63,24 +57,14 @@ static void enter(void)
     lock();
 }
 
-static size_t bytes_of(const struct factz_config *config)
+/* Bytes of values of one kind that are kept: FACTZ_HDF5_MEMORY, in MiB, or 128 MiB. */
+static size_t most_bytes(void)
 {
-    return 2 * config->nx * config->ny * (config->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float));
-}
-
-/* The values of a stream in memory of malloc; NULL where there is none. */
-static void *decompressed(const struct stream *stream)
-{
-    const struct factz_config *config = &stream->config;
-    void *bytes = malloc(bytes_of(config));
-    struct values values = values_of(config, bytes);
-    factz_report report;
-    if (bytes && factz_decompress_host(stream->bytes, stream->count, config, bytes,
-                     values.bytes + values.to_v * (bytes_of(config) / values_count(&values)),
-                     config->nx * config->ny, &report, 1) == FACTZ_OK)
-        return bytes;
-    free(bytes);
-    return NULL;
+    const char *text = getenv("FACTZ_HDF5_MEMORY");
+    char *end;
+    const unsigned long long number = text ? strtoull(text, &end, 10) : MOST_KEPT_MIB;
+    const bool good = !text || (end != text && !*end && number < 1u << 30);
+    return (size_t)(good ? number : MOST_KEPT_MIB) << 20;
 }
 
 /* ---------------------------------------------------------------- streams that were read */
@@ -90,19 +74,15 @@ static struct read *read_at(size_t k)
     return &reads[(read_first + k) % MOST_READ];
 }
 
-static void drop_oldest_read(void)
+/* Takes the oldest one out; its memory belongs to the caller. */
+static struct read take_oldest_read(void)
 {
-    const struct stream *stream = &read_at(0)->stream;
-    read_bytes -= stream->count;
-    read_value_bytes -= bytes_of(&stream->config);
-    free(stream->bytes);
+    const struct read oldest = *read_at(0);
+    read_bytes -= oldest.stream.count;
+    read_value_bytes -= values_bytes(&oldest.stream.config);
     read_first = (read_first + 1) % MOST_READ;
     read_count--;
-}
-
-static bool same_stream(const struct stream *a, const struct stream *b)
-{
-    return a->count == b->count && memcmp(a->bytes, b->bytes, a->count) == 0;
+    return oldest;
 }
 
 /* A chunk that the cache of HDF5 cannot hold is read again and again. */
@@ -118,15 +98,13 @@ static bool is_repeated(const struct stream *stream)
 void history_add_read(struct stream stream, uint32_t exact)
 {
     enter();
-    for (size_t k = 0; k < written_count; k++)
-        writtens[k].was_read |= same_stream(&writtens[k].stream, &stream);
     if (is_repeated(&stream)) {
         free(stream.bytes);
     } else {
-        const size_t value_bytes = bytes_of(&stream.config);
+        const size_t value_bytes = values_bytes(&stream.config);
         while (read_count > 0 && (read_count == MOST_READ || read_bytes + stream.count > MOST_READ_BYTES ||
                                      read_value_bytes + value_bytes > MOST_READ_VALUE_BYTES))
-            drop_oldest_read();
+            free(take_oldest_read().stream.bytes);
         *read_at(read_count++) = (struct read){stream, exact};
         read_bytes += stream.count;
         read_value_bytes += value_bytes;
@@ -134,157 +112,194 @@ void history_add_read(struct stream stream, uint32_t exact)
     unlock();
 }
 
-/* ---------------------------------------------------------------- values that were written */
-
-static void drop_written(size_t place)
+/* The values of a stream in memory of malloc; NULL where there is none. */
+static void *decompressed(const struct stream *stream)
 {
-    written_bytes -= bytes_of(&writtens[place].stream.config);
-    free(writtens[place].stream.bytes);
-    free(writtens[place].values);
-    written_count--;
-    memmove(writtens + place, writtens + place + 1, (written_count - place) * sizeof *writtens);
-}
-
-/* Bytes of values that are kept: FACTZ_HDF5_MEMORY, in MiB, or 128 MiB. */
-static size_t most_written_bytes(void)
-{
-    const char *text = getenv("FACTZ_HDF5_MEMORY");
-    char *end;
-    const unsigned long long number = text ? strtoull(text, &end, 10) : MOST_WRITTEN_MIB;
-    const bool good = !text || (end != text && !*end && number < 1u << 30);
-    return (size_t)(good ? number : MOST_WRITTEN_MIB) << 20;
-}
-
-bool history_add_written(const struct stream *stream, void *bytes, double bound)
-{
-    const size_t size = bytes_of(&stream->config), most = most_written_bytes();
-    if (size > most)
-        return false;
-    struct stream copy = *stream;
-    copy.bytes = malloc(stream->count);
-    if (!copy.bytes)
-        return false;
-    memcpy(copy.bytes, stream->bytes, stream->count);
-    enter();
-    for (size_t k = written_count; k-- > 0;) {
-        if (same_stream(&writtens[k].stream, stream))
-            drop_written(k);
-    }
-    while (written_count == MOST_WRITTEN || written_bytes + size > most)
-        drop_written(0);
-    writtens[written_count++] = (struct written){copy, bytes, bound, false};
-    written_bytes += size;
-    unlock();
-    return true;
-}
-
-/* Whether the values may be the original ones, decompressed, with others in some gaps. */
-static bool is_near(const struct values *original, const struct values *values, double bound)
-{
-    const size_t count = values_count(original);
-    bool filled = false;
-    for (size_t k = 0; k < count; k++) {
-        const uint64_t before = get_bits(original, k), now = get_bits(values, k);
-        if (!holds_data(original, before))
-            filled |= before != now;
-        else if (before != now && !(fabs(get_number(original, k) - get_number(values, k)) <= bound))
-            return false;
-    }
-    return filled;
-}
-
-/* Whether all values are the decompressed ones, but for others in gaps of the original. */
-static bool is_continued(
-    const struct values *original, const struct values *decompressed, const struct values *values)
-{
-    const size_t count = values_count(original);
-    bool lossy = false, filled = false;
-    for (size_t k = 0; k < count; k++) {
-        const uint64_t before = get_bits(original, k), after = get_bits(decompressed, k);
-        const bool same = get_bits(values, k) == after;
-        if (!same && holds_data(original, before))
-            return false;
-        lossy |= same && before != after;
-        filled |= !same;
-    }
-    return lossy && filled;
-}
-
-/* Decompressed values become the original ones; `decompressed` becomes the new ones, and zeros elsewhere. */
-static void restore(const struct values *original, struct values *decompressed, struct values *values)
-{
-    const size_t count = values_count(original);
-    for (size_t k = 0; k < count; k++) {
-        const uint64_t bits = get_bits(values, k);
-        const bool old = bits == get_bits(decompressed, k);
-        set_bits(decompressed, k, old ? 0 : bits);
-        if (old)
-            set_bits(values, k, get_bits(original, k));
-    }
-}
-
-static bool same_shape(const struct factz_config *a, const struct factz_config *b)
-{
-    return a->nx == b->nx && a->ny == b->ny && a->dtype == b->dtype && a->u_stride == b->u_stride;
-}
-
-/* The new values of a chunk that goes on, which holds its original values then; NULL where there is none. */
-static void *continued(const struct factz_config *config, void *bytes)
-{
+    const struct factz_config *config = &stream->config;
+    void *bytes = malloc(values_bytes(config));
     struct values values = values_of(config, bytes);
-    for (size_t k = written_count; k-- > 0;) {
-        const struct written *written = &writtens[k];
-        const struct values original = values_of(config, written->values);
-        if (!written->was_read || !same_shape(config, &written->stream.config) ||
-            !is_near(&original, &values, written->bound))
-            continue;
-        struct values old = values_of(config, decompressed(&written->stream));
-        if (old.bytes && is_continued(&original, &old, &values)) {
-            restore(&original, &old, &values);
-            drop_written(k);
-            return old.bytes;
+    factz_report report;
+    if (bytes && factz_decompress_host(stream->bytes, stream->count, config, bytes,
+                     values.bytes + values.to_v * value_size(&values), config->nx * config->ny, &report,
+                     1) == FACTZ_OK)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+/* Puts nothing() where the values are certainly the original ones. */
+static void leave_out_exact(struct values *values, const struct values *original, uint32_t exact)
+{
+    const size_t nx = values->nx, ny = values->ny;
+    for (size_t k = 0; k < values_count(values) && original->bytes; k++) {
+        if (get_bits(values, k) == get_bits(original, k))
+            set_bits(values, k, nothing(values));
+    }
+    for (size_t y = 0; y < ny; y++) {
+        const bool whole = (y == 0 && exact & FACTZ_SIDE_Y_MIN) || (y == ny - 1 && exact & FACTZ_SIDE_Y_MAX);
+        for (size_t x = 0; x < nx; x++) {
+            const size_t k = (y * nx + x) * values->stride;
+            if (whole || (x == 0 && exact & FACTZ_SIDE_X_MIN) || (x == nx - 1 && exact & FACTZ_SIDE_X_MAX)) {
+                set_bits(values, k, nothing(values));
+                set_bits(values, k + values->to_v, nothing(values));
+            }
         }
-        free(old.bytes);
     }
-    return NULL;
 }
 
-/* The original values of a stream; NULL where they are not kept. */
-static void *original_of(const struct stream *stream)
+/* Keeps what was read, with its fingerprints; takes the memory of the stream. False where there is none. */
+static bool look_at_read(struct read read)
 {
-    for (size_t k = 0; k < written_count; k++) {
-        if (same_stream(&writtens[k].stream, stream))
-            return writtens[k].values;
+    if (kept_has(&read.stream)) {
+        free(read.stream.bytes);
+        return true;
     }
-    return NULL;
-}
-
-/* Takes the fingerprints of what was read; false where there is no memory. */
-static bool take_fingerprints(void)
-{
-    for (; read_count > 0; drop_oldest_read()) {
-        const struct stream *stream = &read_at(0)->stream;
-        void *bytes = decompressed(stream);
-        const struct values values = values_of(&stream->config, bytes);
-        const struct values original = values_of(&stream->config, original_of(stream));
-        const bool good =
-            bytes && fingerprints_add(&values, original.bytes ? &original : NULL, read_at(0)->exact);
+    void *bytes = decompressed(&read.stream);
+    struct values values = values_of(&read.stream.config, bytes);
+    const struct values original = values_of(&read.stream.config, originals_of(&read.stream));
+    if (!bytes || !fingerprints_add(&values, original.bytes ? &original : NULL, read.exact)) {
         free(bytes);
-        if (!good)
-            return false;
+        free(read.stream.bytes);
+        return false;
     }
-    return true;
+    leave_out_exact(&values, &original, read.exact);
+    return kept_add(read.stream, bytes, most_bytes());
+}
+
+static bool look_at_reads(void)
+{
+    bool complete = true;
+    while (read_count > 0)
+        complete &= look_at_read(take_oldest_read());
+    return complete;
+}
+
+/* ---------------------------------------------------------------- values that come back */
+
+/* Chunks of one dataset have these in common. */
+static bool same_words(const struct factz_config *a, const struct factz_config *b)
+{
+    uint32_t words[2][FACTZ_CONFIG_WORDS];
+    return factz_config_to_words(a, words[0], FACTZ_CONFIG_WORDS) == FACTZ_OK &&
+           factz_config_to_words(b, words[1], FACTZ_CONFIG_WORDS) == FACTZ_OK &&
+           memcmp(words[0], words[1], sizeof words[0]) == 0;
+}
+
+/* Where values come from. */
+struct origin {
+    struct values decompressed;
+    /* Without bytes where they are unknown. */
+    struct values original;
+    enum agreement agreement;
+};
+
+/* The chunk that the values agree with best, among those whose originals are known or unknown. */
+static struct origin best_origin(const struct factz_config *config, const struct values *values,
+    const struct kept *const *kept, size_t count, bool known)
+{
+    struct origin best = {.agreement = AGREES_BY_CHANCE};
+    size_t most = 0;
+    for (size_t k = 0; k < count; k++) {
+        const struct stream *stream = &kept[k]->stream;
+        const struct values decompressed = values_of(&stream->config, kept[k]->values);
+        /* Another dataset may have another bound: what is written is not meant to be the original then. */
+        void *original = same_words(&stream->config, config) ? originals_of(stream) : NULL;
+        const size_t same = (original != NULL) == known ? same_values(values, &decompressed) : 0;
+        if (same > most) {
+            most = same;
+            best.decompressed = decompressed;
+            best.original = values_of(config, original);
+        }
+    }
+    if (most > 0)
+        best.agreement = agreement_of(values, &best.decompressed, &best.original);
+    return best;
+}
+
+static struct origin find_origin(const struct factz_config *config, const struct values *values)
+{
+    const struct kept *kept[CANDIDATES];
+    const size_t count = kept_candidates(values, kept);
+    const struct origin best = best_origin(config, values, kept, count, true);
+    return best.agreement == AGREES_BY_CHANCE ? best_origin(config, values, kept, count, false) : best;
+}
+
+/*
+ * Whether a zero is a decompressed one and no new one, which may have the same bits: most values of its
+ * component around it are old, and none beside it has become zero.
+ */
+static bool is_old_zero(const struct origin *origin, const struct values *rest, size_t k)
+{
+    const size_t count = values_count(rest), row = rest->nx * rest->stride, next = rest->stride;
+    /* A difference below 0 is beyond the end. */
+    const size_t around[] = {
+        k - next, k + next, k - row, k + row, k - row - next, k - row + next, k + row - next, k + row + next};
+    int old = 0;
+    for (int i = 0; i < 8; i++) {
+        if (around[i] >= count)
+            continue;
+        const uint64_t now = get_bits(rest, around[i]), before = get_bits(&origin->decompressed, around[i]);
+        if (now == before || now == nothing(rest) || now == get_bits(&origin->original, around[i]))
+            old += !is_zero(rest, now);
+        else if (i < 4 && is_zero(rest, now))
+            return false;
+        else
+            old--;
+    }
+    return old >= 0;
+}
+
+/* Decompressed values become the original ones; `rest` becomes nothing() there, and keeps the new ones. */
+static void restore(const struct origin *origin, struct values *values, struct values *rest)
+{
+    for (size_t k = 0; k < values_count(values); k++) {
+        const uint64_t now = get_bits(rest, k), original = get_bits(&origin->original, k);
+        const bool old = now == get_bits(&origin->decompressed, k) &&
+                         (!is_zero(rest, now) || is_old_zero(origin, rest, k));
+        if (now == nothing(rest) || (now != original && !old))
+            continue;
+        set_bits(values, k, original);
+        set_bits(rest, k, nothing(rest));
+    }
+}
+
+/* Decompressed values become the original ones where these are known. Whether others are left. */
+static bool holds_decompressed(const struct factz_config *config, struct values *values)
+{
+    /* The values themselves, until some of them are known. */
+    struct values rest = *values;
+    bool known = true;
+    for (int turn = 0; turn < MOST_ORIGINS; turn++) {
+        const struct origin origin = find_origin(config, &rest);
+        if (origin.agreement != AGREES_SURELY || !origin.original.bytes) {
+            known = origin.agreement != AGREES_BY_CHANCE || fingerprints_known(&rest);
+            break;
+        }
+        if (turn == 0 && !(rest.bytes = malloc(values_bytes(config))))
+            return true;
+        if (turn == 0)
+            memcpy(rest.bytes, values->bytes, values_bytes(config));
+        restore(&origin, values, &rest);
+        originals_replaced(origin.original.bytes);
+    }
+    if (rest.bytes != values->bytes)
+        free(rest.bytes);
+    return known;
 }
 
 bool history_knows(const struct factz_config *config, void *bytes)
 {
     enter();
-    /* Before an original is dropped. */
-    const bool complete = take_fingerprints();
-    void *added = continued(config, bytes);
-    const struct values values = values_of(config, added ? added : bytes);
-    const bool known = !complete || fingerprints_known(&values);
+    struct values values = values_of(config, bytes);
+    const bool known = !look_at_reads() || holds_decompressed(config, &values);
     unlock();
-    free(added);
     return known;
+}
+
+bool history_add_written(const struct stream *stream, void *values)
+{
+    enter();
+    const bool taken = originals_add(stream, values, most_bytes());
+    unlock();
+    return taken;
 }

@@ -6,4 +6,10 @@
 
 void log_line(const char *text);
 
+/*
+ * A line that may come for many chunks: it is written the first time. When the process ends normally, it is
+ * written once more, with the number of times. May be called from several threads.
+ */
+void log_repeated(const char *text);
+
 #endif

@@ -40,10 +40,27 @@ static inline struct values values_of(const struct factz_config *config, void *b
     return values;
 }
 
+/* Bytes of the values of a configuration. */
+static inline size_t values_bytes(const struct factz_config *config)
+{
+    return 2 * config->nx * config->ny * (config->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float));
+}
+
+static inline bool same_shape(const struct values *a, const struct values *b)
+{
+    return a->nx == b->nx && a->ny == b->ny && a->wide == b->wide && a->stride == b->stride;
+}
+
 /* Number of values. */
 static inline size_t values_count(const struct values *values)
 {
     return 2 * values->nx * values->ny;
+}
+
+/* Bytes of a value. */
+static inline size_t value_size(const struct values *values)
+{
+    return values->wide ? sizeof(double) : sizeof(float);
 }
 
 static inline uint64_t get_bits(const struct values *values, size_t k)
@@ -67,16 +84,15 @@ static inline void set_bits(struct values *values, size_t k, uint64_t bits)
         memcpy(values->bytes + k * sizeof narrow, &narrow, sizeof narrow);
 }
 
-static inline double get_number(const struct values *values, size_t k)
+static inline bool is_zero(const struct values *values, uint64_t bits)
 {
-    double wide;
-    float narrow;
-    if (values->wide) {
-        memcpy(&wide, values->bytes + k * sizeof wide, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, values->bytes + k * sizeof narrow, sizeof narrow);
-    return (double)narrow;
+    return (bits & (values->wide ? UINT64_MAX >> 1 : UINT64_C(0x7fffffff))) == 0;
+}
+
+/* A NaN that takes the place of values that tell nothing. */
+static inline uint64_t nothing(const struct values *values)
+{
+    return values->wide ? UINT64_MAX : UINT32_MAX;
 }
 
 /* False for zero, NaN, infinity and the fill value, as places of a chunk have them that nobody wrote. */

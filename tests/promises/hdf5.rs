@@ -15,8 +15,18 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: [&str; 7] =
-    ["chunk.c", "dataset.c", "factz_filter.c", "fingerprints.c", "hdf5_library.c", "history.c", "log.c"];
+const SOURCES: [&str; 10] = [
+    "agreement.c",
+    "chunk.c",
+    "dataset.c",
+    "factz_filter.c",
+    "fingerprints.c",
+    "hdf5_library.c",
+    "history.c",
+    "kept.c",
+    "log.c",
+    "originals.c",
+];
 
 /// Compiles the plugin, with the library in it, into a folder of its own below `folder`.
 pub fn plugin(folder: &Path) -> PathBuf {
@@ -72,6 +82,7 @@ macro_rules! scripts {
 scripts! {
     whole_datasets_keep_their_critical_points: "guarantee.py", "gcc" "h5dump" "h5diff";
     chunks_in_parts_and_copies_add_no_errors: "parts.py", "gcc" "h5dump" "h5repack";
+    values_that_come_back_add_no_errors: "again.py", "gcc";
     tools_and_h5py_exchange_files: "exchange.py", "gcc" "h5dump" "h5repack" "h5diff";
     netcdf_files_are_written_and_read: "netcdf.py", "gcc" "nccopy" "ncdump";
     unsuitable_datasets_are_refused_with_a_reason: "refusals.py", "gcc" "h5repack";

@@ -7,8 +7,8 @@
         field=(ny, nx)))
 
 Write whole chunks: HDF5 compresses a chunk that is written in parts again for each part, unless its chunk
-cache holds it (:func:`file_options`). Errors never add up, but such chunks may be stored exactly and take
-more space; :func:`stored` counts them.
+cache holds it (:func:`file_options`). Chunks with values that the filter knows as decompressed ones, and the
+originals of which it does not have, are stored exactly and take more space; :func:`stored` counts them.
 
 A dataset has the shape (..., 2, ny, nx) or (..., ny, nx, 2), of float32 or float64, and a chunk holds both
 components of one field or of a part of one. Reading needs the import only, or the environment variable

@@ -629,9 +629,11 @@ pub enum ChunkLayout {
 Writing:
   Write whole chunks, u and v together, or give HDF5 a chunk cache that holds the chunks which are being written \
 (H5Pset_chunk_cache, rdcc_nbytes in h5py; 1 MiB before HDF5 2.0, 8 MiB from then on): otherwise HDF5 decompresses and \
-compresses a chunk for each part. The filter lets no errors add up: a chunk with values that were decompressed before is stored \
-exactly, which takes more space. FACTZ_HDF5_LOG=FILE (or stderr) tells which chunks and why; FACTZ_HDF5_AGAIN=lossy compresses \
-them again.
+compresses a chunk for each part. The filter notices values that this process decompressed before, as long as \
+it has the chunk in memory (128 MiB, or FACTZ_HDF5_MEMORY in MiB), and rows, columns and runs of values longer than that. The \
+originals take their place where this process wrote them; otherwise the chunk is stored exactly, which takes more space. \
+What it does not notice is compressed again, and adds an error of up to one bound. FACTZ_HDF5_LOG=FILE (or stderr) tells when \
+chunks are stored exactly and why; FACTZ_HDF5_AGAIN=lossy compresses such values again.
 
 Chunks:
   HDF5 shows the filter a chunk, not the dataset, so the filter stores the borders of every chunk exactly: the triangles \
