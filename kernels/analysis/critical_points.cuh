@@ -32,35 +32,40 @@ __device__ __noinline__ u32 points_of(const Analysis& job, u64 x, u64 y) {
     constexpr bool narrow[2] = {};
     const Flags<T> low = flags_of(job, load_row<T>(job, narrow, x, y)),
                    high = flags_of(job, load_row<T>(job, narrow, x, y + 1));
-    const Triangles triangles = triangles_of(low, high);
-    u32 zeros = 0, found = 0;
+    u32 open = 0, found = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++)
-        if (x + k < job.nx) zeros |= may_hold(low, high, k) << SIMPLICES * k;
+        if (x + k < job.nx)
+            open |= open_simplices(low.at[k], low.at[k + 1], high.at[k + 1], high.at[k]) << SIMPLICES * k;
+            // The triangles of a base come before its edges, which have no zeros unless the triangles are
+            // ties.
 #pragma unroll 1
-    for (u32 open = triangles.open; open; open &= open - 1) {
-        const i32 bit = __ffs((i32)open) - 1, k = bit >> 1, triangle = bit & 1;
-        const Corners<T> p = corners_of<T>(job.fields[0], x + k, y, triangle);
-        i32 s[3];
-        signs(p, s);
-        const u32 of_triangle = kind(p, s);
-        if (of_triangle == IN) found |= 1u << (SIMPLICES * k + triangle);
-        if (of_triangle != TIE) zeros &= ~((triangle == LOWER ? OF_LOWER : OF_UPPER) << SIMPLICES * k);
-    }
-    // What a triangle of zeros has is not isolated.
-    for (u32 zero = triangles.zero; zero; zero &= zero - 1) {
-        const i32 bit = __ffs((i32)zero) - 1;
-        zeros &= ~((bit & 1 ? OF_UPPER : OF_LOWER) << SIMPLICES * (bit >> 1));
-    }
-#pragma unroll 1
-    for (; zeros; zeros &= zeros - 1) {
-        const i32 bit = __ffs((i32)zeros) - 1;
-        if (zeros_at<T, 1>(job, bit % SIMPLICES, x + bit / SIMPLICES, y).fields) found |= 1u << bit;
+    for (; open; open &= open - 1) {
+        const i32 bit = __ffs((i32)open) - 1, simplex = bit % SIMPLICES;
+        const u64 base_x = x + bit / SIMPLICES;
+        if (simplex == LOWER || simplex == UPPER) {
+            const Corners<T> p = corners_of<T>(job.fields[0], base_x, y, simplex);
+            i32 s[3];
+            signs(p, s);
+            const u32 of_triangle = kind(p, s);
+            if (of_triangle == IN) found |= 1u << bit;
+            if (of_triangle != TIE) open &= ~((simplex == LOWER ? OF_LOWER : OF_UPPER) << (bit - simplex));
+        } else if (zeros_at<T, 1>(job, simplex, base_x, y).fields) {
+            found |= 1u << bit;
+        }
     }
     return found;
 }
 
-// Sides that all vertices of the lane's columns are on, missing ones aside.
+template <typename T>
+__device__ __forceinline__ bool all_zero(const Pair<T>& row) {
+    bool all = true;
+#pragma unroll
+    for (i32 k = 0; k < WIDTH<T>; k++) all &= is_zero(row.u.at[k], row.v.at[k]);
+    return all;
+}
+
+// Sides that all vertices of the lane's columns are on, missing ones aside, or that all are zero.
 template <typename T>
 __device__ __forceinline__ u32 sides_of(const Pair<T>& row) {
     typedef Real<T> R;
@@ -70,8 +75,9 @@ __device__ __forceinline__ u32 sides_of(const Pair<T>& row) {
         low_u = R::low(low_u, row.u.at[k]), high_u = R::high(high_u, row.u.at[k]);
         low_v = R::low(low_v, row.v.at[k]), high_v = R::high(high_v, row.v.at[k]);
     }
-    return (low_u <= T(0) ? 0 : U_ABOVE) | (high_u >= T(0) ? 0 : U_BELOW) | (low_v <= T(0) ? 0 : V_ABOVE) |
-           (high_v >= T(0) ? 0 : V_BELOW);
+    const u32 sides = (low_u <= T(0) ? 0 : U_ABOVE) | (high_u >= T(0) ? 0 : U_BELOW) |
+                      (low_v <= T(0) ? 0 : V_ABOVE) | (high_v >= T(0) ? 0 : V_BELOW);
+    return sides == 0 && all_zero(row) ? ZERO : sides;
 }
 
 // Patches of the lane from row y on that the signs do not settle, a bit for each row of bases. Call with a
@@ -96,7 +102,7 @@ __device__ __forceinline__ u32 open_patches(
         above = sides;
     }
     // The last row of vertices has edges along x at most.
-    if (last < rows && !above) open |= 1u << last;
+    if (last < rows && !(above & SIDES)) open |= 1u << last;
     return x < job.nx ? open : 0;
 }
 
@@ -107,6 +113,7 @@ template <typename T>
 __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
     constexpr u64 STRIP = 32 * W;
+    __shared__ u32 counts[ANALYSIS_WARPS][ANALYSIS_ROWS];
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
     const u64 segments = (job.nx + STRIP - 1) / STRIP;
@@ -119,14 +126,16 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
                   rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
                   last = rows < job.rows - 1 - y ? rows : job.rows - 1 - y;
         const u32 open = open_patches<T>(job, wide, x, y, rows, last);
-        // Of row `lane`.
-        u32 count = 0;
-        for (u32 any = warp_or(open); any; any &= any - 1) {
-            const i32 row = __ffs((i32)any) - 1;
-            const u32 found = open >> row & 1 ? points_of<T>(job, x, y + row) : 0;
-            const u32 all = warp_sum(__popc(found));
-            if (lane == row) count = all;
+        counts[warp][lane] = 0;
+        __syncwarp();
+        // Each lane has open rows of its own.
+        for (u32 left = open; left; left &= left - 1) {
+            const i32 row = __ffs((i32)left) - 1;
+            const u32 found = points_of<T>(job, x, y + row);
+            if (found) atomicAdd(&counts[warp][row], (u32)__popc(found));
         }
+        __syncwarp();
+        const u32 count = counts[warp][lane];
         if ((u64)lane < rows) {
             const u64 at = (y + lane) * segments + segment;
             job.segments[at] = (u16)count;

@@ -5,12 +5,13 @@
 
 namespace analysis {
 
-// Sides of the vertex (x, y). All, if it is not there.
+// Sides of the vertex (x, y), or that it is zero. All sides, if it is not there.
 template <typename T>
 __device__ __forceinline__ u32 edge_sides(const Analysis& job, u64 x, u64 y, bool has_row) {
     if (!has_row || x >= job.columns) return SIDES;
     const FieldView& field = job.fields[0];
-    return sides(value_of<T>(field.u, x, y), value_of<T>(field.v, x, y));
+    const T u = value_of<T>(field.u, x, y), v = value_of<T>(field.v, x, y);
+    return is_zero(u, v) ? ZERO : sides(u, v);
 }
 
 template <typename T>
@@ -28,36 +29,21 @@ __device__ __forceinline__ bool may_be_opposite(u32 a, u32 b) {
     return (a & b & PRESENT) && (a & SIDES) && !((turned ^ b) & SIDES);
 }
 
-// Vertex and edges of the base of column k that may hold isolated zeros.
-template <typename T>
-__device__ __forceinline__ u32 may_hold(const Flags<T>& low, const Flags<T>& high, i32 k) {
-    const u32 base = low.at[k];
-    const bool vertex = (base & PRESENT) && (base & ZERO);
-    return (u32)may_be_opposite(base, low.at[k + 1]) << EDGE_X |
-           (u32)may_be_opposite(base, high.at[k]) << EDGE_Y |
-           (u32)may_be_opposite(base, high.at[k + 1]) << DIAGONAL | (u32)vertex << VERTEX;
-}
-
-// Triangles of a patch, bit 2 * column + triangle: those that need exact signs, and those of zeros.
-struct Triangles {
-    u32 open, zero;
-};
-
-template <typename T>
-__device__ __forceinline__ Triangles triangles_of(const Flags<T>& low, const Flags<T>& high) {
-    Triangles triangles = {};
-#pragma unroll
-    for (i32 k = 0; k < WIDTH<T>; k++) {
-        const u32 diagonal = low.at[k] & high.at[k + 1];
-#pragma unroll
-        for (i32 triangle = LOWER; triangle <= UPPER; triangle++) {
-            const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]),
-                      bit = 1u << (2 * k + triangle);
-            if (!(all & PRESENT) || (all & SIDES)) continue;
-            (all & ZERO ? triangles.zero : triangles.open) |= bit;
-        }
-    }
-    return triangles;
+// The simplices of a base that need exact signs: its triangles that are open, its vertex and edges that may
+// hold isolated zeros.
+__device__ __forceinline__ u32 open_simplices(u32 base, u32 right, u32 diagonal, u32 up) {
+    if (!(base & PRESENT)) return 0;
+    const u32 lower = base & right & diagonal, upper = base & diagonal & up;
+    const bool has_lower = lower & PRESENT, has_upper = upper & PRESENT;
+    // A triangle with a zero corner holds none inside, and no zero beside it is isolated.
+    const u32 lower_zeros = has_lower ? (right | diagonal) & ZERO : 0,
+              upper_zeros = has_upper ? (up | diagonal) & ZERO : 0;
+    const bool is_zero = base & ZERO;
+    return (u32)(has_lower && !(lower & SIDES) && !is_zero && !lower_zeros) << LOWER |
+           (u32)(has_upper && !(upper & SIDES) && !is_zero && !upper_zeros) << UPPER |
+           (u32)may_be_opposite(base, right) << EDGE_X | (u32)may_be_opposite(base, up) << EDGE_Y |
+           (u32)may_be_opposite(base, diagonal) << DIAGONAL |
+           (u32)(is_zero && !lower_zeros && !upper_zeros) << VERTEX;
 }
 
 }  // namespace analysis
