@@ -239,12 +239,12 @@ KERNEL(factz_range_end, Analysis, (32, 1), (32, 1), in_order, analysis::range_en
 //     32 rows / the warps of the grid
 KERNEL(factz_compare, Analysis, (256, 2), (256, 2), in_order, analysis::compare<T>)
 
-// analysis: reads field other_field open_triangles counts; writes counts; work: triangles that signs leave
-//     open; those of 16 rows of 32 lanes / the warps of the grid
-KERNEL(factz_compare_triangles, Analysis, (128, 4), (128, 4), in_order, analysis::compare_triangles<T>)
+// analysis: reads field other_field open_triangles counts parts; writes counts parts; work: triangles that
+//     signs leave open; those of 16 rows of 32 lanes / the warps of the grid
+KERNEL(factz_compare_triangles, Analysis, (128, 3), (128, 3), in_order, analysis::compare_triangles<T>)
 
-// analysis: reads counts parts; writes parts comparison; work: numbers for 32 rows of a strip; twice as many,
-//     1024 at a time
+// analysis: reads counts parts; writes parts comparison; work: numbers for 32 rows; twice as many, 1024 at a
+//     time
 KERNEL(factz_compare_end, Analysis, (1024, 1), (1024, 1), in_order, analysis::compare_end<T>)
 
 // analysis: reads field point_parts; writes segments point_parts; work: vertices once; bands of 32 rows / the
