@@ -39,9 +39,6 @@ _PLUGIN = "libh5zfactz.so"
 _FIELD_VERSION = 1
 _ALLOW_WIDE_RANGE = 131072
 
-# The chunk cache of HDF5 before 2.0.
-_LEAST_CACHE = 2**20
-
 
 def _folders() -> Iterator[Path]:
     """Where the plugin may be: in the package, in an installation by CMake, and where HDF5 looks itself."""
@@ -147,7 +144,8 @@ def options(
 
 
 def file_options(chunks: Tuple[int, ...], itemsize: int = 4, count: int = 1) -> Dict[str, int]:
-    """The argument of ``h5py.File`` with which the chunk cache holds chunks that are written in parts.
+    """The argument of ``h5py.File`` with which the chunk cache holds chunks that are written in parts; none if it
+    does without.
 
         h5py.File("wind.h5", "w", **factz.hdf5.file_options((1, 2, ny, nx)))
 
@@ -158,7 +156,8 @@ def file_options(chunks: Tuple[int, ...], itemsize: int = 4, count: int = 1) -> 
     """
     sizes = [count_of("chunks[%d]" % k, n, 1, 2**32 - 1) for k, n in enumerate(chunks)]
     bytes_of_all = math.prod(sizes) * count_of("itemsize", itemsize, 1) * count_of("count", count, 1)
-    return {"rdcc_nbytes": max(bytes_of_all, _LEAST_CACHE)}
+    default_bytes = h5py.h5p.create(h5py.h5p.FILE_ACCESS).get_cache()[2]
+    return {} if bytes_of_all <= default_bytes else {"rdcc_nbytes": bytes_of_all}
 
 
 def stored(dataset: Any) -> Dict[str, int]:
