@@ -60,6 +60,10 @@ template <typename T>
 __device__ __forceinline__ bool is_wide(const Component& c) {
     return c.layout.stride == 1 && c.layout.pitch % WIDTH<T> == 0 && ((u64)c.values & 15) == 0;
 }
+template <typename T>
+__device__ __forceinline__ bool is_wide(const FieldView& field) {
+    return is_wide<T>(field.u) & is_wide<T>(field.v);
+}
 
 // Columns from x on of row y; NaN beyond nx.
 template <typename T>
@@ -92,9 +96,9 @@ struct Pair {
 
 template <typename T>
 __device__ __forceinline__ Pair<T> load_pair(
-    const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
-    return {load_columns<T>(field.u, wide[0], nx, x, y, false),
-        load_columns<T>(field.v, wide[1], nx, x, y, false)};
+    const FieldView& field, bool wide, u64 nx, u64 x, u64 y, bool with_edge = false) {
+    return {load_columns<T>(field.u, wide, nx, x, y, with_edge),
+        load_columns<T>(field.v, wide, nx, x, y, with_edge)};
 }
 
 // Flags of a vertex. ANDed over the corners they classify a triangle.

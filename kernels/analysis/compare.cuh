@@ -331,8 +331,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS,
               step = (u64)gridDim.x * ANALYSIS_WARPS;
     Walk at;
-    at.wide = is_wide<T>(job.fields[0].u) & is_wide<T>(job.fields[0].v) & is_wide<T>(job.fields[1].u) &
-              is_wide<T>(job.fields[1].v);
+    at.wide = is_wide<T>(job.fields[0]) & is_wide<T>(job.fields[1]);
     Errors errors;
     errors.bound = bound_of(job);
     // An error that another block has found is below none that this one has to find.

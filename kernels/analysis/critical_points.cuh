@@ -5,13 +5,10 @@
 
 namespace analysis {
 
-// A row of vertices; nothing where it is not there.
+// A row of vertices and the one after its columns; nothing where it is not there.
 template <typename T>
-__device__ __forceinline__ Pair<T> load_row(const Analysis& job, const bool wide[2], u64 x, u64 y) {
-    const FieldView& field = job.fields[0];
-    const u64 columns = y < job.rows ? job.columns : 0;
-    return {load_columns<T>(field.u, wide[0], columns, x, y, true),
-        load_columns<T>(field.v, wide[1], columns, x, y, true)};
+__device__ __forceinline__ Pair<T> load_row(const Analysis& job, bool wide, u64 x, u64 y) {
+    return load_pair<T>(job.fields[0], wide, y < job.rows ? job.columns : 0, x, y, true);
 }
 
 template <typename T>
@@ -27,11 +24,10 @@ __device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Pair<T>&
 
 // Bit SIMPLICES * k + simplex: there is a critical point in the simplex of the base (x + k, y).
 template <typename T>
-__device__ __noinline__ u32 points_of(const Analysis& job, u64 x, u64 y) {
+__device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64 y) {
     static_assert(SIMPLICES * WIDTH<T> <= 32, "bits suffice");
-    constexpr bool narrow[2] = {};
-    const Flags<T> low = flags_of(job, load_row<T>(job, narrow, x, y)),
-                   high = flags_of(job, load_row<T>(job, narrow, x, y + 1));
+    const Flags<T> low = flags_of(job, load_row<T>(job, wide, x, y)),
+                   high = flags_of(job, load_row<T>(job, wide, x, y + 1));
     u32 open = 0, found = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++)
@@ -84,7 +80,7 @@ __device__ __forceinline__ u32 sides_of(const Pair<T>& row) {
 // warp.
 template <typename T>
 __device__ __forceinline__ u32 open_patches(
-    const Analysis& job, const bool wide[2], u64 x, u64 y, u64 rows, u64 last) {
+    const Analysis& job, bool wide, u64 x, u64 y, u64 rows, u64 last) {
     const i32 lane = threadIdx.x & 31;
     const u64 edge_x = x + (32 - lane) * WIDTH<T>;
     const u32 edges = edge_sides<T>(job, edge_x, y + lane, (u64)lane <= last),
@@ -115,7 +111,7 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr u64 STRIP = 32 * W;
     __shared__ u32 counts[ANALYSIS_WARPS][ANALYSIS_ROWS];
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
+    const bool wide = is_wide<T>(job.fields[0]);
     const u64 segments = (job.nx + STRIP - 1) / STRIP;
     const u64 groups = (segments + ANALYSIS_WARPS - 1) / ANALYSIS_WARPS;
     const u64 bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
@@ -131,7 +127,7 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
         // Each lane has open rows of its own.
         for (u32 left = open; left; left &= left - 1) {
             const i32 row = __ffs((i32)left) - 1;
-            const u32 found = points_of<T>(job, x, y + row);
+            const u32 found = points_of<T>(job, wide, x, y + row);
             if (found) atomicAdd(&counts[warp][row], (u32)__popc(found));
         }
         __syncwarp();
@@ -238,6 +234,7 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
     constexpr u64 STRIP = 32 * W;
     __shared__ u32 sums[ANALYSIS_WARPS][EXACT_WORDS];
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const bool wide = is_wide<T>(job.fields[0]);
     const u64 segments = (job.nx + STRIP - 1) / STRIP, all = all_segments<T>(job),
               parts = (all + POINT_PART - 1) / POINT_PART;
     for (u64 part = (u64)blockIdx.x * ANALYSIS_WARPS + warp; part < parts;
@@ -251,7 +248,7 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
                 const i32 segment = __ffs((i32)open) - 1;
                 const u64 y = (first + segment) / segments,
                           x = (first + segment - y * segments) * STRIP + lane * W;
-                u32 found = points_of<T>(job, x, y);
+                u32 found = points_of<T>(job, wide, x, y);
                 u64 at = place + warp_exclusive_sum(__popc(found));
                 for (; __any_sync(FULL, found != 0); found &= found - 1) {
                     const bool holds = found != 0;

@@ -80,7 +80,7 @@ __device__ __forceinline__ void find_range(const Analysis& job) {
     for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) counts[k] = 0;
     __syncthreads();
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
+    const bool wide = is_wide<T>(job.fields[0]);
     const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
     const T infinite = Real<T>::infinity();
     Extent<T> seen = {infinite, -infinite, 0, 0, 0};
