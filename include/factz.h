@@ -602,7 +602,7 @@ typedef struct factz_sizes {
     uint64_t alignment;
     /**
      * Bytes of device memory that `factz_range_device`, `factz_compare_device` and
-     * `factz_critical_points_device` need as workspace: a few thousandths of the field.
+     * `factz_critical_points_device` need as workspace: about 3 % of the field.
      */
     uint64_t analysis_workspace_bytes;
     /**

@@ -21,7 +21,7 @@ pub struct factz_sizes {
     /// two. The `_host` functions take any address.
     pub alignment: u64,
     /// Bytes of device memory that `factz_range_device`, `factz_compare_device` and
-    /// `factz_critical_points_device` need as workspace: a few thousandths of the field.
+    /// `factz_critical_points_device` need as workspace: about 3 % of the field.
     pub analysis_workspace_bytes: u64,
     /// 0.
     pub reserved: [u64; 4],
