@@ -30,7 +30,7 @@ enum : i32 {
     COUNT_FILLED,
     COUNT_CHANGED_MISSING,
     COUNT_EXCEEDED,
-    COUNT_UNPAIRED,  // vertices without a finite value of u in both fields
+    COUNT_UNPAIRED,  // vertices that are filled or without a finite u in both fields
     COUNT_LARGEST,   // bits of the largest error
     COUNT_BY_TYPE,
     // Of the range of the first field: numbers in the order of the values, 0 where there is none.

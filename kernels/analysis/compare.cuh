@@ -334,7 +334,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     at.wide = is_wide<T>(job.fields[0]) & is_wide<T>(job.fields[1]);
     Errors errors;
     errors.bound = bound_of(job);
-    // An error that another block has found is below none that this one has to find.
+    // Begin with the largest error of the blocks so far: smaller ones do not change the result.
     raise_largest<T>(errors, __longlong_as_double((long long)__ldcg(&job.counts[COUNT_LARGEST])));
     for (u64 item = (u64)blockIdx.x * ANALYSIS_WARPS + warp; item < strips * bands; item += step) {
         const u64 x = item % strips * STRIP, y = item / strips * ANALYSIS_ROWS;

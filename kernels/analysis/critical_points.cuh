@@ -30,11 +30,11 @@ __device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64
                    high = flags_of(job, load_row<T>(job, wide, x, y + 1));
     u32 open = 0, found = 0;
 #pragma unroll
-    for (i32 k = 0; k < WIDTH<T>; k++)
-        if (x + k < job.nx)
-            open |= open_simplices(low.at[k], low.at[k + 1], high.at[k + 1], high.at[k]) << SIMPLICES * k;
-            // The triangles of a base come before its edges, which have no zeros unless the triangles are
-            // ties.
+    for (i32 k = 0; k < WIDTH<T>; k++) {
+        const u32 simplices = open_simplices(low.at[k], low.at[k + 1], high.at[k + 1], high.at[k]);
+        if (x + k < job.nx) open |= simplices << SIMPLICES * k;
+    }
+    // Triangles come before the edges of a base, which hold zeros only if a triangle is a tie.
 #pragma unroll 1
     for (; open; open &= open - 1) {
         const i32 bit = __ffs((i32)open) - 1, simplex = bit % SIMPLICES;

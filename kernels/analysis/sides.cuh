@@ -6,8 +6,8 @@
 namespace analysis {
 
 // Sides of the columns of a lane in one word. Four bits, one for each column, say which vertices have u > 0
-// in the first field, the next four u < 0, then v > 0, v < 0, and the same of the other field. Triangles with
-// missing vertices have no point: those are on all sides.
+// in the first field, the next four u < 0, then v > 0, v < 0, and the same of the other field. A NaN is on
+// all sides, for its triangles have no point; infinity and the fill value are left to compare_triangles.
 template <typename T>
 struct Sides {
     static constexpr u32 EACH = 0x11111111, ALL = ((1u << WIDTH<T>)-1) * EACH, LAST = EACH << (WIDTH<T> - 1);
@@ -122,7 +122,7 @@ struct Row {
     bool is_whole;           // no column of the warp is missing
 };
 
-// The row beyond the last one settles nothing and everything that would need it.
+// Beyond the last row: on all sides, so that triangles which would need it are settled.
 template <typename T>
 __device__ __forceinline__ Row no_row() {
     return {Sides<T>::ALL, Sides<T>::ALL, 0, 0, false};

@@ -51,7 +51,7 @@ static bool enter(uint64_t fingerprint)
         int place = 0;
         while (place < BUCKET && bucket[place])
             place++;
-        bucket[place < BUCKET ? place : (int)(fingerprint >> 1) % BUCKET] = fingerprint;
+        bucket[place < BUCKET ? place : (int)((fingerprint >> 1) % BUCKET)] = fingerprint;
     }
     return false;
 }

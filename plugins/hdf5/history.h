@@ -7,7 +7,7 @@
  *   - The original values of chunks that it compressed (originals.h).
  *   - The streams that it decompressed. Before the next chunk is compressed, they are decompressed once more.
  *     Their values are kept whole (kept.h), and their fingerprints longer than that (fingerprints.h).
- *     Processes that only read, or only write, do without both.
+ *     A process that only reads or only writes does neither.
  *
  * A chunk that agrees with a decompressed one, more than chance explains (agreement.h), gets the original
  * values back at these places, and is compressed as if it had been written at once. If the originals are

@@ -8,7 +8,8 @@
 
 /*
  * Keeps the values that became a stream, at most `most` bytes of all chunks; the oldest are given up first.
- * True if it took the memory of the values; the stream is copied.
+ * True if it took the memory of the values; the stream is copied. Where other values became the same stream
+ * before, as they do in quiet parts of a field, the originals of the stream are unknown from then on.
  */
 bool originals_add(const struct stream *stream, void *values, size_t most);
 

@@ -16,9 +16,11 @@ struct stream {
     struct factz_config config;
 };
 
+/* Whether two streams decompress to the same bytes: a stream does not say how u and v lie in memory. */
 static inline bool same_stream(const struct stream *a, const struct stream *b)
 {
-    return a->count == b->count && memcmp(a->bytes, b->bytes, a->count) == 0;
+    return a->count == b->count && a->config.u_stride == b->config.u_stride &&
+           memcmp(a->bytes, b->bytes, a->count) == 0;
 }
 
 #endif

@@ -271,7 +271,7 @@ impl Shape {
         (self.nx.div_ceil(columns) * self.ny.div_ceil(BAND)).clamp(1, MANY)
     }
 
-    /// A warp takes a segment of a band of rows, whatever it shares a block with.
+    /// A warp takes a segment of a band of rows; the warps of a block take consecutive ones.
     pub(super) fn strip_blocks(&self, dtype: usize) -> u64 {
         let (segments, rows) = self.segments(dtype);
         (segments * rows.div_ceil(BAND)).div_ceil(ANALYSIS_WARPS as u64).clamp(1, MANY)

@@ -39,7 +39,7 @@ pub fn complaints(c: &Comparison, preserve: Preserve) -> Vec<String> {
         ),
     ];
     let of_values = [
-        (c.changed_missing, "NaN or infinite vertex changed", "NaN or infinite vertices changed"),
+        (c.changed_missing, "missing vertex changed", "missing vertices changed"),
         (c.bound_exceeded, "value exceeds the bound", "values exceed the bound"),
     ];
     let of_points = if preserve == Preserve::None { &of_points[..0] } else { &of_points[..] };
