@@ -26,8 +26,8 @@ bool kept_add(struct stream stream, void *values, size_t most);
 
 /*
  * The kept chunks of the same shape that agree best with these values, the newest first; returns how many.
- * All values of a chunk of up to 1,023 are compared, and a sample of a larger one: at least 512, or one in 32.
- * Zeros and missing data agree with nothing.
+ * All values of a chunk of up to 1,023 are compared, and a sample of a larger one: at least 512, or one
+ * in 32. Zeros and missing data agree with nothing.
  */
 size_t kept_candidates(const struct values *values, const struct kept *found[CANDIDATES]);
 
