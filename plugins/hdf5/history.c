@@ -193,8 +193,7 @@ struct origin {
     enum agreement agreement;
 };
 
-/* The chunk that the values agree with best, among those with known originals (`known`), or among the others.
- */
+/* The chunk that the values agree with best: of those with known originals (`known`), or of the others. */
 static struct origin best_origin(const struct factz_config *config, const struct values *values,
     const struct kept *const *kept, size_t count, bool known)
 {
