@@ -160,7 +160,7 @@ enum : i32 {
     POINT_TYPES
 };
 
-// What types depend on. Twin of Rule::of.
+// Rule by which points have types. Twin of Rule::of.
 __device__ __forceinline__ Rule rule_of(const Analysis& job) { return Rule(true, job.ties, job.dx, job.dy); }
 
 // Type of the critical point in a triangle whose determinants have this sign, in lanes with `holds`. Call

@@ -148,8 +148,7 @@ __device__ __forceinline__ void see_range(const Line<T>& line, Band<T>& band) {
     }
 }
 
-// What a lane has counted in a band: vertices that are zero, those that are in one field alone, ties that
-// stay.
+// Counts of a lane in a band: zero vertices, vertices that are zero in one field alone, ties that stay.
 struct ZeroCounts {
     u32 vertices, changed, ties;
 };

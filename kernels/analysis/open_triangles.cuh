@@ -67,7 +67,7 @@ struct TriangleList {
     }
 };
 
-// What a warp needs to compare the triangles of its lanes.
+// Memory of a warp that compares triangles.
 struct Exact {
     TriangleList triangles;
     PlaceList zeros;

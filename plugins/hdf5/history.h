@@ -1,5 +1,5 @@
 /*
- * What this process decompressed and compressed before, so that no loss is added to another.
+ * Chunks that this process decompressed and compressed before, so that no loss is added to another.
  *
  * HDF5 writes to a part of a chunk by decompressing it, changing the part and compressing it again. The
  * filter sees values only. It keeps, within limits:

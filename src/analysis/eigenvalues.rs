@@ -11,7 +11,7 @@ const ROUNDING_DIVERGENCE_F32: f64 = 1e-5;
 /// Values of f64.
 const ROUNDING_DIVERGENCE_F64: f64 = 1e-12;
 
-/// What is known of the field around a critical point beside its type.
+/// Eigenvalues at a critical point, and whether its divergence is at the level of rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spectrum {
     pub real: [f64; 2],

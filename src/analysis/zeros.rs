@@ -172,7 +172,7 @@ pub(super) fn may_be_opposite<T: Real>(a: &[T; 2], b: &[T; 2]) -> bool {
     !pinned(a) && a[0].sign() == -b[0].sign() && a[1].sign() == -b[1].sign()
 }
 
-/// What the edge from a to b adds to the turns of a ring around the origin: it counts where it crosses the
+/// Share of the edge from a to b in the turns of a ring around the origin: it counts where it crosses the
 /// ray along +u. None where it passes through the origin.
 fn turn<T: Real>(a: &[T; 2], b: &[T; 2]) -> Option<i32> {
     if pinned(a) || pinned(b) {

@@ -432,7 +432,7 @@ fn info_tells_of_a_truncated_file() {
     assert_eq!(w.json("info wind.fz")["surplus_bytes"], 0);
 }
 
-/// What endless input gives: status and error.
+/// Status and error of a command with endless input.
 fn endless(w: &Wind, line: &str) -> (Option<i32>, String) {
     let mut cat = Command::new("cat").arg("/dev/zero").stdout(Stdio::piped()).spawn().unwrap();
     let mut command = w.command(line);

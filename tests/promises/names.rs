@@ -30,7 +30,7 @@ fn constants(prefix: &str) -> Names {
     constants.keys().filter_map(|name| name.strip_prefix(prefix)).map(str::to_lowercase).collect()
 }
 
-/// What Python has: members of a comparison, of a report and of a point, types, simplices.
+/// Names that Python has: members of a comparison, of a report and of a point, types, simplices.
 fn of_python() -> [Names; 5] {
     let script = "import dataclasses, factz\n\
         print(*(f.name for f in dataclasses.fields(factz.Comparison)))\n\

@@ -127,7 +127,7 @@ fn other_libraries_written_in_rust_are_no_obstacle() {
     }
 }
 
-/// What the static library needs when it is made, in words.
+/// A missing tool that the static library needs when it is made is named.
 #[test]
 #[cfg(target_os = "linux")]
 fn missing_tools_of_the_static_library_are_named() {

@@ -231,7 +231,7 @@ fn kept_ties_keep_zeros_and_indices() {
     assert!(kept > 300 && changed > 300, "{kept} {changed}");
 }
 
-/// What compression promises of zeros, by mode and setting: docs/algorithm.md, section 2.6.
+/// Promises of compression about zeros, by mode and setting: docs/algorithm.md, section 2.6.
 #[test]
 fn compression_keeps_zeros_as_the_documents_say() {
     let field = |seed: u64| {

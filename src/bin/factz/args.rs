@@ -632,7 +632,7 @@ Writing:
 compresses a chunk for each part. The filter notices values that this process decompressed before, as long as \
 it has the chunk in memory (128 MiB, or FACTZ_HDF5_MEMORY in MiB), and rows, columns and runs of values longer than that. The \
 originals take their place where this process wrote them; otherwise the chunk is stored exactly, which takes more space. \
-What it does not notice is compressed again, and adds an error of up to one bound. FACTZ_HDF5_LOG=FILE (or stderr) tells when \
+Changes that it does not notice are compressed again, and add an error of up to one bound. FACTZ_HDF5_LOG=FILE (or stderr) tells when \
 chunks are stored exactly and why; FACTZ_HDF5_AGAIN=lossy compresses such values again.
 
 Chunks:

@@ -16,7 +16,7 @@ struct Kind {
     begins: fn(&[u8]) -> bool,
     /// A Python program that makes a file to read of it, or nothing.
     python: &'static str,
-    /// What the program does, or what else to do.
+    /// Advice: the tool that reads the format, or the option to give.
     advice: &'static str,
     /// A Python program that makes such a file of flow.npy, or nothing.
     reverse: &'static str,
@@ -152,12 +152,12 @@ fn ending(path: &Path) -> String {
     path.extension().map_or(String::new(), |ending| ending.to_string_lossy().to_ascii_lowercase())
 }
 
-/// What an input that should hold values is by its first bytes, or else by its name, and what to do.
+/// Format of an input that should hold values, by its first bytes or else by its name, with advice.
 pub fn of_input(path: &Path, start: &[u8]) -> Option<String> {
     by_content(start).or(by_name(path)).map(|kind| kind.advice_on(path))
 }
 
-/// What a file is that should hold a stream.
+/// Format of a file that should hold a stream.
 pub fn of_stream(path: &Path, start: &[u8]) -> Option<String> {
     let kind = by_content(start)?;
     Some(match kind.what.contains("compressed") {
@@ -166,7 +166,7 @@ pub fn of_stream(path: &Path, start: &[u8]) -> Option<String> {
     })
 }
 
-/// What a command writes into a file.
+/// Kind of data that a command writes into a file.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Product {
     Stream,

@@ -116,7 +116,7 @@ fn one_field(name: &str, axes: &[u64], keep: usize) -> String {
     format!("save one field (step, level) at a time, here the first: {}", part(name, &first))
 }
 
-/// What to do with three axes of which none has the length 2.
+/// Advice on three axes of which none has the length 2.
 fn three_axes(name: &str, axes: &[u64]) -> String {
     match *axes {
         [.., 3] => format!("save the first two of three components: {}", part(name, "..., :2")),

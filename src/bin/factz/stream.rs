@@ -28,7 +28,7 @@ pub struct Opened {
     pub info: StreamInfo,
 }
 
-/// What is missing of a stream, or follows it.
+/// Bytes that are missing of a stream, or follow it.
 #[derive(Clone, Copy)]
 pub enum Rest {
     Nothing,
@@ -74,7 +74,7 @@ impl Opened {
         self.behind(skipped.map_err(|e| self.source.cannot(e))?)
     }
 
-    /// What follows so many bytes of the stream, which were read.
+    /// Bytes behind so many of the stream, which were read.
     fn behind(&mut self, read: u64) -> Result<Rest, Failure> {
         if read < self.info.stream_bytes {
             return Ok(Rest::Truncated(read));
@@ -113,7 +113,7 @@ impl Opened {
 }
 
 impl Rest {
-    /// What is wrong with a file, and how to cut it.
+    /// Fault of a file, with the commands that cut it.
     pub fn sentence(self, path: &Path, stream_bytes: u64) -> Option<String> {
         let file = shell_name(path);
         let (end, next) = (grouped(stream_bytes), stream_bytes + 1);

@@ -17,7 +17,7 @@ fn changed_types_inside(c: &Comparison) -> u64 {
     c.changed_types - c.changed_indices
 }
 
-/// What the setting does not allow, each kind with its number.
+/// Differences that the setting does not allow, each kind with its number.
 pub fn complaints(c: &Comparison, preserve: Preserve) -> Vec<String> {
     let of_points = [
         (c.lost_points, "critical point is lost", "critical points are lost"),
@@ -47,7 +47,7 @@ pub fn complaints(c: &Comparison, preserve: Preserve) -> Vec<String> {
     all.map(|(n, one, many)| counted(*n, one, many)).collect()
 }
 
-/// What differs and is allowed; none where the setting allows no difference, or where nothing differs.
+/// Differences that are allowed; none where the setting allows no difference, or where nothing differs.
 pub fn allowed(c: &Comparison, preserve: Preserve) -> Option<String> {
     match preserve {
         Preserve::Types => None,

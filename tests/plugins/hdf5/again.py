@@ -144,7 +144,7 @@ for name, scale in (("floats", 0), ("packed", 0.01)):
 
 
 def copy_with_smaller_bound():
-    """What was read is meant, and not its original, where another dataset has another bound."""
+    """Values that were read are the data, and not their originals, where another dataset has another bound."""
     create("old.h5", wind, wind.shape, options(f"--abs {10 * BOUND}"))
     values = read("old.h5")
     create("fine.h5", values, wind.shape, options(f"--abs {BOUND}"))

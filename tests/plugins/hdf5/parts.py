@@ -19,7 +19,7 @@ kept = Fields()
 
 
 def log():
-    """What the filter said since the last time."""
+    """Lines of the log since the last call."""
     text = open(LOG).read()
     open(LOG, "w").close()
     return text

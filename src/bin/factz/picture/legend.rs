@@ -29,7 +29,7 @@ impl Counted {
     }
 }
 
-/// What the marks of the rows of panels stand for; none where each stands for one point.
+/// Sentence on the number of points that a mark stands for; none where each stands for one point.
 pub fn thinning_note(rows: &[Thinning], has_rare: bool) -> Option<String> {
     let words = |thinning: &Thinning| match (thinning.common, thinning.rare, has_rare) {
         (1, 1, _) => "every point has a mark".to_owned(),

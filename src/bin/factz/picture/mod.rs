@@ -40,7 +40,7 @@ pub struct Picture {
     pub report: Value,
 }
 
-/// What all pictures let choose.
+/// Options of all pictures.
 #[derive(Clone, Copy)]
 pub struct Style {
     /// Of the picture, in pixels.

@@ -62,7 +62,7 @@ impl Scale {
         colour(self.place(speed))
     }
 
-    /// What the colours leave out, for the legend.
+    /// Speeds that the colours leave out, for the legend.
     pub fn notes(&self) -> Vec<String> {
         let [slower, faster] = self.beyond;
         let [least, most] = self.span.map(rounded);
@@ -114,7 +114,7 @@ impl Scale {
             canvas.fill(Area { top: area.top + y, height: 1, ..area }, colour);
         }
         canvas.frame(area, line, BLACK);
-        // What is slower or faster has the colour of an end.
+        // Slower and faster speeds have the colour of an end.
         for (beyond, is_below) in self.beyond.into_iter().zip([true, false]) {
             if beyond > 0.0 {
                 draw_tip(canvas, area, is_below, sizes);
