@@ -243,8 +243,8 @@ KERNEL(factz_compare, Analysis, (256, 2), (256, 2), in_order, analysis::compare<
 //     signs leave open; those of 16 rows of 32 lanes / the warps of the grid
 KERNEL(factz_compare_triangles, Analysis, (128, 3), (128, 3), in_order, analysis::compare_triangles<T>)
 
-// analysis: reads counts parts; writes parts comparison; work: numbers for 32 rows; twice as many, 1024 at a
-//     time
+// analysis: reads counts parts; writes parts comparison; work: a part for each band of 32 rows; half of them,
+//     1024 at a time
 KERNEL(factz_compare_end, Analysis, (1024, 1), (1024, 1), in_order, analysis::compare_end<T>)
 
 // analysis: reads field point_parts; writes segments point_parts; work: vertices once; bands of 32 rows / the

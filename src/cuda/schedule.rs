@@ -389,7 +389,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("triangles that signs leave open; those of 16 rows of 32 lanes / the warps of the grid"),
     analysis(Compare, "compare_end", "analysis::compare_end<T>", |_, _| 1, 1024, 1)
         .data("counts parts", "parts comparison")
-        .work("numbers for 32 rows; twice as many, 1024 at a time"),
+        .work("a part for each band of 32 rows; half of them, 1024 at a time"),
     analysis(CriticalPoints, "find_points", "analysis::find_points<T>", Shape::point_blocks, 256, 4)
         .data("field point_parts", "segments point_parts")
         .work("vertices once; bands of 32 rows / the warps of the grid"),

@@ -329,16 +329,18 @@ mod tests {
         for (nx, ny) in [(1, 1), (1, 100_000), (100_000, 1), (300, 200), (36_000, 30_000)] {
             for dtype in [Dtype::F32, Dtype::F64] {
                 let request = request(nx, ny, dtype);
-                let bytes = AnalysisWorkspace::bytes(&request).unwrap();
-                assert!(
-                    bytes <= 32768 + 64 * (nx + ny) + nx * ny * dtype.bytes() / 12,
-                    "{nx} x {ny} {dtype:?}: {bytes}"
-                );
                 let points = AnalysisWorkspace::critical_points(&request).unwrap();
+                let few = 1024 + 12 * ny + nx * ny * dtype.bytes() / 64;
+                assert!(points.bytes <= few, "{nx} x {ny} {dtype:?}: {}", points.bytes);
+                let compare = AnalysisWorkspace::compare(&request).unwrap();
+                // A byte for each lane and row, and a part, of strips of 32 rows.
+                let strips = nx.div_ceil(AnalysisWorkspace::segment_columns(dtype)) * ny.div_ceil(BAND);
+                let marks = 1024 + strips * (32 * BAND + PART_BYTES);
+                assert!(compare.bytes <= marks, "{nx} x {ny} {dtype:?}: {}", compare.bytes);
+                assert!(AnalysisWorkspace::bytes(&request).unwrap() == points.bytes.max(compare.bytes));
                 let parts = points.segments.bytes.div_ceil(2 * POINT_PART);
                 assert!(points.point_parts.bytes == 8 * (parts + 1));
                 assert!(points.segments.offset >= points.point_parts.bytes);
-                let compare = AnalysisWorkspace::compare(&request).unwrap();
                 assert!(compare.parts.offset >= compare.counts.bytes && compare.bytes % ALIGNMENT == 0);
             }
         }
