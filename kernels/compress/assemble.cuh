@@ -1,7 +1,7 @@
 // Copies groups to their places in the stream, and writes header, tables and report. Twin of
 // src/stream and src/cpu/entropy.rs.
 #pragma once
-#include "compress/coding_tables.cuh"
+#include "compress/tables/coding_tables.cuh"
 #include "stream/checksum.cuh"
 
 __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {

@@ -43,7 +43,7 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
     const ParseView work(job);
     __shared__ GroupSums shared;
     const u32 k = threadIdx.x, lane = k & 31, warp = k >> 5;
-    // 32 bits suffice (device/capacities.cuh).
+    // 32 bits suffice (capacities.cuh).
     const u32 most = MOST_FIRST_WORDS + (u32)job.tiles();
     const u32 parts = most <= PART_WORDS * blocks ? 1 : (most - 1) / (PART_WORDS * blocks) + 1;
     const u32 start = PART_WORDS / 2 * parts * block;  // in pairs of words, as all below

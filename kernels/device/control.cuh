@@ -30,7 +30,7 @@ enum : u32 {
 // triangles that need determinants predicts.
 constexpr u32 WEIGHTS = 8;
 // Packing of a tile's class and its number in the class; NOT_LISTED for a tile on no list. (28 bits suffice:
-// device/capacities.cuh.)
+// capacities.cuh.)
 constexpr u32 WEIGHT_AT = 28, NOT_LISTED = ~0u;
 __device__ __forceinline__ u32 weight_of(u32 hard) {
     return hard == 0 ? 0 : 1 + hard / 64 < WEIGHTS ? 1 + hard / 64 : WEIGHTS - 1;
@@ -111,7 +111,7 @@ struct alignas(16) Nearness {
     float top, bottom, left, right;
     u32 kind;      // of the tile
     u32 weighted;  // class << WEIGHT_AT | number in its class and kind
-    u64 bounded;   // which chunks of vertex bounds are stored (compress/vertex_bounds.cuh)
+    u64 bounded;   // which chunks of vertex bounds are stored (compress/bounds/vertex_bounds.cuh)
 
     __device__ __forceinline__ float all() const {
         return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3]));

@@ -21,7 +21,7 @@ struct ReconstructTables;
 // The slot of a tile. Until the tile is encoded it holds entries of the coarse and the middle list, the
 // payload, and at its end the vertex bounds and later entries of the fine list. The words of a group are
 // written over them, from the end of its last slot down. All is read in the same order, so that a word never
-// comes to a place that is still to be read (device/capacities.cuh).
+// comes to a place that is still to be read (capacities.cuh).
 template <typename T, u32 PREDICTOR>
 constexpr u64 SLOT_BYTES = sizeof(T) == 4                        ? TILE_SLOT_BYTES_F32
                            : PREDICTOR == PREDICTOR_HIERARCHICAL ? TILE_SLOT_BYTES_F64

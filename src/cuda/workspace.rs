@@ -31,7 +31,7 @@ pub const fn slot_bytes(dtype: Dtype, predictor: Predictor) -> u64 {
 const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
 /// Words and states of one tile fit its slot: all vertices with a symbol and the raw bits of both values, the
 /// refinement bits of an anchor, mask state, activities and numbers of entries. (An entry of a mask, 45 bits,
-/// comes with half a vertex less or more; kernels/device/capacities.cuh has it exactly.)
+/// comes with half a vertex less or more; kernels/capacities.cuh has it exactly.)
 const _: () = {
     let dtypes = [Dtype::F32, Dtype::F64];
     let mut k = 0;

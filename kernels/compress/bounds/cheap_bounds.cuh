@@ -1,0 +1,411 @@
+// Vertex bounds from triangles near the origin that need no determinants, and the list of the triangles that
+// do.
+#pragma once
+#include "compress/bounds/sort.cuh"
+#include "compress/statistics/strips.cuh"
+#include "compress/bounds/vertex_bounds.cuh"
+#include "entropy/tables.cuh"
+#include "tile/encode.cuh"
+
+// Two warps share a tile, half of the rows each.
+constexpr i32 BOUND_ROWS = TILE / 2;
+
+// Result for half a tile. special: columns of the closed tile with a vertex that is zero, missing or keeps
+// its sign; nonzero: columns with any other vertex, in the rows looked at; rows: rows whose bounds are
+// stored. lowers, uppers: columns of triangles that need determinants, a lane per row.
+struct Found {
+    u32 special, nonzero, rows;
+    u32 lowers, uppers;
+};
+
+// A closed tile with the row above and the column before, and the result of its second half.
+template <typename T>
+struct BoundsShared {
+    typedef typename Real<T>::Pair P;
+    static constexpr i32 PITCH = CLOSED + 3;
+    alignas(16) T u[CLOSED + 1][PITCH], v[CLOSED + 1][PITCH];
+    T before_u[CLOSED + 1], before_v[CLOSED + 1];
+    u32 special, nonzero, rows;
+    u32 lowers[BOUND_ROWS], uppers[BOUND_ROWS];
+
+    __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[y + 1][x], v[y + 1][x]); }
+    __device__ __forceinline__ P before(i32 y) const {
+        return Real<T>::pair(before_u[y + 1], before_v[y + 1]);
+    }
+};
+
+// Bounding box of two vectors.
+template <typename T>
+struct Hull {
+    T low_u, high_u, low_v, high_v;
+    template <typename P>
+    __device__ __forceinline__ Hull(P p, P q) {
+        typedef Real<T> R;
+        low_u = R::low(p.x, q.x), high_u = R::high(p.x, q.x);
+        low_v = R::low(p.y, q.y), high_v = R::high(p.y, q.y);
+    }
+    // Distance from the origin, per axis, of the box of these two and another vector; negative inside.
+    template <typename P>
+    __device__ __forceinline__ T axis(P p) const {
+        typedef Real<T> R;
+        return R::high(R::high(R::low(low_u, p.x), -R::high(high_u, p.x)),
+            R::high(R::low(low_v, p.y), -R::high(high_v, p.y)));
+    }
+};
+
+// Starts the copies of the rows in `rows`, the row above the tile first, and of the side columns as needed.
+// Call with two warps. ALIGNED: the tile has all columns and 16 bytes can be copied at once.
+template <bool ALIGNED, typename T>
+__device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& shape, u64 rows,
+    bool before_is_near, bool end_is_near, BoundsShared<T>& shared) {
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    // Bytes per copy; columns and rows that they cover.
+    constexpr i32 BYTES = ALIGNED ? 16 : sizeof(T), COLUMNS = BYTES / sizeof(T), ROWS = COLUMNS,
+                  TIMES = (CLOSED + 1 + 2 * ROWS - 1) / (2 * ROWS);
+    const i32 first = ROWS * warp + lane * COLUMNS / TILE, column = lane * COLUMNS % TILE;
+    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
+    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
+    const u64 mine = ALIGNED || column <= shape.last_x ? rows >> first : 0;
+    T *const to_u = &shared.u[first][column], *const to_v = &shared.v[first][column];
+#pragma unroll
+    for (i32 i = 0; i < TIMES; i++) {
+        if (mine >> 2 * ROWS * i & 1) {
+            copy_ahead<BYTES>(to_u + 2 * ROWS * i * shared.PITCH, u);
+            copy_ahead<BYTES>(to_v + 2 * ROWS * i * shared.PITCH, v);
+        }
+        u += 2 * ROWS * pitch_u, v += 2 * ROWS * pitch_v;
+    }
+    // Side columns: a lane per row, the first lanes two.
+    if (!(warp == 0 ? before_is_near : end_is_near)) return;
+    const long long x = (long long)shape.x0 + (warp == 0 ? -1 : TILE);
+    const T* side_u = vertex_at<T>(job.u, job.u_layout, x, (long long)shape.y0 - 1 + lane);
+    const T* side_v = vertex_at<T>(job.v, job.v_layout, x, (long long)shape.y0 - 1 + lane);
+    T* const side_to_u = warp == 0 ? shared.before_u : &shared.u[0][TILE];
+    T* const side_to_v = warp == 0 ? shared.before_v : &shared.v[0][TILE];
+    const i32 pitch = warp == 0 ? 1 : shared.PITCH;
+#pragma unroll
+    for (i32 row = lane; row < CLOSED + 1; row += 32) {
+        if (row > shape.last_y + 1) break;
+        const bool is_there = rows >> row & 1;
+        if (warp == 0 ? row > 0 || shape.ty > 0 : is_there) {
+            copy_ahead<sizeof(T)>(side_to_u + row * pitch, side_u);
+            copy_ahead<sizeof(T)>(side_to_v + row * pitch, side_v);
+            // The cells of the column before are looked at in all rows.
+            if (warp == 0 && !is_there) {
+                copy_ahead<sizeof(T)>(&shared.u[row][0], side_u + job.u_layout.stride);
+                copy_ahead<sizeof(T)>(&shared.v[row][0], side_v + job.v_layout.stride);
+            }
+        }
+        side_u += 32 * pitch_u, side_v += 32 * pitch_v;
+    }
+}
+
+// Distance of a vertex from the origin, per axis; negative infinity if it is missing or keeps its sign, so
+// that its triangles are never easy.
+template <typename T>
+struct VertexSize {
+    const Job& job;
+    u32 has_rare;
+    bool lossless;
+
+    template <typename P>
+    __device__ __forceinline__ bool is_rare(P p) const {
+        return is_missing(p.x, p.y, job.fill) || (lossless && has_negative_zero(p.x, p.y));
+    }
+    template <typename P>
+    __device__ __forceinline__ T operator()(P p) const {
+        typedef Real<T> R;
+        return has_rare && is_rare(p) ? -no_bound<T>() : R::high(R::abs(p.x), R::abs(p.y));
+    }
+};
+
+// Lowers the bounds of the first column of half a tile by the easy triangles of the cells before it, a lane
+// per row. rows_of_cells: rows of the half tile that have cells.
+template <typename T>
+__device__ __forceinline__ void lower_by_column_before(const BoundsShared<T>& shared, const TileShape& shape,
+    i32 half, i32 rows_of_cells, T bound_up, const VertexSize<T>& size_of, T* vertex_bounds) {
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half, top = shape.ty > 0 || half ? -1 : 0,
+              y = lane - 1;
+    T lower = no_bound<T>(), upper = no_bound<T>();
+    if (y >= top && y < rows_of_cells) {
+        const P a = shared.before(start + y), b = shared.at(0, start + y), d = shared.before(start + y + 1),
+                e = shared.at(0, start + y + 1);
+        const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
+        auto corner_bound = [&](T axis, T size) -> T {
+            return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size)
+                       ? axis
+                       : no_bound<T>();
+        };
+        lower = corner_bound(Hull<T>(a, b).axis(e), size_b);
+        upper = corner_bound(Hull<T>(d, e).axis(a), size_d);
+    }
+    const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
+    const T vertex_bound = R::low(lower, R::low(lower_above, upper_above));
+    __syncwarp();
+    if (lane > 0 && lane <= BOUND_ROWS && is_constrained(vertex_bound))
+        lower_to(vertex_bounds + position_of(0, start + y), vertex_bound);
+}
+
+// Bounds of half a tile from the triangles that need no determinants, and the triangles that do. If the hull
+// of a triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther
+// away. Other triangles near the origin need determinants. SIMPLE: no vertex is missing or keeps its sign.
+// NO_ZEROS: moreover, no vertex is zero.
+template <bool SIMPLE, bool NO_ZEROS, typename T>
+__device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constraints<T>& c,
+    const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile, bool before_is_near, bool end_is_near,
+    BoundsShared<T>& shared, u32 any_rare, u32 any_special, bool lossless) {
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    const T none = no_bound<T>();
+    T* const vertex_bounds = vertex_bounds_of<T>(job, tile);
+    const u32 has_rare = SIMPLE ? 0 : any_rare, has_special = NO_ZEROS ? 0 : any_special;
+    const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half,
+              columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
+              cells = c.preserve ? columns : 0;
+    const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
+    const VertexSize<T> size_of = {job, has_rare, lossless};
+    u32 special = 0, nonzero = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
+    // Lanes without a cell.
+    const T near = lane < cells ? bound_up : -none;
+    const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
+    auto write = [&](i32 y, T vertex_bound) {
+        vertex_bounds[POSITIONS.at[TILE * y + lane]] = vertex_bound;
+        written |= 1u << (y - start);
+    };
+    // The row of cells above belongs to other tiles but touches vertices of this one. Below the last row of
+    // the grid there are no cells. Not unrolled: the code must stay in the instruction cache.
+    u32 rows = (u32)(rows_of_tile >> start) & ((2u << BOUND_ROWS) - 1);
+    const i32 rows_of_cells = shape.last_y - start < BOUND_ROWS ? shape.last_y - start : BOUND_ROWS;
+#pragma unroll 1
+    while (rows) {
+        const i32 first = __ffs(rows) - 1, last = __ffs(~(rows >> first)) - 1 + first;
+        rows &= ~0u << last;
+        // Lanes behind the last column read it too: shared memory behind it may hold infinities of both
+        // signs, which seem near the origin.
+        const i32 column = lane < columns ? lane : columns, beside = lane < columns ? 1 : 0;
+        const T *u = &shared.u[start + first][column], *v = &shared.v[start + first][column];
+        P a = R::pair(u[0], v[0]), b = R::pair(u[beside], v[beside]);
+        Hull<T> hull_a(a, b);
+        T size_a = size_of(a), size_b = size_of(b);
+        u32 zero_a = 0, zero_b = 0;
+        auto look_at = [&](T size_a, T size_b, u32& zero_a, u32& zero_b) {
+            if (!has_special) return;
+            zero_a = __ballot_sync(FULL, size_a == T(0));
+            zero_b = __ballot_sync(FULL, size_b == T(0));
+            special |= zero_a | zero_b;
+            nonzero |= ~zero_a;
+            if (has_rare) special |= __ballot_sync(FULL, size_a < T(0) || size_b < T(0));
+        };
+        look_at(size_a, size_b, zero_a, zero_b);
+        // The row above the tile is not its own.
+        if (first == 0 && !half) special = nonzero = 0;
+        T above = none;
+        u32 near_above = 0;
+        i32 y = start + first - 1;
+        const i32 end = start + (last - 1 < rows_of_cells ? last - 1 : rows_of_cells);
+        // Between rows of zeros (land) no triangle has anything to keep.
+        if (SIMPLE && (zero_a & zero_b) == FULL) {
+#pragma unroll 1
+            for (; y < end; y++) {
+                const P d = R::pair(u[shared.PITCH], v[shared.PITCH]),
+                        e = R::pair(u[shared.PITCH + beside], v[shared.PITCH + beside]);
+                if (!__all_sync(FULL, is_zero<T>(d) & is_zero<T>(e))) break;
+                special = FULL;
+                u += shared.PITCH, v += shared.PITCH;
+            }
+        }
+#pragma unroll(SIMPLE ? 2 : 1)
+        for (; y < end; y++) {
+            u += shared.PITCH, v += shared.PITCH;
+            const P d = R::pair(u[0], v[0]), e = R::pair(u[beside], v[beside]);
+            const Hull<T> hull_d(d, e);
+            const T size_d = size_of(d), size_e = size_of(e);
+            u32 zero_d = 0, zero_e = 0;
+            look_at(size_d, size_e, zero_d, zero_e);
+            const T axis_lower = hull_a.axis(e), axis_upper = hull_d.axis(a);
+            // A NaN is near. Where there is none, lanes without a cell are never near.
+            const bool near_lower = SIMPLE ? axis_lower <= near : !(axis_lower > near),
+                       near_upper = SIMPLE ? axis_upper <= near : !(axis_upper > near);
+            u32 lowers = __ballot_sync(FULL, near_lower), uppers = __ballot_sync(FULL, near_upper);
+            if (!SIMPLE) lowers &= cell_lanes, uppers &= cell_lanes;
+            // A triangle of zeros has nothing to keep.
+            const u32 zeros = zero_a & zero_e;
+            lowers &= ~(zeros & zero_b), uppers &= ~(zeros & zero_d);
+            if (lowers | uppers | near_above) {
+                near_above = lowers | uppers;
+                const T size = R::low(size_a, size_e);
+                // Without zeros no corner is at the origin.
+                const bool easy_lower = (axis_lower <= near) & (NO_ZEROS || axis_lower > T(0)) &
+                                        axis_lower == R::low(size_b, size);
+                const bool easy_upper = (axis_upper <= near) & (NO_ZEROS || axis_upper > T(0)) &
+                                        axis_upper == R::low(size_d, size);
+                const T bound_lower = easy_lower ? axis_lower : none,
+                        bound_upper = easy_upper ? axis_upper : none;
+                const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower),
+                          hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
+                T lower_before = __shfl_up_sync(FULL, bound_lower, 1);
+                const T upper_before = __shfl_up_sync(FULL, bound_upper, 1);
+                // Lane 0 has no left neighbour.
+                if (lane == 0) lower_before = none;
+                const T both = R::low(lower_before, bound_upper),
+                        vertex_bound = R::low(R::low(above, both), bound_lower);
+                above = R::low(both, upper_before);
+                if (y >= start) {
+                    if (lane == y - start) hard_of_lower = hard_lowers, hard_of_upper = hard_uppers;
+                    write(y, vertex_bound);
+                }
+            }
+            a = d, b = e;
+            hull_a = hull_d;
+            size_a = size_d, size_b = size_e;
+            zero_a = zero_d, zero_b = zero_e;
+        }
+        if (near_above && y < start + last - 1) write(y, above);
+    }
+    if (before_is_near && c.preserve)
+        lower_by_column_before(shared, shape, half, rows_of_cells, bound_up, size_of, vertex_bounds);
+    return {special, nonzero, written, hard_of_lower, hard_of_upper};
+}
+
+// Rows of vertices above or below a cell near the origin; bit 0 is the row above the tile.
+__device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
+    u64 rows = cells & NEAR_ABOVE;
+#pragma unroll
+    for (i32 band = 0; band < BANDS; band++)
+        if (cells & NEAR_BAND << band) rows |= (u64)((1u << BAND_ROWS) - 1) << (1 + BAND_ROWS * band);
+    return (rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
+}
+
+// Appends the triangles of a tile that need determinants, a lane per row of cells. `before`: triangles of
+// earlier lanes.
+template <typename T>
+__device__ __forceinline__ void list_hard(
+    const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
+    const ListsView work(job);
+    const i32 lane = threadIdx.x & 31;
+    u32* to = work.hard_triangles<T>(at + before);
+    // Places left in the slot.
+    u32 left = work.HARD_OF_SLOT - (u32)(at + before) % work.HARD_OF_SLOT;
+    auto add = [&](u32 triangle) {
+        *to++ = triangle;
+        if (--left == 0) to += slot_bytes<T>(job) / sizeof(u32) - work.HARD_OF_SLOT;
+    };
+    const u32 row = (u32)tile << 11 | (u32)lane << 6;
+    while (lowers) {
+        add(row | (u32)(__ffs(lowers) - 1) << 1 | LOWER);
+        lowers &= lowers - 1;
+    }
+    while (uppers) {
+        add(row | (u32)(__ffs(uppers) - 1) << 1 | UPPER);
+        uppers &= uppers - 1;
+    }
+    if (few_tiles(job)) return;
+    for (u32 i = 32 * lane; i < count; i += 32 * 32)
+        work.hard_tiles()[(at + i) / 32] =
+            (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
+}
+
+// Grid: any. Block: 64 threads per bounded tile. Static shared: the tile. Bounds from triangles that need no
+// determinants. Reads: the field, lists. Writes: vertex bounds, kind and weight of each tile, list of
+// triangles that need determinants. Overlaps the previous kernel, factz_tune; with the Lorenzo predictor,
+// which is not tuned, waits for it.
+template <typename T>
+__device__ __forceinline__ void cheap_bounds(const Job& job) {
+    const ListsView work(job);
+    __shared__ BoundsShared<T> shared;
+    // Without tuning the previous kernel is factz_sort, which this one needs.
+    if (job.predictor == PREDICTOR_LORENZO) wait_for_kernel_before();
+    Control& control = control_of(job);
+    const u64 count = control.bounded_tiles;
+    const TileFinder finder(job);
+    NextBounded next(work, count);
+    next.load(blockIdx.x);
+    const Constraints<T> c = constraints_of<T>(job, control);
+    // The warp with the first half also finishes the tile. Alternate between the two warps to balance the
+    // schedulers.
+    const i32 half = (i32)warp_or((threadIdx.x >> 5) ^ (__popc(blockIdx.x) & 1)), lane = threadIdx.x & 31;
+    const bool lossless = is_lossless(control);
+    const u32 has_rare = warp_or(has_missing(control) || lossless),
+              has_special = warp_or(has_rare || control.zero != 0);
+    const bool aligned = is_aligned<T>(job), simple = !has_rare;
+    const u32 special_kind = simple && job.predictor != PREDICTOR_LORENZO ? MASKED_TILE : BORDER_TILE;
+    for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
+        const u64 tile = next.tile();
+        const u32 cells = next.near_cells();
+        next.load(k + gridDim.x);
+        const TileShape shape = finder.shape(job, tile);
+        const u64 rows = near_rows(shape, cells), wanted = rows | (rows << 1 & ((4ull << shape.last_y) - 1));
+        const bool before_is_near = cells & NEAR_BEFORE, end_is_near = cells & NEAR_END;
+        if (aligned && shape.last_x >= TILE - 1)
+            ask_for_rows<true>(job, shape, wanted, before_is_near, end_is_near, shared);
+        else
+            ask_for_rows<false>(job, shape, wanted, before_is_near, end_is_near, shared);
+        end_of_copies();
+        // Initialize the stored bounds. If the grid ends inside the tile, bounds on its border may follow
+        // later: store all.
+        const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
+        T* const vertex_bounds = vertex_bounds_of<T>(job, tile);
+        const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000)
+                                          : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
+        constexpr i32 SIXTEEN = 16 / sizeof(T);
+#pragma unroll 1
+        for (i32 i = threadIdx.x; i < (all ? TILE_VERTICES : 256 + BOUND_CHUNK) / SIXTEEN; i += 64)
+            reinterpret_cast<uint4*>(vertex_bounds)[i] = none;
+        if (threadIdx.x < TILE / 2) vertex_bounds[512 + BOUND_CHUNK * threadIdx.x] = no_bound<T>();
+        wait_for_copies<0>();
+        __syncthreads();
+        const Found found =
+            simple && !has_special ? find_cheap_bounds<true, true>(job, c, shape, tile, half, rows,
+                                         before_is_near, end_is_near, shared, 0, 0, false)
+            : simple ? find_cheap_bounds<true, false>(job, c, shape, tile, half, rows, before_is_near,
+                           end_is_near, shared, 0, has_special, false)
+                     : find_cheap_bounds<false, false>(job, c, shape, tile, half, rows, before_is_near,
+                           end_is_near, shared, has_rare, has_special, lossless);
+        if (half) {
+            if (lane < BOUND_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
+            if (lane == 0)
+                shared.special = found.special, shared.nonzero = found.nonzero, shared.rows = found.rows;
+        }
+        __syncthreads();
+        if (half) continue;
+        // A lane per row of cells.
+        const u32 lowers = lane < BOUND_ROWS ? found.lowers : shared.lowers[lane - BOUND_ROWS];
+        const u32 uppers = lane < BOUND_ROWS ? found.uppers : shared.uppers[lane - BOUND_ROWS];
+        const u32 own = __popc(lowers) + __popc(uppers);
+        const u32 up_to = warp_inclusive_sum(own);
+        const u32 hard = __shfl_sync(FULL, up_to, 31);
+        // Interior tiles have all vertices around their vertices at hand.
+        const bool full = shape.last_x == TILE && shape.last_y == TILE;
+        const u32 kind = !full                            ? BORDER_TILE
+                         : found.special | shared.special ? special_kind
+                                                          : CONSTRAINED_TILE;
+        // A tile of zeros (land) needs no work.
+        const bool zero = full && !has_rare && found.special && !(found.nonzero | shared.nonzero) &&
+                          (cells & ALL_BANDS) == ALL_BANDS;
+        // Predictions take longer where the grid ends.
+        const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;
+        u64 at = 0;
+        // Reserve places in two lists.
+        if (lane < 2) {
+            u64* const list = lane ? &control.weighed[kind][weight] : &control.hard;
+            at = atomicAdd(
+                (ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
+        }
+        if (lane == 1) {
+            Nearness& entry = nearness_of(job, tile);
+            // An odd row occupies two chunks of bounds, an even row one.
+            const u32 written = found.rows | shared.rows << BOUND_ROWS;
+            const u32 even = every_other(written), odd = every_other(written >> 1);
+            entry.bounded = all ? ~0ull : ALWAYS_BOUNDED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
+            entry.kind = kind;
+            entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
+            if (zero) work.headers()[tile] = ALL_ZERO;
+        }
+        at = __shfl_sync(FULL, at, 0);
+        if (hard) list_hard<T>(job, tile, at, hard, up_to - own, lowers, uppers);
+    }
+    end_overlap();
+}

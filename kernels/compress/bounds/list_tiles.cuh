@@ -1,0 +1,45 @@
+// Lists of the tiles by kind and work, from the numbers that they were given within their kind.
+#pragma once
+#include "device/control.cuh"
+
+// Lists border, speculative and masked tiles behind the unconstrained ones, in this order, and constrained
+// ones from the end. Tiles with most work come first, because no other work is left to overlap the last ones.
+__device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
+    const ListsView work(job);
+    const u64 threads = (u64)gridDim.x * blockDim.x;
+    auto number_of = [&](u32 kind) {
+        u64 sum = 0;
+        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[kind][w];
+        return sum;
+    };
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.bounded_tiles; k += threads) {
+        const u64 tile = work.bounded()[k];
+        const Nearness& entry = nearness_of(job, tile);
+        if (entry.weighted == NOT_LISTED) continue;
+        const u32 weight = entry.weighted >> WEIGHT_AT;
+        u64 at = entry.weighted & ((1u << WEIGHT_AT) - 1);
+#pragma unroll
+        for (u32 w = 1; w < WEIGHTS; w++)
+            if (w > weight) at += control.weighed[entry.kind][w];
+        if (entry.kind == CONSTRAINED_TILE)
+            at = job.tiles() - 1 - at;
+        else
+            at += control.unconstrained_tiles + (entry.kind != BORDER_TILE ? number_of(BORDER_TILE) : 0) +
+                  (entry.kind == MASKED_TILE ? number_of(SPECULATIVE_TILE) : 0);
+        work.tile_lists()[at] = tile;
+    }
+    if (blockIdx.x == 0 && threadIdx.x < LISTS) {
+        u64& number = threadIdx.x == BORDER_TILE        ? control.border_tiles
+                      : threadIdx.x == CONSTRAINED_TILE ? control.constrained_tiles
+                      : threadIdx.x == SPECULATIVE_TILE ? control.speculative_tiles
+                                                        : control.masked_tiles;
+        number = number_of(threadIdx.x);
+    }
+}
+
+// Grid: any. Block: 128 threads. Lists the tiles where signatures are compared, and no bound is needed.
+// Reads: kind and weight of each tile. Writes: lists of tiles by weight. Waits for: the previous kernel.
+template <typename T>
+__device__ __forceinline__ void list_tiles(const Job& job) {
+    list_by_weight(job, control_of(job));
+}

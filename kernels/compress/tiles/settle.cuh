@@ -1,0 +1,115 @@
+// Vertices whose surroundings decide on their reconstruction, in the speculative mode. Twin of
+// src/tile/vertex.rs.
+#pragma once
+#include "compress/tiles/quantize_vertex.cuh"
+#include "tile/encode.cuh"
+#include "tile/fan.cuh"
+
+// The nearest reconstruction without a refinement. It is `kept` if it meets the bounds and no signature can
+// change.
+template <typename T>
+struct FirstTry {
+    Quantized<T> q;
+    T error;
+    bool kept;
+};
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ FirstTry<T> first_try(const Steps<T>& steps, const TileWindow<T>& window, i32 x,
+    i32 y, P original, P prediction, T vertex_bound, i32 level) {
+    FirstTry<T> first;
+    first.q = quantize<T>(original, prediction, steps.level[level].step[0]);
+    first.error = distance<T>(first.q.value, original);
+    first.kept = first.q.fits & (first.error <= steps.accept && first.error < vertex_bound);
+    if (is_constrained(vertex_bound))
+        first.kept = first.kept && stays_one_sided<T>(window, x, y, first.q.value);
+    return first;
+}
+
+// A vertex that is not missing, with its original value in the window, and the trials that lead to its code:
+// the first reconstruction that keeps the bound and, if the vertex is constrained, the signatures around it.
+// INSIDE: as of Fan.
+template <typename T, bool INSIDE>
+struct Trials {
+    typedef typename Real<T>::Pair P;
+    const Fan<T, INSIDE> fan;
+    const Rule& rule;
+    const Steps<T>& steps;
+    const P original, prediction;
+    const T vertex_bound;
+    const i32 level, number;  // of trials
+
+    __device__ __forceinline__ Trials(const Rule& rule, const Steps<T>& steps, const TileWindow<T>& window,
+        i32 x, i32 y, P prediction, T vertex_bound, i32 level)
+        : fan(window, x, y), rule(rule), steps(steps), original(fan.vertex()), prediction(prediction),
+          vertex_bound(vertex_bound), level(level),
+          number(is_constrained(vertex_bound) ? TRIALS : REFINEMENTS) {}
+
+    __device__ __forceinline__ VertexCode<T> stored() const { return {original, T(0), {EXACT, 0, 0}}; }
+
+    // True if trial k ends the search: with a code, or because no code can follow.
+    __device__ __forceinline__ bool ends(i32 k, VertexCode<T>& code) const {
+        const bool constrained = is_constrained(vertex_bound);
+        const Trial trial(constrained ? k : 0);
+        const i32 refinement = constrained ? trial.refinement : k;
+        const P step = steps.level[level].step[refinement];
+        Quantized<T> q = quantize<T>(original, prediction, step);
+        // Finer codes are larger: they do not fit either.
+        if (!q.fits) return true;
+        if (!move_to_neighbour<T>(q, original, prediction, step.x, trial.neighbour)) return false;
+        const T error = distance<T>(q.value, original);
+        if (error != T(0) && !(error <= steps.accept && error < vertex_bound &&
+                                 (!constrained || fan.stays_with(q.value, rule))))
+            return false;
+        code = {q.value, error, {refinement, (i32)q.code.x, (i32)q.code.y}};
+        return true;
+    }
+};
+
+// A window that lies in shared memory, which the compiler then knows.
+template <typename T>
+__device__ __forceinline__ TileWindow<T> in_shared(TileWindow<T> window) {
+#ifdef __CUDA_ARCH__
+    __builtin_assume(__isShared(window.values));
+#endif
+    return window;
+}
+
+// Codes a vertex. The window may change when all lanes of the phase have come back. Not inlined: copies of
+// the code would not fit the instruction cache.
+template <typename T, bool INSIDE, typename P = typename Real<T>::Pair>
+__device__ __noinline__ VertexCode<T> settle(Rule rule, InShared<Steps<T>> at_steps, TileWindow<T> window,
+    i32 x, i32 y, P prediction, T vertex_bound, i32 level) {
+    const TileWindow<T> in_window = in_shared(window);
+    const Trials<T, INSIDE> trials(rule, at_steps.get(), in_window, x, y, prediction, vertex_bound, level);
+    VertexCode<T> code = trials.stored();
+#pragma unroll 1
+    for (i32 k = 0; k < trials.number; k++)
+        if (trials.ends(k, code)) break;
+    return code;
+}
+
+// A code that lanes have found together; one of them has it.
+template <typename T>
+struct SharedCode : VertexCode<T> {
+    bool is_mine;
+};
+
+// As settle, by a warp for 2^shift vertices at a time: lanes with the same lower bits have the same vertex
+// and share its trials. The window may change when all lanes have come back.
+template <typename T, bool INSIDE, typename P = typename Real<T>::Pair>
+__device__ __noinline__ SharedCode<T> settle_together(Rule rule, InShared<Steps<T>> at_steps,
+    TileWindow<T> window, i32 x, i32 y, P prediction, T vertex_bound, i32 level, i32 shift) {
+    const TileWindow<T> in_window = in_shared(window);
+    const Trials<T, INSIDE> trials(rule, at_steps.get(), in_window, x, y, prediction, vertex_bound, level);
+    SharedCode<T> code = {trials.stored(), false};
+    const i32 lane = threadIdx.x & 31, first = lane & ((1 << shift) - 1);
+    const u32 group = FULL / (FULL >> (32 - (1 << shift))) << first;
+    u32 ends = 0;  // lanes of the group whose trial ends the search
+    for (i32 k = lane >> shift;; k += 32 >> shift) {
+        const bool goes_on = ends == 0 && k < trials.number;
+        ends |= __ballot_sync(FULL, goes_on && trials.ends(k, code)) & group;
+        if (!__any_sync(FULL, ends == 0 && k + (32 >> shift) < trials.number)) break;
+    }
+    code.is_mine = lane == (ends ? __ffs((i32)ends) - 1 : first);
+    return code;
+}
