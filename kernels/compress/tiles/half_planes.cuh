@@ -18,9 +18,9 @@ __device__ __forceinline__ u32 half_plane_bits(typename Real<T>::Pair p) {
     return on_line ? 0 : (negative ^ 15) * 16 + negative;
 }
 
-// True if each triangle around a vertex lies in one half plane before and after a move of the vertex from the
-// half planes `own` into `candidate`: no signature can change. planes(x, y): those of the neighbour at that
-// offset. All are below 256.
+// True if each triangle around a vertex lies in a half plane that it does not leave when the vertex moves from
+// the half planes `own` into `candidate`: no signature can change. planes(x, y): half planes of the neighbour
+// at that offset. All are below 256.
 template <typename Planes>
 __device__ __forceinline__ bool is_one_sided_around(u32 own, u32 candidate, Planes planes) {
     // Counter-clockwise from (1, 0), a byte each; and the neighbours after them.
@@ -28,11 +28,9 @@ __device__ __forceinline__ bool is_one_sided_around(u32 own, u32 candidate, Plan
               n4 = planes(-1, -1), n5 = planes(0, -1);
     const u32 first = (n0 | n1 << 8) | (n2 | n3 << 8) << 16, after_first = first >> 8 | n4 << 24,
               last = n4 | n5 << 8, after_last = n5 | n0 << 8;
-    auto all_share = [&](u32 planes) {
-        const u32 four = first & after_first & planes * 0x01010101,
-                  two = (last & after_last & planes * 0x01010101) | 0x01010000;
-        // A byte that is 0 borrows.
-        return ((((four - 0x01010101) & ~four) | ((two - 0x01010101) & ~two)) & 0x80808080) == 0;
-    };
-    return all_share(own) && all_share(candidate);
+    // One half plane before and after the move: a triangle with two different ones is looked at closely.
+    const u32 both = (own & candidate) * 0x01010101, four = first & after_first & both,
+              two = (last & after_last & both) | 0x01010000;
+    // A byte that is 0 borrows.
+    return ((((four - 0x01010101) & ~four) | ((two - 0x01010101) & ~two)) & 0x80808080) == 0;
 }
