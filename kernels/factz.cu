@@ -67,93 +67,94 @@
 
 // Generated from here on: do not edit.
 
-// statistics: reads field; writes control symbol_counts origin_distances slots anchor_scan; work: vertices
-//     once or twice; few strips: a strip a block, many: strips / 32768 a warp
+// statistics: reads field; writes control symbol_counts nearness seen coded_anchors; work: vertices once or
+//     twice; few strips: a strip a block, many: strips / 32768 a warp
 KERNEL(factz_few_statistics, Job, (128, 8), (128, 4), waits_inside, few_statistics<T>)
 KERNEL(factz_statistics, Job, (128, 6), (128, 4), waits_inside, statistics<T>)
 KERNEL(factz_few_filled_statistics, Job, (128, 6), (128, 4), waits_inside, few_filled_statistics<T>)
 KERNEL(factz_filled_statistics, Job, (128, 6), (128, 4), waits_inside, filled_statistics<T>)
 
-// bounds: reads control origin_distances slots; writes control group_sizes group_offsets symbols tile_headers
-//     origin_distances; work: tiles; results of 8192 blocks, 512 at a time, by each block
+// bounds: reads field control nearness seen; writes control tile_lists bounded_tiles near_cells tile_headers
+//     nearness; work: tiles; results of 8192 blocks, 512 at a time, by each block
 KERNEL(factz_sort, Job, (512, 2), (512, 2), after_previous, sort_tiles<T>)
 
 // predict + quantize: reads field control; writes control; 18000 shared bytes; work: 9 to 24 tiles, 12 times;
 //     a tile a block
 KERNEL(factz_tune, Job, (128), (128), after_previous, tune<T>)
 
-// bounds: reads field control group_offsets symbols origin_distances; writes control slots masks group_sizes
-//     tile_headers origin_distances; work: listed tiles once; their number / the blocks of the grid
+// bounds: reads field control bounded_tiles near_cells; writes control vertex_bounds hard_triangles
+//     hard_tiles tile_headers nearness; work: listed tiles once; their number / the blocks of the grid
 KERNEL(factz_cheap_bounds, Job, (64, 16), (64, 8), overlaps_previous, cheap_bounds<T>)
 
-// bounds: reads field control group_offsets symbols origin_distances; writes control slots tile_headers
-//     origin_distances; work: listed tiles once; their number / the warps of the grid
+// bounds: reads field control bounded_tiles near_cells; writes control constrained_rows tile_headers
+//     nearness; work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_constrained_vertices, Job, (128, 8), (128, 4), overlaps_previous, constrained_vertices<T>)
 
-// bounds: reads field control masks group_offsets origin_distances slots; writes control slots group_sizes;
-//     work: listed triangles once; their number / the warps of the grid
+// bounds: reads field control hard_triangles hard_tiles bounded_tiles nearness; writes control vertex_bounds
+//     tile_lists; work: listed triangles once; their number / the warps of the grid
 KERNEL(factz_determinant_bounds, Job, (128, 5), (128, 4), after_previous, determinant_bounds<T>)
 
-// bounds: reads control group_offsets origin_distances; writes control group_sizes; work: listed tiles once;
-//     their number / the threads of the grid
+// bounds: reads control bounded_tiles nearness; writes control tile_lists; work: listed tiles once; their
+//     number / the threads of the grid
 KERNEL(factz_list_tiles, Job, (128), (128), after_previous, list_tiles<T>)
 
-// predict + quantize: reads field control tile_headers slots origin_distances anchor_scan; writes anchors
-//     anchor_codes anchor_scan; work: tiles once, a bit for each; an anchor a thread
+// predict + quantize: reads field control tile_headers vertex_bounds constrained_rows; writes control anchors
+//     anchor_codes coded_anchors; work: tiles once, a bit for each; an anchor a thread
 KERNEL(factz_anchors, Job, (128, 5), (128, 4), waits_inside, anchors<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan; writes control
-//     symbols slots tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14 words for
-//     the last coded anchor
+// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors; writes control
+//     symbols payload tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14 words
+//     for the last coded anchor
 KERNEL(factz_unconstrained_tiles, Job, (128, 5), (32, 9), overlaps_previous, unconstrained_tiles<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots origin_distances
-//     row_lines column_lines; writes control symbols slots tile_headers anchor_codes; work: listed tiles
-//     once; their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors vertex_bounds
+//     nearness symbols row_lines column_lines; writes control symbols payload tile_headers anchor_codes;
+//     work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_constrained_tiles, Job, (64, 8), (32, 8), overlaps_previous, constrained_tiles<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots
-//     origin_distances; writes control symbols slots masks tile_headers anchor_codes; work: listed tiles
-//     once; their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors vertex_bounds
+//     nearness; writes control symbols payload masks tile_headers anchor_codes; work: listed tiles once;
+//     their number / the warps of the grid
 KERNEL(factz_masked_tiles, Job, (64, 8), (32, 8), overlaps_previous, masked_tiles<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots
-//     origin_distances; writes control symbols slots masks tile_headers anchor_codes; work: listed tiles
-//     once; their number / the blocks of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors vertex_bounds
+//     nearness; writes control symbols payload masks tile_headers anchor_codes; work: listed tiles once;
+//     their number / the blocks of the grid
 KERNEL(factz_border_tiles, Job, (64, 10), (64, 1), overlaps_previous, border_tiles_with_bounds<T>)
 
-// predict + quantize: reads field control group_offsets anchors slots origin_distances; writes control
-//     row_lines symbols slots; work: listed tiles once; their number / the half warps of the grid
+// predict + quantize: reads field control bounded_tiles anchors constrained_rows nearness; writes control
+//     row_lines symbols payload; work: listed tiles once; their number / the half warps of the grid
 KERNEL(factz_row_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, true>)
 
-// predict + quantize: reads field control group_offsets anchors slots origin_distances row_lines; writes
-//     control column_lines symbols slots; work: listed tiles once; their number / the half warps of the grid
+// predict + quantize: reads field control bounded_tiles anchors constrained_rows nearness row_lines; writes
+//     control column_lines symbols payload; work: listed tiles once; their number / the half warps of the
+//     grid
 KERNEL(factz_column_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, false>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots origin_distances
-//     row_lines column_lines; writes control symbols slots masks tile_headers anchor_codes; work: listed
-//     tiles once; their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors constrained_rows
+//     symbols row_lines column_lines; writes control symbols payload masks tile_headers anchor_codes; work:
+//     listed tiles once; their number / the warps of the grid
 KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), after_previous, speculative_border<T>)
 KERNEL(factz_speculative_masked, Job, (64, 8), (64, 1), overlaps_previous, speculative_masked<T>)
 
-// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan slots origin_distances
-//     row_lines column_lines; writes control symbols slots tile_headers anchor_codes; work: listed tiles
-//     once; their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors constrained_rows
+//     symbols row_lines column_lines; writes control symbols payload tile_headers anchor_codes; work: listed
+//     tiles once; their number / the warps of the grid
 KERNEL(factz_speculative_interior, Job, (64, 10), (64, 1), overlaps_previous, speculative_interior<T>)
 
-// predict + quantize: reads field control group_sizes slots origin_distances; writes control symbols slots
+// predict + quantize: reads field control tile_lists vertex_bounds nearness; writes control symbols payload
 //     tile_headers; work: listed tiles once; four tiles a warp
 KERNEL(factz_lorenzo_constrained, Job, (128, 6), (128, 3), overlaps_previous, lorenzo_constrained<T>)
 
-// predict + quantize: reads field control group_sizes slots origin_distances; writes control symbols slots
+// predict + quantize: reads field control tile_lists vertex_bounds nearness; writes control symbols payload
 //     masks tile_headers; work: listed tiles once; their number / the warps of the grid
 KERNEL(factz_lorenzo_border, Job, (128, 5), (128, 3), overlaps_previous, lorenzo_border<T>)
 
-// predict + quantize: reads field control group_sizes; writes control symbols slots tile_headers; work: tiles
-//     once; four tiles a warp
+// predict + quantize: reads field control tile_lists; writes control symbols payload tile_headers; work:
+//     tiles once; four tiles a warp
 KERNEL(factz_lorenzo_unconstrained, Job, (128, 7), (128, 4), overlaps_previous, lorenzo_unconstrained<T>)
 
-// count: reads tile_headers symbols masks; writes slots origin_distances symbols symbol_counts; 32672 shared
+// count: reads tile_headers symbols masks; writes symbols list_entries list_sizes symbol_counts; 32672 shared
 //     bytes; work: tiles once; N / the warps of the grid
 KERNEL(factz_count, Job, (512, BY_DEVICE(3, 2)), (512, BY_DEVICE(3, 2)), waits_inside, count_symbols<T>)
 
@@ -162,51 +163,51 @@ KERNEL(factz_count, Job, (512, BY_DEVICE(3, 2)), (512, BY_DEVICE(3, 2)), waits_i
 KERNEL(factz_count_lorenzo, Job, (512, BY_DEVICE(3, 2)),
     (512, BY_DEVICE(3, 2)), waits_inside, count_lorenzo<T>)
 
-// tables: reads control symbol_counts origin_distances tile_headers; writes control coding_tables
-//     stored_tables group_offsets origin_distances; work: 50 tables, weights of tiles; N / 1024 sums, 256 at
-//     a time, by the last block
+// tables: reads control symbol_counts list_sizes tile_headers; writes control code_entries stored_tables
+//     chunk_weights list_sizes; work: 50 tables, weights of tiles; N / 1024 sums, 256 at a time, by the last
+//     block
 KERNEL(factz_rans_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, false>)
 KERNEL(factz_huffman_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, true>)
 
-// encode: reads field control tile_headers symbols slots origin_distances masks anchor_codes coding_tables
-//     group_offsets; writes control slots group_sizes origin_distances; 86144 shared bytes; work: tiles once,
-//     5 searches a group; groups / the warps of the grid
+// encode: reads field control tile_headers symbols payload list_entries list_sizes masks anchor_codes
+//     code_entries chunk_weights; writes control group_words group_sizes list_sizes; 86144 shared bytes;
+//     work: tiles once, 5 searches a group; groups / the warps of the grid
 KERNEL(factz_encode_rans, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, false>)
 KERNEL(factz_encode_huffman, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, true>)
 
-// encode: reads control tile_headers symbols slots masks coding_tables origin_distances group_offsets; writes
-//     control slots group_sizes origin_distances; 53768 shared bytes; work: tiles once, 5 searches a group;
+// encode: reads control tile_headers symbols payload masks code_entries list_sizes chunk_weights; writes
+//     control group_words group_sizes list_sizes; 53768 shared bytes; work: tiles once, 5 searches a group;
 //     groups / the warps of the grid
 KERNEL(factz_encode_lorenzo_rans, Job, (640, BY_DEVICE(2, 1)),
     (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, false>)
 KERNEL(factz_encode_lorenzo_huffman, Job, (640, BY_DEVICE(2, 1)),
     (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, true>)
 
-// assemble: reads field control group_sizes slots origin_distances stored_tables; writes control stream
+// assemble: reads field control group_sizes group_words list_sizes stored_tables; writes control stream
 //     report; work: the stream once; a 384th of the groups, 512 at a time
 KERNEL(factz_assemble, Job, (512, 3), (512, 3), waits_inside, assemble<T>)
 
-// parse: reads ; writes control anchor_scan; work: N / 512 states; their number / the threads of the grid
+// parse: reads ; writes control anchor_sums; work: N / 512 states; their number / the threads of the grid
 KERNEL(factz_begin, Job, (256), (256), after_previous, begin_call<T>)
 
-// parse: reads stream control; writes control coding_tables slot_starts huffman_codes group_offsets
-//     group_sizes; work: tables, 40 times the groups' words; the words of all groups, 16384 at a time
+// parse: reads stream; writes control decoding_tables slot_starts huffman_codes group_offsets group_tiles;
+//     work: tables, 40 times the groups' words; the words of all groups, 16384 at a time
 KERNEL(factz_parse, Job, (1024, 1), (1024, 1), waits_inside, parse_stream<T>)
 
 // parse: reads stream control; writes control; work: the stream once; S / the threads of the grid
 KERNEL(factz_check, Job, (256), (256), waits_inside, check_stream<T>)
 
-// decode: reads stream control coding_tables slot_starts huffman_codes group_offsets group_sizes; writes
-//     control symbols written_steps raw_bits masks tile_headers anchors; 57040 shared bytes; work: groups
-//     once, 256 tiles each; groups / the groups of the grid, a bad one ends at once
+// decode: reads stream control decoding_tables slot_starts group_offsets group_tiles; writes control symbols
+//     written_steps raw_bits masks tile_headers anchors; 57040 shared bytes; work: groups once, 256 tiles
+//     each; groups / the groups of the grid, a bad one ends at once
 KERNEL(factz_decode_rans, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, false>)
 
-// decode: reads stream control coding_tables slot_starts huffman_codes group_offsets group_sizes; writes
-//     control symbols written_steps raw_bits masks tile_headers anchors; 15824 shared bytes; work: groups
-//     once, 256 tiles each; groups / the groups of the grid, a bad one ends at once
+// decode: reads stream control huffman_codes group_offsets group_tiles; writes control symbols written_steps
+//     raw_bits masks tile_headers anchors; 15824 shared bytes; work: groups once, 256 tiles each; groups /
+//     the groups of the grid, a bad one ends at once
 KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, true>)
 
@@ -214,8 +215,8 @@ KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
 //     once; four tiles a warp
 KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), after_previous, reconstruct_lorenzo<T>)
 
-// reconstruct: reads control tile_headers symbols raw_bits masks anchors anchor_scan; writes control anchors
-//     anchor_scan; work: tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back
+// reconstruct: reads control tile_headers symbols raw_bits masks anchors anchor_sums; writes control anchors
+//     anchor_sums; work: tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back
 KERNEL(factz_anchor_values, Job, (256), (256), waits_inside, anchor_values<T>)
 
 // reconstruct: reads control stream tile_headers written_steps symbols raw_bits masks anchors; writes field

@@ -2,8 +2,9 @@
 
 use super::constants::SHARED;
 use super::kernel_args::{Analysis, Inspection, Job};
-use super::launch::{Call, Launch, Waits};
-use super::schedule::LAUNCHES;
+use super::launch::{Call, Launch, Needs, Waits};
+use super::schedule::{CONTENTS, LAUNCHES};
+use crate::request::{Coder, Predictor};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -183,4 +184,80 @@ fn the_entries_are_up_to_date() {
     let text = std::fs::read_to_string(root().join("kernels/factz.cu")).unwrap();
     let (head, _) = text.split_once(MARK).expect("the mark before the entries");
     check("kernels/factz.cu", &format!("{head}{MARK}{}", entries()));
+}
+
+/// What each kernel reads and writes, for the emulator, which watches it.
+fn launch_data() -> String {
+    let mut names = Vec::new();
+    let mut text = "\
+// What each kernel is declared to read and to write. Generated from src/cuda/schedule.rs; do not edit.
+// clang-format off
+struct LaunchData { const char *kernel, *reads, *writes; };
+const LaunchData LAUNCH_DATA[] = {
+"
+    .to_owned();
+    for Launch { name, reads, writes, .. } in LAUNCHES.iter() {
+        if !names.contains(name) {
+            names.push(name);
+            writeln!(text, "    {{\"{name}\",\n        \"{reads}\",\n        \"{writes}\"}},").unwrap();
+        }
+    }
+    text += "};\n// Contents of a region that holds several one after the other, and the region.\n\
+             struct Contents { const char *name, *region; };\nconst Contents CONTENTS[] = {\n";
+    for (name, region) in CONTENTS {
+        writeln!(text, "    {{\"{name}\", \"{region}\"}},").unwrap();
+    }
+    text + "};\n"
+}
+
+#[test]
+fn the_data_of_launches_is_up_to_date() {
+    check("tests/emulator/launches.hpp", &launch_data());
+}
+
+/// Configurations whose order of kernels CONTRIBUTING.md shows: name, call, predictor, and whether signatures
+/// are compared.
+const ORDERS: [(&str, Call, Predictor, bool); 7] = [
+    ("compression, block-wise", Call::Compress, Predictor::Hierarchical, false),
+    ("compression, speculative", Call::Compress, Predictor::Hierarchical, true),
+    ("compression, Lorenzo predictor", Call::Compress, Predictor::Lorenzo, false),
+    ("decompression", Call::Decompress, Predictor::Hierarchical, false),
+    ("decompression, Lorenzo predictor", Call::Decompress, Predictor::Lorenzo, false),
+    ("comparison", Call::Compare, Predictor::Hierarchical, false),
+    ("critical points", Call::CriticalPoints, Predictor::Hierarchical, false),
+];
+
+/// The kernels of each configuration in their order, as a list in Markdown.
+fn orders() -> String {
+    let mut text = String::new();
+    for (name, call, predictor, signatures) in ORDERS {
+        let needs = Needs {
+            coder: Coder::Ans,
+            predictor,
+            signatures,
+            few_strips: false,
+            has_fill: false,
+            relative: false,
+        };
+        let names: Vec<_> =
+            call.launches_for(needs).map(|(_, launch)| format!("`{}`", launch.name)).collect();
+        let mut lines = vec![format!("- {name}:")];
+        for word in names.join(", ").split(' ') {
+            if lines.last().unwrap().len() + 1 + word.len() > 110 {
+                lines.push(" ".to_owned());
+            }
+            write!(lines.last_mut().unwrap(), " {word}").unwrap();
+        }
+        writeln!(text, "{}", lines.join("\n")).unwrap();
+    }
+    text
+}
+
+#[test]
+fn the_orders_of_kernels_are_up_to_date() {
+    const MARKS: [&str; 2] = ["<!-- orders of kernels: generated -->\n", "<!-- end -->\n"];
+    let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let (head, rest) = text.split_once(MARKS[0]).expect("the mark before the orders");
+    let (_, tail) = rest.split_once(MARKS[1]).expect("the mark behind the orders");
+    check("CONTRIBUTING.md", &format!("{head}{}{}{}{tail}", MARKS[0], orders(), MARKS[1]));
 }

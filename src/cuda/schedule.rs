@@ -22,6 +22,35 @@ mod phase {
     pub const RECONSTRUCT: Phase = (Decompress, "reconstruct");
 }
 
+/// What regions of the workspace hold (kernels/device/workspace.cuh) and the region: a region is used again
+/// when nobody needs its contents any more. Other names are those of the region that holds nothing else.
+#[cfg(test)]
+pub(super) const CONTENTS: [(&str, &str); 21] = [
+    // Compression.
+    ("nearness", "origin_distances"),
+    ("list_sizes", "origin_distances"),
+    ("seen", "slots"),
+    ("vertex_bounds", "slots"),
+    ("constrained_rows", "slots"),
+    ("hard_triangles", "slots"),
+    ("payload", "slots"),
+    ("list_entries", "slots"),
+    ("group_words", "slots"),
+    ("hard_tiles", "masks"),
+    ("masks", "masks"),
+    ("near_cells", "symbols"),
+    ("symbols", "symbols"),
+    ("bounded_tiles", "group_offsets"),
+    ("chunk_weights", "group_offsets"),
+    ("tile_lists", "group_sizes"),
+    ("coded_anchors", "anchor_scan"),
+    ("code_entries", "coding_tables"),
+    // Decompression.
+    ("decoding_tables", "coding_tables"),
+    ("group_tiles", "group_sizes"),
+    ("anchor_sums", "anchor_scan"),
+];
+
 const HIERARCHICAL: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Hierarchical);
 const BOUNDS: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && !n.signatures;
 const SIGNATURES: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && n.signatures;
@@ -56,7 +85,7 @@ const fn statistics(name: &'static str, few: bool, filled: bool) -> Launch {
     let resident = if few && !filled { 8 } else { 6 };
     kernel(phase::STATISTICS, name, warps(block as i32), [resident, 4])
         .grid(grid)
-        .data("field", "control symbol_counts origin_distances slots anchor_scan")
+        .data("field", "control symbol_counts nearness seen coded_anchors")
         .work("vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp")
         .waits(Waits::Inside)
         .in_order()
@@ -70,16 +99,16 @@ const UNCONSTRAINED: Launch = kernel(
 )
 .grid(|s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64))
 .data(
-    "field control group_sizes anchors anchor_codes anchor_scan",
-    "control symbols slots tile_headers anchor_codes row_lines",
+    "field control tile_lists anchors anchor_codes coded_anchors",
+    "control symbols payload tile_headers anchor_codes row_lines",
 )
 .work("tiles once; two tiles a warp, and 14 words for the last coded anchor")
 .waits(Waits::Overlaps);
 
-/// Read by interior tiles that may depend on the lattice lines around them.
-const TILES_BESIDE_LINES_READ: &str =
-    "field control group_sizes anchors anchor_codes anchor_scan slots origin_distances \
-     row_lines column_lines";
+/// Read by tiles of the speculative mode with constrained vertices off the lattice lines.
+const SPECULATIVE_TILES_READ: &str =
+    "field control tile_lists anchors anchor_codes coded_anchors constrained_rows symbols row_lines \
+     column_lines";
 
 /// Interior tiles with vertex bounds.
 const fn bounded_tiles(name: &'static str) -> Launch {
@@ -93,8 +122,12 @@ const fn bounded_tiles(name: &'static str) -> Launch {
         .waits(Waits::Overlaps)
 }
 
-const CONSTRAINED: Launch = bounded_tiles("constrained_tiles")
-    .data(TILES_BESIDE_LINES_READ, "control symbols slots tile_headers anchor_codes");
+const CONSTRAINED: Launch = bounded_tiles("constrained_tiles").data(
+    // The lattice lines and their symbols in the speculative mode.
+    "field control tile_lists anchors anchor_codes coded_anchors vertex_bounds nearness symbols row_lines \
+     column_lines",
+    "control symbols payload tile_headers anchor_codes",
+);
 
 /// Tiles of the speculative mode, a warp each.
 const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
@@ -104,11 +137,11 @@ const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
         .only(SIGNATURES)
 }
 
-const TILES_WITH_MASKS_WRITE: &str = "control symbols slots masks tile_headers anchor_codes";
+const TILES_WITH_MASKS_WRITE: &str = "control symbols payload masks tile_headers anchor_codes";
 
 /// Read by tiles with vertex bounds where no lattice lines are.
 const BOUNDED_TILES_READ: &str =
-    "field control group_sizes anchors anchor_codes anchor_scan slots origin_distances";
+    "field control tile_lists anchors anchor_codes coded_anchors vertex_bounds nearness";
 
 const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
@@ -128,8 +161,8 @@ const fn tables(name: &'static str, function: &'static str) -> Launch {
         .grid(TABLE_BLOCKS)
         .function(function)
         .data(
-            "control symbol_counts origin_distances tile_headers",
-            "control coding_tables stored_tables group_offsets origin_distances",
+            "control symbol_counts list_sizes tile_headers",
+            "control code_entries stored_tables chunk_weights list_sizes",
         )
         .work("50 tables, weights of tiles; N / 1024 sums, 256 at a time, by the last block")
         .waits(Waits::Inside)
@@ -146,9 +179,9 @@ const fn encode(name: &'static str, function: &'static str) -> Launch {
     let large = kernel(phase::ENCODE, name, block, [2; 2]).grid(|s, _| s.tiles.min(264)).function(function);
     Launch { small: Some(small), shared_bytes: ENCODE_SHARED_BYTES, ..large }
         .data(
-            "field control tile_headers symbols slots origin_distances masks anchor_codes \
-         coding_tables group_offsets",
-            "control slots group_sizes origin_distances",
+            "field control tile_headers symbols payload list_entries list_sizes masks anchor_codes \
+         code_entries chunk_weights",
+            "control group_words group_sizes list_sizes",
         )
         .work("tiles once, 5 searches a group; groups / the warps of the grid")
         .waits(Waits::Inside)
@@ -161,24 +194,26 @@ const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
         .shared(ENCODE_LORENZO_SHARED_BYTES)
         .small(1)
         .data(
-            "control tile_headers symbols slots masks coding_tables origin_distances group_offsets",
-            "control slots group_sizes origin_distances",
+            "control tile_headers symbols payload masks code_entries list_sizes chunk_weights",
+            "control group_words group_sizes list_sizes",
         )
         .work("tiles once, 5 searches a group; groups / the warps of the grid")
         .waits(Waits::Inside)
 }
 
-const fn decode(name: &'static str, function: &'static str, shared_bytes: u32) -> Launch {
+const fn decode(
+    name: &'static str,
+    function: &'static str,
+    reads: &'static str,
+    shared_bytes: u32,
+) -> Launch {
     const BLOCK: i32 = DECODE_GROUPS * DECODE_ROLES;
     kernel(phase::DECODE, name, warps(BLOCK), [4; 2])
         .grid(|s, _| s.tiles.min(528))
         .function(function)
         .shared(shared_bytes)
         .small(1)
-        .data(
-            "stream control coding_tables slot_starts huffman_codes group_offsets group_sizes",
-            "control symbols written_steps raw_bits masks tile_headers anchors",
-        )
+        .data(reads, "control symbols written_steps raw_bits masks tile_headers anchors")
         .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
         .waits(Waits::Overlaps)
 }
@@ -196,8 +231,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| 1 + s.tiles.div_ceil(32 * SORT_WARPS as u64))
         .function("sort_tiles<T>")
         .data(
-            "control origin_distances slots",
-            "control group_sizes group_offsets symbols tile_headers origin_distances",
+            "field control nearness seen",
+            "control tile_lists bounded_tiles near_cells tile_headers nearness",
         )
         .work("tiles; results of 8192 blocks, 512 at a time, by each block"),
     kernel(phase::QUANTIZE, "tune", warps(TUNE_WARPS), [0; 2])
@@ -210,36 +245,36 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::BOUNDS, "cheap_bounds", [64; 2], [16, 8])
         .grid(|s, _| s.tiles.min(16 * MANY))
         .data(
-            "field control group_offsets symbols origin_distances",
-            "control slots masks group_sizes tile_headers origin_distances",
+            "field control bounded_tiles near_cells",
+            "control vertex_bounds hard_triangles hard_tiles tile_headers nearness",
         )
         .work("listed tiles once; their number / the blocks of the grid")
         .waits(Waits::Overlaps)
         .only(|n| !SIGNATURES(n)),
     kernel(phase::BOUNDS, "constrained_vertices", warps(CONSTRAINED_VERTEX_WARPS), [8, 4])
         .grid(|s, _| s.tiles.div_ceil(CONSTRAINED_VERTEX_WARPS as u64).min(8 * MANY))
-        .data(
-            "field control group_offsets symbols origin_distances",
-            "control slots tile_headers origin_distances",
-        )
+        .data("field control bounded_tiles near_cells", "control constrained_rows tile_headers nearness")
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(SIGNATURES),
     kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
         .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
-        .data("field control masks group_offsets origin_distances slots", "control slots group_sizes")
+        .data(
+            "field control hard_triangles hard_tiles bounded_tiles nearness",
+            "control vertex_bounds tile_lists",
+        )
         .work("listed triangles once; their number / the warps of the grid")
         .only(|n| !SIGNATURES(n)),
     kernel(phase::BOUNDS, "list_tiles", [128; 2], [0; 2])
         .grid(|s, _| s.tiles.div_ceil(128).min(MANY / 8))
-        .data("control group_offsets origin_distances", "control group_sizes")
+        .data("control bounded_tiles nearness", "control tile_lists")
         .work("listed tiles once; their number / the threads of the grid")
         .only(SIGNATURES),
     kernel(phase::QUANTIZE, "anchors", [128; 2], [5, 4])
         .grid(|s, _| s.tiles.div_ceil(128))
         .data(
-            "field control tile_headers slots origin_distances anchor_scan",
-            "anchors anchor_codes anchor_scan",
+            "field control tile_headers vertex_bounds constrained_rows",
+            "control anchors anchor_codes coded_anchors",
         )
         .work("tiles once, a bit for each; an anchor a thread")
         .waits(Waits::Inside)
@@ -257,7 +292,10 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::QUANTIZE, "row_lines", [128; 2], [4, 0])
         .grid(LATTICE_LINE_BLOCKS)
         .function("lattice_lines<T, true>")
-        .data("field control group_offsets anchors slots origin_distances", "control row_lines symbols slots")
+        .data(
+            "field control bounded_tiles anchors constrained_rows nearness",
+            "control row_lines symbols payload",
+        )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES)
         .in_order(),
@@ -266,37 +304,37 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(LATTICE_LINE_BLOCKS)
         .function("lattice_lines<T, false>")
         .data(
-            "field control group_offsets anchors slots origin_distances row_lines",
-            "control column_lines symbols slots",
+            "field control bounded_tiles anchors constrained_rows nearness row_lines",
+            "control column_lines symbols payload",
         )
         .work("listed tiles once; their number / the half warps of the grid")
         .only(SIGNATURES),
     speculative_tiles("speculative_border", 8)
-        .data(TILES_BESIDE_LINES_READ, TILES_WITH_MASKS_WRITE)
+        .data(SPECULATIVE_TILES_READ, TILES_WITH_MASKS_WRITE)
         .in_order(),
     speculative_tiles("speculative_masked", 8)
-        .data(TILES_BESIDE_LINES_READ, TILES_WITH_MASKS_WRITE)
+        .data(SPECULATIVE_TILES_READ, TILES_WITH_MASKS_WRITE)
         .waits(Waits::Overlaps),
     speculative_tiles("speculative_interior", 10)
-        .data(TILES_BESIDE_LINES_READ, "control symbols slots tile_headers anchor_codes")
+        .data(SPECULATIVE_TILES_READ, "control symbols payload tile_headers anchor_codes")
         .waits(Waits::Overlaps),
     CONSTRAINED.only(SIGNATURES),
     kernel(phase::QUANTIZE, "lorenzo_constrained", warps(LORENZO_INTERIOR_WARPS), [6, 3])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
-        .data("field control group_sizes slots origin_distances", "control symbols slots tile_headers")
+        .data("field control tile_lists vertex_bounds nearness", "control symbols payload tile_headers")
         .work("listed tiles once; four tiles a warp")
         .waits(Waits::Overlaps)
         .only(LORENZO)
         .in_order(),
     kernel(phase::QUANTIZE, "lorenzo_border", warps(LORENZO_BORDER_WARPS), [5, 3])
         .grid(|s, _| s.tiles.div_ceil(4).min(2 * MANY))
-        .data("field control group_sizes slots origin_distances", "control symbols slots masks tile_headers")
+        .data("field control tile_lists vertex_bounds nearness", "control symbols payload masks tile_headers")
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(LORENZO),
     kernel(phase::QUANTIZE, "lorenzo_unconstrained", warps(LORENZO_INTERIOR_WARPS), [7, 4])
         .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
-        .data("field control group_sizes", "control symbols slots tile_headers")
+        .data("field control tile_lists", "control symbols payload tile_headers")
         .work("tiles once; four tiles a warp")
         .waits(Waits::Overlaps)
         .only(LORENZO),
@@ -305,7 +343,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .function("count_symbols<T>")
         .shared(COUNT_SHARED_BYTES)
         .small(2)
-        .data("tile_headers symbols masks", "slots origin_distances symbols symbol_counts")
+        .data("tile_headers symbols masks", "symbols list_entries list_sizes symbol_counts")
         .work("tiles once; N / the warps of the grid")
         .waits(Waits::Inside)
         .only(HIERARCHICAL),
@@ -326,19 +364,19 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(|n| HUFFMAN(n) && LORENZO(n)),
     kernel(phase::ASSEMBLE, "assemble", warps(ASSEMBLE_WARPS as i32), [3; 2])
         .grid(|s, _| s.tiles.min(PARTS as u64))
-        .data("field control group_sizes slots origin_distances stored_tables", "control stream report")
+        .data("field control group_sizes group_words list_sizes stored_tables", "control stream report")
         .work("the stream once; a 384th of the groups, 512 at a time")
         .waits(Waits::Inside),
     kernel(phase::PARSE, "begin", [256; 2], [0; 2])
         .grid(|_, _| 3)
         .function("begin_call<T>")
-        .data("", "control anchor_scan")
+        .data("", "control anchor_sums")
         .work("N / 512 states; their number / the threads of the grid")
         .in_order(),
     kernel(phase::PARSE, "parse", [PARSE_THREADS; 2], [1; 2])
         .grid(|s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2 * PARSE_THREADS as u64).min(81))
         .function("parse_stream<T>")
-        .data("stream control", "control coding_tables slot_starts huffman_codes group_offsets group_sizes")
+        .data("stream", "control decoding_tables slot_starts huffman_codes group_offsets group_tiles")
         .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time")
         .waits(Waits::Inside),
     kernel(phase::PARSE, "check", [256; 2], [0; 2])
@@ -347,14 +385,24 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .data("stream control", "control")
         .work("the stream once; S / the threads of the grid")
         .waits(Waits::Inside),
-    decode("decode_rans", "decode<T, false>", DECODE_RANS_SHARED_BYTES),
-    decode("decode_huffman", "decode<T, true>", DECODE_HUFFMAN_SHARED_BYTES),
+    decode(
+        "decode_rans",
+        "decode<T, false>",
+        "stream control decoding_tables slot_starts group_offsets group_tiles",
+        DECODE_RANS_SHARED_BYTES,
+    ),
+    decode(
+        "decode_huffman",
+        "decode<T, true>",
+        "stream control huffman_codes group_offsets group_tiles",
+        DECODE_HUFFMAN_SHARED_BYTES,
+    ),
     RECONSTRUCT_LORENZO.only(LORENZO),
     kernel(phase::RECONSTRUCT, "anchor_values", [ANCHOR_THREADS; 2], [0; 2])
         .grid(|s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64))
         .data(
-            "control tile_headers symbols raw_bits masks anchors anchor_scan",
-            "control anchors anchor_scan",
+            "control tile_headers symbols raw_bits masks anchors anchor_sums",
+            "control anchors anchor_sums",
         )
         .work("tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back")
         .waits(Waits::Inside),
@@ -537,9 +585,18 @@ mod tests {
             ] {
                 for launch in launches(call, &needs) {
                     for name in launch.reads.split(' ').filter(|name| !name.is_empty()) {
-                        // Of the lattice lines the speculative mode alone makes use, of the set of anchors
-                        // the hierarchical predictor; masks are written by tiles that have some.
-                        let may_be_absent = ["row_lines", "column_lines", "masks"].contains(&name);
+                        // Lattice lines and constrained vertices are of the speculative mode, bounds of the
+                        // other one, sizes of lists of the hierarchical predictor; masks are written by
+                        // tiles that have some.
+                        let may_be_absent = [
+                            "row_lines",
+                            "column_lines",
+                            "vertex_bounds",
+                            "constrained_rows",
+                            "list_sizes",
+                            "masks",
+                        ]
+                        .contains(&name);
                         assert!(may_be_absent || written.contains(&name), "{call:?} {}: {name}", launch.name);
                     }
                     written.extend(launch.writes.split(' '));

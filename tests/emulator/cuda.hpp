@@ -245,12 +245,16 @@ inline std::vector<std::vector<Copy>>& copies_of_thread() {
 }
 // What reads.cpp has to know, where it is there.
 #ifdef FACTZ_WATCH_READS
-extern "C" void watch_part(const void* at, uint64_t bytes, bool written);
+extern "C" void watch_part(const char* region, const void* at, uint64_t bytes, bool written);
 extern "C" void watch_read(const void* at, uint64_t bytes);
 extern "C" uint64_t reads_seen();
+extern "C" void kernel_begins(const char* name);
+extern "C" void kernel_ends();
 #else
-inline void watch_part(const void*, uint64_t, bool) {}
+inline void watch_part(const char*, const void*, uint64_t, bool) {}
 inline void watch_read(const void*, uint64_t) {}
+inline void kernel_begins(const char*) {}
+inline void kernel_ends() {}
 #endif
 
 template <int BYTES>

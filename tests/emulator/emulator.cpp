@@ -13,7 +13,8 @@
 // vertex, FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of
 // the report. RESULTS are the comparison, the range, and the number of critical points with the points.
 // look_back lets chunks of anchors look back over chunks that are partly done, as on a device, where
-// blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
+// blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads, and
+// FACTZ_LIST_DATA=1 which regions it uses.
 #include <link.h>
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -207,6 +208,7 @@ void launch(const char* name, void (*kernel)(const Argument), const Argument& jo
 #ifdef FACTZ_WATCH_READS
     const uint64_t reads_before = reads_seen();
 #endif
+    kernel_begins(name);
     gridDim = {(unsigned)blocks, 1, 1};
     blockDim = {threads_of_block, 1, 1};
     kernel_body = [&] { kernel(job); };
@@ -215,6 +217,7 @@ void launch(const char* name, void (*kernel)(const Argument), const Argument& jo
         forget_shared(k);
         run_block(threads_of_block);
     }
+    kernel_ends();
 #ifdef FACTZ_WATCH_READS
     if (std::getenv("FACTZ_COUNT_READS"))
         std::fprintf(stderr, "%s %llu\n", name, (unsigned long long)(reads_seen() - reads_before));
@@ -236,21 +239,23 @@ unsigned char* fenced(uint64_t bytes) {
     std::memset(start + page, 0xa5, pages);
     return start + page + pages - padded;
 }
+// A region of the workspace or a buffer of the caller, under the name that the table of launches has.
 template <typename T>
-T* fenced_as(uint64_t bytes, bool zero = false) {
+T* fenced_as(const char* region, uint64_t bytes, bool zero = false) {
     unsigned char* const at = fenced(bytes);
     if (zero) std::memset(at, 0, bytes);
-    watch_part(at, bytes, zero);
+    watch_part(region, at, bytes, zero);
     return reinterpret_cast<T*>(at);
 }
 
 // A file in memory of its own.
-unsigned char* fenced_file(const char* path, uint64_t* size = nullptr) {
+unsigned char* fenced_file(const char* region, const char* path, uint64_t* size = nullptr) {
     std::ifstream file(path, std::ios::binary);
     if (!file) fail("cannot open an input");
     const std::string bytes(std::istreambuf_iterator<char>(file), {});
     unsigned char* const at = fenced(bytes.size());
     std::memcpy(at, bytes.data(), bytes.size());
+    watch_part(region, at, bytes.size(), true);
     if (size) *size = bytes.size();
     return at;
 }
@@ -263,33 +268,35 @@ void write_file(const char* path, const void* bytes, size_t n) {
 // The parts of the workspace, as src/cuda/workspace.rs has them.
 void carve(Job& job, bool compress) {
     const uint64_t tiles = job.tiles(), pair = job.dtype ? 16 : 8;
-    job.control = fenced_as<u8>(CONTROL_BYTES);
-    job.symbols = fenced_as<u8>(tiles * TILE_VERTICES);
-    job.tile_headers = fenced_as<u32>(tiles * 4);
-    job.masks = fenced_as<u32>(tiles * 2 * 32 * 4);
-    job.anchors = fenced_as<u8>(tiles * pair);
-    job.group_sizes = fenced_as<u64>(tiles * 8);
-    job.group_offsets = fenced_as<u64>(tiles * 8);
+    job.control = fenced_as<u8>("control", CONTROL_BYTES);
+    job.symbols = fenced_as<u8>("symbols", tiles * TILE_VERTICES);
+    job.tile_headers = fenced_as<u32>("tile_headers", tiles * 4);
+    job.masks = fenced_as<u32>("masks", tiles * 2 * 32 * 4);
+    job.anchors = fenced_as<u8>("anchors", tiles * pair);
+    job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
+    job.group_offsets = fenced_as<u64>("group_offsets", tiles * 8);
     if (compress) {
-        job.coding_tables = fenced_as<u32>(CODING_TABLE_BYTES);
-        job.symbol_counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8);
-        job.origin_distances = fenced_as<u8>(tiles * ORIGIN_DISTANCE_BYTES);
-        job.anchor_codes = fenced_as<i32>(tiles * 16);
+        job.coding_tables = fenced_as<u32>("coding_tables", CODING_TABLE_BYTES);
+        job.symbol_counts = fenced_as<u64>("symbol_counts", (uint64_t)TABLES * ALPHABET * 8);
+        job.origin_distances = fenced_as<u8>("origin_distances", tiles * ORIGIN_DISTANCE_BYTES);
+        job.anchor_codes = fenced_as<i32>("anchor_codes", tiles * 16);
         if (job.predictor == PREDICTOR_HIERARCHICAL && job.mode == SPECULATIVE) {
-            job.row_lines = fenced_as<u8>(job.tiles_y * job.nx * pair);
-            job.column_lines = fenced_as<u8>(job.tiles_x * job.ny * pair);
+            job.row_lines = fenced_as<u8>("row_lines", job.tiles_y * job.nx * pair);
+            job.column_lines = fenced_as<u8>("column_lines", job.tiles_x * job.ny * pair);
         }
-        job.stored_tables = fenced_as<u8>(TABLE_SECTION_BYTES);
+        job.stored_tables = fenced_as<u8>("stored_tables", TABLE_SECTION_BYTES);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
-            job.anchor_scan = fenced_as<u32>(4 * (tree_words(tiles) + tree_words(job.tiles_y)));
-        job.slots = fenced_as<u8>(tiles * (job.dtype ? slot_bytes<double>(job) : slot_bytes<float>(job)));
+            job.anchor_scan =
+                fenced_as<u32>("anchor_scan", 4 * (tree_words(tiles) + tree_words(job.tiles_y)));
+        job.slots =
+            fenced_as<u8>("slots", tiles * (job.dtype ? slot_bytes<double>(job) : slot_bytes<float>(job)));
     } else {
-        job.coding_tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
-        job.raw_bits = fenced_as<u8>(tiles * TILE_VERTICES * pair);
-        job.written_steps = fenced_as<u32>(tiles * 4);
-        job.slot_starts = fenced_as<u8>((uint64_t)TABLES * ALPHABET);
-        job.huffman_codes = fenced_as<u16>((uint64_t)TABLES * 2048 * 2);
-        job.anchor_scan = fenced_as<u32>((tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
+        job.coding_tables = fenced_as<u32>("coding_tables", (uint64_t)TABLES * ALPHABET * 4);
+        job.raw_bits = fenced_as<u8>("raw_bits", tiles * TILE_VERTICES * pair);
+        job.written_steps = fenced_as<u32>("written_steps", tiles * 4);
+        job.slot_starts = fenced_as<u8>("slot_starts", (uint64_t)TABLES * ALPHABET);
+        job.huffman_codes = fenced_as<u16>("huffman_codes", (uint64_t)TABLES * 2048 * 2);
+        job.anchor_scan = fenced_as<u32>("anchor_scan", (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
     }
 }
 
@@ -397,7 +404,7 @@ bool looks_back(uint64_t seed) {
     job.tiles_x = widths[seed % 10];
     // A grid of that width may end inside a row here: nothing asks for more.
     job.tiles_y = ((uint64_t)chunks * ANCHOR_CHUNK + job.tiles_x - 1) / job.tiles_x;
-    job.anchor_scan = fenced_as<u32>((job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
+    job.anchor_scan = fenced_as<u32>("anchor_scan", (job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
     const AnchorScan scan(job);
     std::vector<CoarseSums> before;
     CoarseSums all = make_uint4(0, 0, 0, 0);
@@ -434,25 +441,25 @@ bool looks_back(uint64_t seed) {
 void analyze(Analysis& job, uint32_t dtype, const char* results) {
     const uint64_t strip = 32 * (dtype ? 2 : 4), strips = (job.nx + strip - 1) / strip;
     const uint64_t bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
-    job.counts = fenced_as<u64>(ANALYSIS_COUNT_BYTES, true);
-    job.parts = fenced_as<double>(strips * bands * PART * 8);
-    job.open_triangles = fenced_as<u32>(strips * bands * ANALYSIS_ROWS * 32);
-    job.comparison = fenced_as<Comparison>(sizeof(Comparison));
+    job.counts = fenced_as<u64>("counts", ANALYSIS_COUNT_BYTES, true);
+    job.parts = fenced_as<double>("parts", strips * bands * PART * 8);
+    job.open_triangles = fenced_as<u32>("open_triangles", strips * bands * ANALYSIS_ROWS * 32);
+    job.comparison = fenced_as<Comparison>("comparison", sizeof(Comparison));
     if (job.bound_is_relative) RUN_ANALYSIS(find_range, FEW, 256);
     RUN_ANALYSIS(compare, FEW, 256);
     RUN_ANALYSIS(compare_triangles, FEW, 128);
     RUN_ANALYSIS(compare_end, 1, 1024);
-    job.counts = fenced_as<u64>(ANALYSIS_COUNT_BYTES, true);
-    job.range = fenced_as<ValueRange>(sizeof(ValueRange));
+    job.counts = fenced_as<u64>("counts", ANALYSIS_COUNT_BYTES, true);
+    job.range = fenced_as<ValueRange>("range", sizeof(ValueRange));
     RUN_ANALYSIS(find_range, FEW, 256);
     RUN_ANALYSIS(range_end, 1, 32);
     // A triangle has one point at most, on its boundary or inside.
     job.capacity = 2 * (job.columns + 1) * (job.rows + 1);
-    job.points = fenced_as<CriticalPoint>(job.capacity * sizeof(CriticalPoint));
-    job.count = fenced_as<u64>(8);
+    job.points = fenced_as<CriticalPoint>("points", job.capacity * sizeof(CriticalPoint));
+    job.count = fenced_as<u64>("count", 8);
     const uint64_t segments = job.ny * strips;
-    job.point_parts = fenced_as<u64>(((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
-    job.segments = fenced_as<u16>(segments * 2);
+    job.point_parts = fenced_as<u64>("point_parts", ((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
+    job.segments = fenced_as<u16>("segments", segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
     RUN_ANALYSIS(place_points, 1, 1024);
     RUN_ANALYSIS(write_points, FEW, 256);
@@ -470,9 +477,9 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
 }  // namespace
 
 // Called by reads.cpp, which is not to be called again while all is taken down.
-extern "C" void unwritten_read(uint64_t offset, uint64_t bytes) {
-    std::fprintf(stderr, "factz_%s: reads byte %llu of %llu, which nobody wrote (block %u)\n", kernel_name,
-        (unsigned long long)offset, (unsigned long long)bytes, blockIdx.x);
+extern "C" void unwritten_read(const char* region, uint64_t offset, uint64_t bytes) {
+    std::fprintf(stderr, "factz_%s: reads byte %llu of %llu of %s, which nobody wrote (block %u)\n",
+        kernel_name, (unsigned long long)offset, (unsigned long long)bytes, region, blockIdx.x);
     std::_Exit(3);
 }
 
@@ -527,7 +534,7 @@ int main(int argc, char** argv) {
         const uint64_t first = number(21) * (dtype ? 8 : 4);
         for (int k = 0; k < 4; k++) {
             Component& component = k % 2 ? job.fields[k / 2].v : job.fields[k / 2].u;
-            component = {fenced_file(argv[17 + k]) + first, {number(22), 1}};
+            component = {fenced_file(k < 2 ? "field" : "other_field", argv[17 + k]) + first, {number(22), 1}};
         }
         analyze(job, dtype, argv[23]);
         std::printf("%d\n", job.comparison->status);
@@ -541,7 +548,7 @@ int main(int argc, char** argv) {
     job.tiles_x = (job.nx + 31) / 32;
     job.tiles_y = (job.ny + 31) / 32;
     job.verify_checksum = 1;
-    job.report = fenced_as<Report>(sizeof(Report));
+    job.report = fenced_as<Report>("report", sizeof(Report));
     const uint64_t element = job.dtype ? 8 : 4, field_bytes = job.nx * job.ny * element;
     if (what == "compress") {
         job.bound_kind = (u32)number(6);
@@ -558,11 +565,11 @@ int main(int argc, char** argv) {
         const uint64_t first = number(19), pitch = number(20);
         job.has_fill = argv[21][0] != '-';
         job.fill = job.has_fill ? number(21) : job.dtype ? no_fill<double>() : no_fill<float>();
-        job.u = fenced_file(argv[17]) + first * element;
-        job.v = fenced_file(argv[18]) + first * element;
+        job.u = fenced_file("field", argv[17]) + first * element;
+        job.v = fenced_file("field", argv[18]) + first * element;
         job.u_layout = job.v_layout = {pitch, 1};
         job.stream_bytes = 2 * field_bytes + 128;
-        job.stream = fenced(job.stream_bytes);
+        job.stream = fenced_as<u8>("stream", job.stream_bytes);
         carve(job, true);
         compress(job);
         if (job.report->status == STATUS_OK) write_file(argv[22], job.stream, job.report->stream_bytes);
@@ -570,9 +577,9 @@ int main(int argc, char** argv) {
         // Each order of blocks comes with another predictor that the call expects: streams of both are
         // restored whichever it is.
         job.predictor = backwards ? PREDICTOR_LORENZO : PREDICTOR_HIERARCHICAL;
-        job.stream = fenced_file(argv[6], &job.stream_bytes);
-        job.u = fenced(field_bytes);
-        job.v = fenced(field_bytes);
+        job.stream = fenced_file("stream", argv[6], &job.stream_bytes);
+        job.u = fenced_as<u8>("field", field_bytes);
+        job.v = fenced_as<u8>("field", field_bytes);
         job.u_layout = job.v_layout = {job.nx, 1};
         carve(job, false);
         decompress(job);

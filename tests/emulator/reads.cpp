@@ -1,49 +1,147 @@
-// Finds reads of memory that nobody wrote, as compute-sanitizer's initcheck does on a device. The emulator is
-// compiled with the calls of a thread sanitizer for each read and write, and linked with these in place of
-// that one's library.
+// Watches the memory that kernels read and write. Finds reads of memory that nobody wrote, as
+// compute-sanitizer's initcheck does on a device, and reads and writes that the table of launches does not
+// declare (launches.hpp, generated from src/cuda/schedule.rs). The emulator is compiled with the calls of a
+// thread sanitizer for each read and write, and linked with these in place of that one's library.
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string>
 #include <vector>
 
+#include "launches.hpp"
+
 // Of emulator.cpp: says which kernel it is, and ends.
-extern "C" void unwritten_read(uint64_t offset, uint64_t bytes);
+extern "C" void unwritten_read(const char* region, uint64_t offset, uint64_t bytes);
 
 namespace {
 
+// Who wrote a byte last: nobody, the caller, or a kernel by its number, from FIRST_KERNEL on.
+enum : unsigned char { NOBODY, CALLER, FIRST_KERNEL };
+
 struct Part {
+    std::string region;
     uintptr_t start;
-    std::vector<unsigned char> written;
+    std::vector<unsigned char> writers;
+    bool read_from[256], written;  // by the kernel that runs
 };
 std::vector<Part> parts;
+std::vector<std::string> kernels;
 uint64_t reads = 0;
+
+// The number of the kernel that runs, as a writer.
+unsigned char writer() { return (unsigned char)(FIRST_KERNEL + kernels.size() - 1); }
 
 void read(const void* at, uint64_t bytes) {
     reads++;
     const uintptr_t first = (uintptr_t)at;
-    for (const Part& part : parts)
-        if (first - part.start < part.written.size())
-            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.written.size();
-                 i++)
-                if (!part.written[i]) unwritten_read(i, part.written.size());
+    for (Part& part : parts)
+        if (first - part.start < part.writers.size())
+            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.writers.size();
+                 i++) {
+                if (part.writers[i] == NOBODY) unwritten_read(part.region.c_str(), i, part.writers.size());
+                part.read_from[part.writers[i]] = true;
+            }
 }
 
 void write(const void* at, uint64_t bytes) {
     const uintptr_t first = (uintptr_t)at;
     for (Part& part : parts)
-        if (first - part.start < part.written.size())
-            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.written.size();
+        if (first - part.start < part.writers.size()) {
+            part.written = true;
+            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.writers.size();
                  i++)
-                part.written[i] = true;
+                part.writers[i] = writer();
+        }
+}
+
+// ---- What the table of launches declares
+
+std::set<std::string> words(const std::string& text) {
+    std::istringstream in(text);
+    return {std::istream_iterator<std::string>(in), {}};
+}
+const LaunchData& declared(const std::string& kernel) {
+    for (const LaunchData& launch : LAUNCH_DATA)
+        if (launch.kernel == kernel) return launch;
+    std::fprintf(stderr, "factz_%s is not in the table of launches\n", kernel.c_str());
+    std::_Exit(3);
+}
+std::string region_of(const std::string& contents) {
+    for (const Contents& c : CONTENTS)
+        if (c.name == contents) return c.region;
+    return contents;
+}
+// Of declared contents those in a region.
+std::set<std::string> contents_in(const std::string& region, const std::string& declared) {
+    std::set<std::string> found;
+    for (const std::string& name : words(declared))
+        if (region_of(name) == region) found.insert(name);
+    return found;
+}
+
+[[noreturn]] void undeclared(const char* what, const Part& part, const std::string& from) {
+    std::fprintf(stderr, "factz_%s: %s %s%s, which src/cuda/schedule.rs does not say\n",
+        kernels.back().c_str(), what, part.region.c_str(), from.c_str());
+    std::_Exit(3);
+}
+
+// A kernel may read what it writes: an atomic does both.
+void check_reads(const Part& part, const LaunchData& launch) {
+    std::set<std::string> known = contents_in(part.region, launch.reads), own = known;
+    own.merge(contents_in(part.region, launch.writes));
+    for (unsigned from = CALLER; from < 256; from++) {
+        if (!part.read_from[from]) continue;
+        if (own.empty()) undeclared("reads", part, "");
+        if (from == CALLER || from == writer()) continue;
+        const std::string& kernel = kernels[from - FIRST_KERNEL];
+        bool shared = false;
+        for (const std::string& name : contents_in(part.region, declared(kernel).writes))
+            shared |= own.count(name) > 0;
+        if (!shared) undeclared("reads", part, " as " + kernel + " has left it");
+    }
 }
 
 }  // namespace
 
 extern "C" {
 
-void watch_part(const void* at, uint64_t bytes, bool written) {
-    parts.push_back({(uintptr_t)at, std::vector<unsigned char>(bytes, written)});
+void watch_part(const char* region, const void* at, uint64_t bytes, bool written) {
+    parts.push_back(
+        {region, (uintptr_t)at, std::vector<unsigned char>(bytes, written ? CALLER : NOBODY), {}, false});
 }
 void watch_read(const void* at, uint64_t bytes) { read(at, bytes); }
 uint64_t reads_seen() { return reads; }
+
+void kernel_begins(const char* name) {
+    kernels.push_back(name);
+    if (writer() < kernels.size()) std::abort();  // too many kernels for a byte
+    for (Part& part : parts) {
+        part.written = false;
+        for (bool& from : part.read_from) from = false;
+    }
+}
+// With FACTZ_LIST_DATA=1 lists what the kernel has used, and what it is declared to use.
+void kernel_ends() {
+    const LaunchData& launch = declared(kernels.back());
+    const bool lists = std::getenv("FACTZ_LIST_DATA") != nullptr;
+    const char* const kernel = launch.kernel;
+    for (const Part& part : parts) {
+        bool any_read = false;
+        for (const bool from : part.read_from) any_read |= from;
+        check_reads(part, launch);
+        if (part.written && contents_in(part.region, launch.writes).empty()) undeclared("writes", part, "");
+        if (lists && any_read) std::fprintf(stderr, "used %s reads %s\n", kernel, part.region.c_str());
+        if (lists && part.written) std::fprintf(stderr, "used %s writes %s\n", kernel, part.region.c_str());
+    }
+    if (!lists) return;
+    for (const std::string& name : words(launch.reads))
+        std::fprintf(stderr, "declared %s reads %s\n", kernel, region_of(name).c_str());
+    for (const std::string& name : words(launch.writes))
+        std::fprintf(stderr, "declared %s writes %s\n", kernel, region_of(name).c_str());
+}
 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}

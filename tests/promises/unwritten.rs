@@ -1,10 +1,11 @@
-//! No kernel reads a part of the workspace that nobody wrote: shown without a device, by the emulator with
-//! each read and write of the kernels watched (tests/emulator/reads.cpp).
+//! No kernel reads a part of the workspace that nobody wrote, or that holds something else by then; and each
+//! kernel reads and writes what the table of launches (src/cuda/schedule.rs) declares: shown without a device,
+//! by the emulator with each read and write of the kernels watched (tests/emulator/reads.cpp).
 
 use crate::support::fields::Field;
 use crate::support::{emulator, fresh_folder, run};
 use factz::Real;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use std::process::Command;
 const FRONTS: [[u32; 2]; 3] = [[0, 0], [0, 1], [1, 0]];
 
 /// A flow with still water and land (zeros), with noise whose values are stored, with missing values, or
-/// shifted far from zero.
+/// shifted far from zero, or far from zero but around one point, with land in a corner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Flow,
@@ -20,7 +21,27 @@ enum Kind {
     Noise,
     Missing,
     Far,
+    Point,
 }
+
+/// Declared, and used by fields that are too large or too rare for this test: kernel, use, region.
+const RARE: [(&str, &str); 11] = [
+    // More than 512 tiles; more than 2^21 tiles.
+    ("anchor_values", "reads anchor_scan"),
+    ("cheap_bounds", "writes masks"),
+    ("determinant_bounds", "reads masks"),
+    // A tile whose anchor has a code behind one whose anchor has none.
+    ("unconstrained_tiles", "reads anchor_scan"),
+    ("constrained_tiles", "reads anchor_scan"),
+    ("masked_tiles", "reads anchor_scan"),
+    ("speculative_masked", "reads anchor_scan"),
+    ("speculative_interior", "reads anchor_scan"),
+    // Copies of four integers at once are not watched.
+    ("speculative_masked", "reads anchor_codes"),
+    ("speculative_interior", "reads anchor_codes"),
+    // An error above all before.
+    ("unconstrained_tiles", "writes control"),
+];
 
 fn value(kind: Kind, axis: usize, x: u64, y: u64) -> f64 {
     let (fx, fy) = (x as f64, y as f64);
@@ -34,6 +55,8 @@ fn value(kind: Kind, axis: usize, x: u64, y: u64) -> f64 {
         Kind::Missing if (0.1 * fx).sin() > 0.8 || hash < 50 => f64::NAN,
         Kind::Missing => flow,
         Kind::Far => 5.0 + 0.01 * flow,
+        Kind::Point if x < 20 && y > 140 => 0.0,
+        Kind::Point => [fx - 100.0, fy - 81.3][axis] / 10.0,
     }
 }
 
@@ -63,23 +86,35 @@ fn build(folder: &Path) -> PathBuf {
 
 #[test]
 #[ignore = "make test-all"]
-fn kernels_read_what_was_written() {
+fn kernels_use_what_is_declared_and_written() {
     needs!("g++");
     let folder = fresh_folder("unwritten");
     let program = build(&folder);
-    std::thread::scope(|scope| {
-        for kind in [Kind::Flow, Kind::Land, Kind::Noise, Kind::Missing, Kind::Far] {
+    let said = std::thread::scope(|scope| {
+        let kinds = [Kind::Flow, Kind::Land, Kind::Noise, Kind::Missing, Kind::Far, Kind::Point];
+        let watched = kinds.map(|kind| {
             let (program, own) = (&program, folder.join(format!("{kind:?}")));
             std::fs::create_dir(&own).expect("the folder is writable");
-            scope.spawn(move || watch(program, kind, &own));
-        }
+            scope.spawn(move || watch(program, kind, &own))
+        });
+        watched.map(|thread| thread.join().expect("a thread that ends")).concat()
     });
+    let after = |word: &str| -> BTreeSet<(&str, &str)> {
+        let lines = said.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
+        lines.map(|line| line.split_once(' ').expect("a kernel, and a use of a region")).collect()
+    };
+    let (declared, used) = (after("declared"), after("used"));
+    assert!(declared.len() > 150, "{} uses", declared.len());
+    let unused: BTreeSet<_> = declared.difference(&used).copied().filter(|one| !RARE.contains(one)).collect();
+    assert!(unused.is_empty(), "declared and never seen: {unused:?}");
 }
 
-/// Lets the watched kernels compress the field of a folder and restore it; what they say on standard error.
+/// Lets the watched kernels compress the field of a folder and restore it in both orders of blocks. Returns
+/// what they say on standard error, with a variable that makes them list something.
 fn run_kernels(
     program: &Path,
     folder: &Path,
+    list: &str,
     grid: [u64; 2],
     dtype: u32,
     front: [u32; 2],
@@ -92,10 +127,11 @@ fn run_kernels(
     let compress = format!(
         "compress 0 {dtype} {nx} {ny} 1 1e-2 {mode} {predictor} {coder} 2 {ties} 0 0 1 1 u v 0 {nx} - stream"
     );
-    let decompress = format!("decompress 0 {dtype} {nx} {ny} stream u2 v2");
-    let said = [compress, decompress].map(|arguments| {
+    let [decompress, backwards] =
+        [0, 1].map(|order| format!("decompress {order} {dtype} {nx} {ny} stream u2 v2"));
+    let said = [compress, decompress, backwards].map(|arguments| {
         let command = &mut Command::new(program);
-        command.current_dir(folder).env("FACTZ_COUNT_READS", "1").args(arguments.split(' '));
+        command.current_dir(folder).env(list, "1").args(arguments.split(' '));
         let out = run(command);
         // The status, which counts follow, is that of success.
         assert_eq!(out.stdout.split(u8::is_ascii_whitespace).next(), Some(&b"0"[..]), "{arguments}");
@@ -104,8 +140,11 @@ fn run_kernels(
     said.concat()
 }
 
-fn watch(program: &Path, kind: Kind, folder: &Path) {
-    for (nx, ny) in [(33, 31), (98, 34)] {
+/// What the kernels use for fields of a kind.
+fn watch(program: &Path, kind: Kind, folder: &Path) -> String {
+    let mut said = String::new();
+    let grids: &[_] = if kind == Kind::Point { &[(230, 170)] } else { &[(33, 31), (98, 34)] };
+    for &(nx, ny) in grids {
         for dtype in [0, 1] {
             let vertex = |x, y| [0, 1].map(|axis| value(kind, axis, x, y));
             match dtype {
@@ -113,10 +152,12 @@ fn watch(program: &Path, kind: Kind, folder: &Path) {
                 _ => write_field::<f64>(folder, nx, ny, vertex),
             }
             for (k, front) in FRONTS.into_iter().enumerate() {
-                run_kernels(program, folder, [nx, ny], dtype, front, (k + dtype as usize) % 2);
+                let coder = (k + dtype as usize) % 2;
+                said += &run_kernels(program, folder, "FACTZ_LIST_DATA", [nx, ny], dtype, front, coder);
             }
         }
     }
+    said
 }
 
 /// How often each kernel reads, for a field of one column or one row of vertices that is all land but for
@@ -126,7 +167,7 @@ fn reads(program: &Path, folder: &Path, [nx, ny]: [u64; 2], front: [u32; 2]) -> 
         let is_water = nx < 32 || x >= 32 && (x / 32 + y / 32) % 20 == 1;
         [0, 1].map(|axis| if is_water { 3.0 + value(Kind::Flow, axis, x, y) } else { 0.0 })
     });
-    let said = run_kernels(program, folder, [nx, ny], 0, front, 0);
+    let said = run_kernels(program, folder, "FACTZ_COUNT_READS", [nx, ny], 0, front, 0);
     let counts = said.lines().map(|line| {
         let (kernel, count) = line.rsplit_once(' ').expect("a kernel and a number");
         (kernel.to_owned(), count.parse().expect("a number"))
