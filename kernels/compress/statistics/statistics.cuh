@@ -5,27 +5,26 @@
 #include "compress/statistics/strips.cuh"
 #include "predict/cleared.cuh"
 
-// A strip by PARTS warps, each of which takes consecutive rows. WIDE: all lanes have four aligned columns.
-template <typename T, i32 PARTS, bool WIDE, bool FILLED>
-__device__ __forceinline__ void statistics_strip(
-    const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, LaneStatistics<T, FILLED>& t) {
-    typedef Real<T> R;
-    constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
-    constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
-    static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
-    const i32 lane = threadIdx.x & 31;
-    // warp_or: uniform, so that votes need no code for divergent lanes.
-    const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
-    const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
-    const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS),
-              all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
-    const bool has_right = x0 + 4 < job.nx;
-    const u64 stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-    const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
-    const T* v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
-    const bool last_lane = lane == 31 && has_right;
-    auto ask = [&](i32 y, i32 place) {
-        if (y < all_rows) {
+// The rows of a strip on their way to shared memory. WIDE: all lanes have four aligned columns.
+template <typename T, bool WIDE>
+struct StripRows {
+    const Job& job;
+    Strip<T>& strip;
+    const T *u, *v;  // the lane's columns in the next row
+    u64 stride_u, stride_v;
+    i32 count;       // columns of the lane
+    bool last_lane;  // copies the column behind the strip, too
+
+    __device__ __forceinline__ StripRows(const Job& job, Strip<T>& strip, u64 x0, u64 y0, i32 count)
+        : job(job), strip(strip), count(count) {
+        stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+        u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
+        v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
+        last_lane = (threadIdx.x & 31) == 31 && x0 + 4 < job.nx;
+    }
+    // Starts the copy of the next row, if there is one.
+    __device__ __forceinline__ void ask(bool exists, i32 place) {
+        if (exists) {
             strip.template ask<WIDE>(place, 0, u, stride_u, count);
             if (last_lane) strip.ask_behind(place, 0, u + 4 * stride_u);
             strip.template ask<WIDE>(place, 1, v, stride_v, count);
@@ -34,12 +33,40 @@ __device__ __forceinline__ void statistics_strip(
             v += job.v_layout.pitch;
         }
         end_of_copies();
-    };
+    }
+};
+
+// Minimum over the warps that share a strip, by lane. Call with a block.
+template <i32 PARTS, typename T>
+__device__ __forceinline__ T least_of_parts(T (&of_parts)[PARTS][32], i32 part, T own) {
+    const i32 lane = threadIdx.x & 31;
+    of_parts[part][lane] = own;
+    __syncthreads();
 #pragma unroll
-    for (i32 k = 0; k < AHEAD; k++) ask(k, k);
+    for (i32 other = 0; other < PARTS; other++) own = Real<T>::low(own, of_parts[other][lane]);
+    return own;
+}
+
+// A strip by PARTS warps, each of which takes consecutive rows. WIDE: all lanes have four aligned columns.
+template <typename T, i32 PARTS, bool WIDE, bool FILLED>
+__device__ __forceinline__ void statistics_strip(
+    const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, LaneStatistics<T, FILLED>& t) {
+    typedef Real<T> R;
+    constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
+    constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
+    static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
+    // warp_or: uniform, so that votes need no code for divergent lanes.
+    const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
+    const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
+    const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS),
+              all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
+    const bool has_right = x0 + 4 < job.nx;
+    StripRows<T, WIDE> ahead(job, strip, x0, y0, count);
+#pragma unroll
+    for (i32 k = 0; k < AHEAD; k++) ahead.ask(k < all_rows, k);
     LaneCells<T> cells;
     const u64 tile = ty * job.tiles_x + x0 / TILE;
-    const bool writes = (lane & 7) == 0 && count;
+    const bool writes = (threadIdx.x & 7) == 0 && count;
 #pragma unroll 1
     for (i32 start = 0; start < all_rows; start += ROWS) {
 #pragma unroll
@@ -47,7 +74,7 @@ __device__ __forceinline__ void statistics_strip(
             const i32 y = start + i;
             if (y >= all_rows) break;
             // Into the place of the previous row.
-            ask(y + AHEAD, (i + AHEAD) % ROWS);
+            ahead.ask(y + AHEAD < all_rows, (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
             const Four<T> a = strip.template four<WIDE>(i, 0, count),
                           b = strip.template four<WIDE>(i, 1, count);
@@ -56,7 +83,7 @@ __device__ __forceinline__ void statistics_strip(
             if (y < rows && (WIDE || count)) t.add(a, b, box, odd, WIDE ? 4 : count, (y0 + y) * job.nx + x0);
             // Cells between two lanes.
             T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
-            if (last_lane) right_u = strip.behind[i][0], right_v = strip.behind[i][1];
+            if (ahead.last_lane) right_u = strip.behind[i][0], right_v = strip.behind[i][1];
             // Without a right neighbour the last lane gets its own value.
             if (WIDE || has_right) {
                 box.add(right_u, right_v);
@@ -73,11 +100,7 @@ __device__ __forceinline__ void statistics_strip(
         cells.end_band(job, tile, writes, PART_BANDS * part + band);
     if (PARTS > 1) {
         __shared__ T of_parts[PARTS][32];
-        of_parts[part][lane] = cells.before_band;
-        __syncthreads();
-#pragma unroll
-        for (i32 other = 0; other < PARTS; other++)
-            cells.before_band = R::low(cells.before_band, of_parts[other][lane]);
+        cells.before_band = least_of_parts(of_parts, part, cells.before_band);
     }
     cells.end(job, tile, writes, part == 0, part == PARTS - 1);
 }
