@@ -37,12 +37,76 @@ __device__ __forceinline__ void sum_words_before(const uint2* stream, uint2 (&be
     }
 }
 
+// What a header says of the group words, which need not be true: group words begin at word `first` of the
+// stream and end before word `end`.
+struct GroupSection {
+    u32 first, groups, end;
+    u64 stream_bytes;
+
+    __device__ __forceinline__ GroupSection(const Job& job, const Header& header) {
+        const bool coded = field_of(header.word_at(AT_PRESERVE), AT_CONTENT) == CONTENT_CODED;
+        const u64 all_groups = header.long_at(AT_GROUPS);
+        groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
+        const u32 table_bytes = header.word_at(AT_TABLE_BYTES);
+        first =
+            (HEADER_BYTES + (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) / 4;
+        stream_bytes = header.long_at(AT_STREAM_BYTES);
+        end = first + groups;
+    }
+};
+
+// Finds where the groups lie of the pairs of words from pair `at` on, of which `own` is the thread's. bytes,
+// tiles: sums over the thread's groups before, which it adds to. True if they are invalid. Call with a block.
+__device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, const GroupSection& words,
+    u32 at, const uint2& own, u64& bytes, u64& tiles) {
+    const ParseView work(job);
+    const u32 k = threadIdx.x, lane = k & 31, warp = k >> 5;
+    const u32 number = 2 * (at + k) - words.first;  // number of the first group of the pair, if it is one
+    const bool here[2] = {number < words.groups, number + 1 < words.groups};
+    const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
+    // Sums of bytes / 4 cannot overflow, whatever the words say.
+    const u32 fours[2] = {padded_bytes(about[0]) / 4, padded_bytes(about[1]) / 4};
+    const u32 counts[2] = {
+        here[0] + (about[0] >> GROUP_BYTES_BITS), here[1] + (about[1] >> GROUP_BYTES_BITS)};
+    const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
+              all_counts = warp_inclusive_sum(counts[0] + counts[1]);
+    const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,
+              tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
+    if (lane == 31) {
+        shared.bytes[warp] = bytes_before, shared.tiles[warp] = tiles_before;
+        shared.own_bytes[warp] = all_fours, shared.own_tiles[warp] = all_counts;
+    }
+    __syncthreads();
+    const u64 below_bytes =
+        warp_sum_long(shared.bytes[lane] + (lane < warp ? 4 * (u64)shared.own_bytes[lane] : 0));
+    const u64 below_tiles = warp_sum_long(shared.tiles[lane] + (lane < warp ? shared.own_tiles[lane] : 0));
+    const u32 numbers_before = 2 * at > words.first ? 2 * at - words.first : 0;
+    u64 offset = 4 * (u64)words.end + below_bytes + 4 * (u64)(all_fours - fours[0] - fours[1]);
+    u64 tile = below_tiles + numbers_before + (all_counts - counts[0] - counts[1]);
+    bool bad = false;
+#pragma unroll
+    for (u32 i = 0; i < 2; i++) {
+        const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
+        if (!here[i]) continue;
+        work.group_offsets()[g] = offset;
+        // First tile (33 bits), tiles - 1 (8 bits), bytes / 2 (23 bits).
+        work.group_sizes()[g] = tile << 31 | (u64)(counts[i] - 1) << 23 | size / 2;
+        offset += 4 * (u64)fours[i];
+        tile += counts[i];
+        bad |= size < LEAST_STATE_BYTES || size % 2 != 0;
+        // Sums ascend, so the last one proves all.
+        if (g == words.groups - 1) bad |= offset != words.stream_bytes || tile != job.tiles();
+    }
+    bytes += 4 * (u64)(fours[0] + fours[1]);
+    tiles += (about[0] >> GROUP_BYTES_BITS) + (about[1] >> GROUP_BYTES_BITS);
+    return bad;
+}
+
 // Finds where the groups lie whose words are in this block's part of the stream. Each block sums the words
 // before its part itself; all loads start before anything is known of the stream.
 __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 blocks) {
-    const ParseView work(job);
     __shared__ GroupSums shared;
-    const u32 k = threadIdx.x, lane = k & 31, warp = k >> 5;
+    const u32 k = threadIdx.x;
     // 32 bits suffice (capacities.cuh).
     const u32 most = MOST_FIRST_WORDS + (u32)job.tiles();
     const u32 parts = most <= PART_WORDS * blocks ? 1 : (most - 1) / (PART_WORDS * blocks) + 1;
@@ -57,63 +121,18 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
 #pragma unroll
     for (u32 i = 0; i < PAIRS_AHEAD; i++)
         before[i] = PARSE_THREADS * i + k < pairs_before ? stream[PARSE_THREADS * i] : none;
-    const bool coded = field_of(header.word_at(AT_PRESERVE), AT_CONTENT) == CONTENT_CODED;
-    const u64 all_groups = header.long_at(AT_GROUPS);
-    const u32 groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
-    const u32 table_bytes = header.word_at(AT_TABLE_BYTES),
-              first = (HEADER_BYTES +
-                          (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) /
-                      4;
-    const u64 stream_bytes = header.long_at(AT_STREAM_BYTES);
-    const u32 end = first + groups;
-    if (2 * start >= end) return;
+    const GroupSection words(job, header);
+    if (2 * start >= words.end) return;
     // Sums over the groups before: bytes, and tiles - 1.
     u64 bytes = 0, tiles = 0;
-    sum_words_before(stream, before, first, start, pairs_before, bytes, tiles);
+    sum_words_before(stream, before, words.first, start, pairs_before, bytes, tiles);
     bool bad = false;
-    for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < end; at += PARSE_THREADS) {
+    for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < words.end; at += PARSE_THREADS) {
         if (at > start) {
             own = at + k < pairs ? stream[at] : none;
             __syncthreads();
         }
-        const u32 number = 2 * (at + k) - first;  // number of the first group of the pair, if it is one
-        const bool here[2] = {number < groups, number + 1 < groups};
-        const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
-        // Sums of bytes / 4 cannot overflow, whatever the words say.
-        const u32 fours[2] = {padded_bytes(about[0]) / 4, padded_bytes(about[1]) / 4};
-        const u32 counts[2] = {
-            here[0] + (about[0] >> GROUP_BYTES_BITS), here[1] + (about[1] >> GROUP_BYTES_BITS)};
-        const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
-                  all_counts = warp_inclusive_sum(counts[0] + counts[1]);
-        const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,
-                  tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
-        if (lane == 31) {
-            shared.bytes[warp] = bytes_before, shared.tiles[warp] = tiles_before;
-            shared.own_bytes[warp] = all_fours, shared.own_tiles[warp] = all_counts;
-        }
-        __syncthreads();
-        const u64 below_bytes =
-            warp_sum_long(shared.bytes[lane] + (lane < warp ? 4 * (u64)shared.own_bytes[lane] : 0));
-        const u64 below_tiles =
-            warp_sum_long(shared.tiles[lane] + (lane < warp ? shared.own_tiles[lane] : 0));
-        const u32 numbers_before = 2 * at > first ? 2 * at - first : 0;
-        u64 offset = 4 * (u64)end + below_bytes + 4 * (u64)(all_fours - fours[0] - fours[1]);
-        u64 tile = below_tiles + numbers_before + (all_counts - counts[0] - counts[1]);
-#pragma unroll
-        for (u32 i = 0; i < 2; i++) {
-            const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
-            if (!here[i]) continue;
-            work.group_offsets()[g] = offset;
-            // First tile (33 bits), tiles - 1 (8 bits), bytes / 2 (23 bits).
-            work.group_sizes()[g] = tile << 31 | (u64)(counts[i] - 1) << 23 | size / 2;
-            offset += 4 * (u64)fours[i];
-            tile += counts[i];
-            bad |= size < LEAST_STATE_BYTES || size % 2 != 0;
-            // Sums ascend, so the last one proves all.
-            if (g == groups - 1) bad |= offset != stream_bytes || tile != job.tiles();
-        }
-        bytes += 4 * (u64)(fours[0] + fours[1]);
-        tiles += (about[0] >> GROUP_BYTES_BITS) + (about[1] >> GROUP_BYTES_BITS);
+        bad |= place_groups(job, shared, words, at, own, bytes, tiles);
     }
     after_previous();
     if (__any_sync(FULL, bad)) report_damage(job);

@@ -10,8 +10,8 @@
 // Two warps share a tile, half of the rows each.
 constexpr i32 BOUND_ROWS = TILE / 2;
 
-// Result for half a tile. special: columns of the closed tile with a vertex that is zero, missing or keeps
-// its sign; nonzero: columns with any other vertex, in the rows looked at; rows: rows whose bounds are
+// Result for a tile or half of it. special: columns of the closed tile with a vertex that is zero, missing or
+// keeps its sign; nonzero: columns with any other vertex, in the rows looked at; rows: rows whose bounds are
 // stored. lowers, uppers: columns of triangles that need determinants, a lane per row.
 struct Found {
     u32 special, nonzero, rows;
@@ -31,6 +31,18 @@ struct BoundsShared {
     __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[y + 1][x], v[y + 1][x]); }
     __device__ __forceinline__ P before(i32 y) const {
         return Real<T>::pair(before_u[y + 1], before_v[y + 1]);
+    }
+    // Keeps the result of the second half. Call with its warp.
+    __device__ __forceinline__ void keep(i32 lane, const Found& found) {
+        if (lane < BOUND_ROWS) lowers[lane] = found.lowers, uppers[lane] = found.uppers;
+        if (lane == 0) special = found.special, nonzero = found.nonzero, rows = found.rows;
+    }
+    // Result for the tile, from that of the first half. Call with its warp, after a barrier.
+    __device__ __forceinline__ Found with_second(const Found& found) const {
+        const i32 lane = threadIdx.x & 31;
+        return {found.special | special, found.nonzero | nonzero, found.rows | rows << BOUND_ROWS,
+            lane < BOUND_ROWS ? found.lowers : lowers[lane - BOUND_ROWS],
+            lane < BOUND_ROWS ? found.uppers : uppers[lane - BOUND_ROWS]};
     }
 };
 
@@ -149,125 +161,209 @@ __device__ __forceinline__ void lower_by_column_before(const BoundsShared<T>& sh
         lower_to(vertex_bounds + position_of(0, start + y), vertex_bound);
 }
 
-// Bounds of half a tile from the triangles that need no determinants, and the triangles that do. If the hull
-// of a triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther
-// away. Other triangles near the origin need determinants. SIMPLE: no vertex is missing or keeps its sign.
+// The half of a bounded tile that a warp searches.
+struct HalfTile {
+    const TileShape& shape;
+    u64 tile;
+    i32 half;
+    u32 cells;  // cells near the origin, from the list of bounded tiles
+    u64 rows;   // rows of vertices above or below such a cell; bit 0 is the row above the tile
+
+    // First row of the half.
+    __device__ __forceinline__ i32 start() const { return BOUND_ROWS * half; }
+    // Rows with cells: below the last row of the grid there are none.
+    __device__ __forceinline__ i32 rows_of_cells() const {
+        return shape.last_y - start() < BOUND_ROWS ? shape.last_y - start() : BOUND_ROWS;
+    }
+    __device__ __forceinline__ bool before_is_near() const { return cells & NEAR_BEFORE; }
+    __device__ __forceinline__ bool end_is_near() const { return cells & NEAR_END; }
+};
+
+// Kinds of vertices in the field. rare: missing or with a sign to keep; special: rare or zero.
+struct FieldKinds {
+    bool lossless;
+    u32 has_rare, has_special;
+
+    __device__ __forceinline__ explicit FieldKinds(const Control& control) {
+        lossless = is_lossless(control);
+        has_rare = warp_or(has_missing(control) || lossless);
+        has_special = warp_or(has_rare || control.zero != 0);
+    }
+};
+
+// A row of vertices: a is the vertex of the lane, b its right neighbour; zero_a, zero_b: lanes where they are
+// zero.
+template <typename T>
+struct VertexRow {
+    typename Real<T>::Pair a, b;
+    Hull<T> hull;
+    T size_a, size_b;
+    u32 zero_a, zero_b;
+};
+
+// A row of cells, a lane per cell: distances of both triangles from the origin, per axis, and the lanes where
+// they are near the origin.
+template <typename T>
+struct CellRow {
+    T axis_lower, axis_upper;
+    u32 lowers, uppers;
+};
+
+// Searches half a tile for triangles near the origin and writes the bounds of the easy ones. If the hull of a
+// triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther away.
+// Other triangles near the origin need determinants. SIMPLE: no vertex is missing or keeps its sign.
 // NO_ZEROS: moreover, no vertex is zero.
 template <bool SIMPLE, bool NO_ZEROS, typename T>
-__device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constraints<T>& c,
-    const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile, bool before_is_near, bool end_is_near,
-    BoundsShared<T>& shared, u32 any_rare, u32 any_special, bool lossless) {
+struct CheapSearch {
     typedef Real<T> R;
     typedef typename R::Pair P;
-    const T none = no_bound<T>();
-    T* const vertex_bounds = vertex_bounds_of<T>(job, tile);
-    const u32 has_rare = SIMPLE ? 0 : any_rare, has_special = NO_ZEROS ? 0 : any_special;
-    const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half,
-              columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
-              cells = c.preserve ? columns : 0;
-    const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
-    const VertexSize<T> size_of = {job, has_rare, lossless};
-    u32 special = 0, nonzero = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
-    // Lanes without a cell.
-    const T near = lane < cells ? bound_up : -none;
-    const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
-    auto write = [&](i32 y, T vertex_bound) {
+
+    const HalfTile& part;
+    const VertexSize<T>& size_of;
+    u32 has_special;
+    i32 columns;
+    T near;          // bound of the call; in lanes without a cell minus infinity
+    u32 cell_lanes;  // lanes with a cell
+    T* vertex_bounds;
+    Found found;
+
+    // Writes the bounds of row y.
+    __device__ __forceinline__ void write(i32 y, T vertex_bound) {
+        const i32 lane = threadIdx.x & 31;
         vertex_bounds[POSITIONS.at[TILE * y + lane]] = vertex_bound;
-        written |= 1u << (y - start);
-    };
-    // The row of cells above belongs to other tiles but touches vertices of this one. Below the last row of
-    // the grid there are no cells. Not unrolled: the code must stay in the instruction cache.
-    u32 rows = (u32)(rows_of_tile >> start) & ((2u << BOUND_ROWS) - 1);
-    const i32 rows_of_cells = shape.last_y - start < BOUND_ROWS ? shape.last_y - start : BOUND_ROWS;
+        found.rows |= 1u << (y - part.start());
+    }
+
+    // Reads a row of vertices and notes which are special; `beside`: distance of the right neighbour.
+    __device__ __forceinline__ VertexRow<T> read_row(const T* u, const T* v, i32 beside) {
+        const P a = R::pair(u[0], v[0]), b = R::pair(u[beside], v[beside]);
+        VertexRow<T> row = {a, b, Hull<T>(a, b), size_of(a), size_of(b), 0, 0};
+        if (!has_special) return row;
+        row.zero_a = __ballot_sync(FULL, row.size_a == T(0));
+        row.zero_b = __ballot_sync(FULL, row.size_b == T(0));
+        found.special |= row.zero_a | row.zero_b;
+        found.nonzero |= ~row.zero_a;
+        if (size_of.has_rare) found.special |= __ballot_sync(FULL, row.size_a < T(0) || row.size_b < T(0));
+        return row;
+    }
+
+    // Skips rows of zeros (land) behind another one: no triangle between them has anything to keep. u, v: row
+    // y of the vertices; advance with it.
+    __device__ __forceinline__ void skip_zeros(const T*& u, const T*& v, i32 beside, i32& y, i32 end) {
+        constexpr i32 PITCH = BoundsShared<T>::PITCH;
 #pragma unroll 1
-    while (rows) {
-        const i32 first = __ffs(rows) - 1, last = __ffs(~(rows >> first)) - 1 + first;
-        rows &= ~0u << last;
+        for (; y < end; y++) {
+            const P d = R::pair(u[PITCH], v[PITCH]), e = R::pair(u[PITCH + beside], v[PITCH + beside]);
+            if (!__all_sync(FULL, is_zero<T>(d) & is_zero<T>(e))) break;
+            found.special = FULL;
+            u += PITCH, v += PITCH;
+        }
+    }
+
+    // The cells between two rows of vertices.
+    __device__ __forceinline__ CellRow<T> cells_between(
+        const VertexRow<T>& top, const VertexRow<T>& bottom) const {
+        const T axis_lower = top.hull.axis(bottom.b), axis_upper = bottom.hull.axis(top.a);
+        // A NaN is near. Where there is none, lanes without a cell are never near.
+        const bool near_lower = SIMPLE ? axis_lower <= near : !(axis_lower > near),
+                   near_upper = SIMPLE ? axis_upper <= near : !(axis_upper > near);
+        u32 lowers = __ballot_sync(FULL, near_lower), uppers = __ballot_sync(FULL, near_upper);
+        if (!SIMPLE) lowers &= cell_lanes, uppers &= cell_lanes;
+        // A triangle of zeros has nothing to keep.
+        const u32 zeros = top.zero_a & bottom.zero_b;
+        lowers &= ~(zeros & top.zero_b), uppers &= ~(zeros & bottom.zero_a);
+        return {axis_lower, axis_upper, lowers, uppers};
+    }
+
+    // Writes the bounds of the vertices of row y from the cells around them, and notes the triangles below
+    // the row that need determinants. `above`: bounds from the cells above; becomes those of the next row.
+    __device__ __forceinline__ void bound_row(
+        i32 y, const VertexRow<T>& top, const VertexRow<T>& bottom, const CellRow<T>& cells, T& above) {
+        const T none = no_bound<T>();
+        const i32 lane = threadIdx.x & 31;
+        const T size = R::low(top.size_a, bottom.size_b);
+        // Without zeros no corner is at the origin.
+        const bool easy_lower = (cells.axis_lower <= near) & (NO_ZEROS || cells.axis_lower > T(0)) &
+                                cells.axis_lower == R::low(top.size_b, size);
+        const bool easy_upper = (cells.axis_upper <= near) & (NO_ZEROS || cells.axis_upper > T(0)) &
+                                cells.axis_upper == R::low(bottom.size_a, size);
+        const T bound_lower = easy_lower ? cells.axis_lower : none,
+                bound_upper = easy_upper ? cells.axis_upper : none;
+        const u32 hard_lowers = cells.lowers & ~__ballot_sync(FULL, easy_lower),
+                  hard_uppers = cells.uppers & ~__ballot_sync(FULL, easy_upper);
+        T lower_before = __shfl_up_sync(FULL, bound_lower, 1);
+        const T upper_before = __shfl_up_sync(FULL, bound_upper, 1);
+        // Lane 0 has no left neighbour.
+        if (lane == 0) lower_before = none;
+        const T both = R::low(lower_before, bound_upper),
+                vertex_bound = R::low(R::low(above, both), bound_lower);
+        above = R::low(both, upper_before);
+        if (y >= part.start()) {
+            if (lane == y - part.start()) found.lowers = hard_lowers, found.uppers = hard_uppers;
+            write(y, vertex_bound);
+        }
+    }
+
+    // Searches the cells between consecutive rows of vertices: `first` to `last` - 1 of the half, of which
+    // row 0 is above it.
+    __device__ __forceinline__ void search(const BoundsShared<T>& shared, i32 first, i32 last) {
+        const i32 lane = threadIdx.x & 31, start = part.start();
         // Lanes behind the last column read it too: shared memory behind it may hold infinities of both
         // signs, which seem near the origin.
         const i32 column = lane < columns ? lane : columns, beside = lane < columns ? 1 : 0;
         const T *u = &shared.u[start + first][column], *v = &shared.v[start + first][column];
-        P a = R::pair(u[0], v[0]), b = R::pair(u[beside], v[beside]);
-        Hull<T> hull_a(a, b);
-        T size_a = size_of(a), size_b = size_of(b);
-        u32 zero_a = 0, zero_b = 0;
-        auto look_at = [&](T size_a, T size_b, u32& zero_a, u32& zero_b) {
-            if (!has_special) return;
-            zero_a = __ballot_sync(FULL, size_a == T(0));
-            zero_b = __ballot_sync(FULL, size_b == T(0));
-            special |= zero_a | zero_b;
-            nonzero |= ~zero_a;
-            if (has_rare) special |= __ballot_sync(FULL, size_a < T(0) || size_b < T(0));
-        };
-        look_at(size_a, size_b, zero_a, zero_b);
+        VertexRow<T> top = read_row(u, v, beside);
         // The row above the tile is not its own.
-        if (first == 0 && !half) special = nonzero = 0;
-        T above = none;
+        if (first == 0 && !part.half) found.special = found.nonzero = 0;
+        T above = no_bound<T>();
         u32 near_above = 0;
         i32 y = start + first - 1;
-        const i32 end = start + (last - 1 < rows_of_cells ? last - 1 : rows_of_cells);
-        // Between rows of zeros (land) no triangle has anything to keep.
-        if (SIMPLE && (zero_a & zero_b) == FULL) {
-#pragma unroll 1
-            for (; y < end; y++) {
-                const P d = R::pair(u[shared.PITCH], v[shared.PITCH]),
-                        e = R::pair(u[shared.PITCH + beside], v[shared.PITCH + beside]);
-                if (!__all_sync(FULL, is_zero<T>(d) & is_zero<T>(e))) break;
-                special = FULL;
-                u += shared.PITCH, v += shared.PITCH;
-            }
-        }
+        const i32 end = start + (last - 1 < part.rows_of_cells() ? last - 1 : part.rows_of_cells());
+        if (SIMPLE && (top.zero_a & top.zero_b) == FULL) skip_zeros(u, v, beside, y, end);
 #pragma unroll(SIMPLE ? 2 : 1)
         for (; y < end; y++) {
             u += shared.PITCH, v += shared.PITCH;
-            const P d = R::pair(u[0], v[0]), e = R::pair(u[beside], v[beside]);
-            const Hull<T> hull_d(d, e);
-            const T size_d = size_of(d), size_e = size_of(e);
-            u32 zero_d = 0, zero_e = 0;
-            look_at(size_d, size_e, zero_d, zero_e);
-            const T axis_lower = hull_a.axis(e), axis_upper = hull_d.axis(a);
-            // A NaN is near. Where there is none, lanes without a cell are never near.
-            const bool near_lower = SIMPLE ? axis_lower <= near : !(axis_lower > near),
-                       near_upper = SIMPLE ? axis_upper <= near : !(axis_upper > near);
-            u32 lowers = __ballot_sync(FULL, near_lower), uppers = __ballot_sync(FULL, near_upper);
-            if (!SIMPLE) lowers &= cell_lanes, uppers &= cell_lanes;
-            // A triangle of zeros has nothing to keep.
-            const u32 zeros = zero_a & zero_e;
-            lowers &= ~(zeros & zero_b), uppers &= ~(zeros & zero_d);
-            if (lowers | uppers | near_above) {
-                near_above = lowers | uppers;
-                const T size = R::low(size_a, size_e);
-                // Without zeros no corner is at the origin.
-                const bool easy_lower = (axis_lower <= near) & (NO_ZEROS || axis_lower > T(0)) &
-                                        axis_lower == R::low(size_b, size);
-                const bool easy_upper = (axis_upper <= near) & (NO_ZEROS || axis_upper > T(0)) &
-                                        axis_upper == R::low(size_d, size);
-                const T bound_lower = easy_lower ? axis_lower : none,
-                        bound_upper = easy_upper ? axis_upper : none;
-                const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower),
-                          hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
-                T lower_before = __shfl_up_sync(FULL, bound_lower, 1);
-                const T upper_before = __shfl_up_sync(FULL, bound_upper, 1);
-                // Lane 0 has no left neighbour.
-                if (lane == 0) lower_before = none;
-                const T both = R::low(lower_before, bound_upper),
-                        vertex_bound = R::low(R::low(above, both), bound_lower);
-                above = R::low(both, upper_before);
-                if (y >= start) {
-                    if (lane == y - start) hard_of_lower = hard_lowers, hard_of_upper = hard_uppers;
-                    write(y, vertex_bound);
-                }
+            const VertexRow<T> bottom = read_row(u, v, beside);
+            const CellRow<T> cells = cells_between(top, bottom);
+            if (cells.lowers | cells.uppers | near_above) {
+                near_above = cells.lowers | cells.uppers;
+                bound_row(y, top, bottom, cells, above);
             }
-            a = d, b = e;
-            hull_a = hull_d;
-            size_a = size_d, size_b = size_e;
-            zero_a = zero_d, zero_b = zero_e;
+            top = bottom;
         }
         if (near_above && y < start + last - 1) write(y, above);
     }
-    if (before_is_near && c.preserve)
-        lower_by_column_before(shared, shape, half, rows_of_cells, bound_up, size_of, vertex_bounds);
-    return {special, nonzero, written, hard_of_lower, hard_of_upper};
+};
+
+// Bounds of half a tile from the triangles that need no determinants, and the triangles that do.
+template <bool SIMPLE, bool NO_ZEROS, typename T>
+__device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constraints<T>& c,
+    const HalfTile& part, const FieldKinds& field, const BoundsShared<T>& shared) {
+    typedef Real<T> R;
+    const TileShape& shape = part.shape;
+    T* const vertex_bounds = vertex_bounds_of<T>(job, part.tile);
+    const u32 has_rare = SIMPLE ? 0 : field.has_rare, has_special = NO_ZEROS ? 0 : field.has_special;
+    const i32 lane = threadIdx.x & 31,
+              columns = (i32)warp_or(shape.last_x < TILE || part.end_is_near() ? shape.last_x : TILE - 1),
+              cells = c.preserve ? columns : 0;
+    const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
+    const VertexSize<T> size_of = {job, has_rare, field.lossless};
+    CheapSearch<SIMPLE, NO_ZEROS, T> searched = {part, size_of, has_special, columns,
+        lane < cells ? bound_up : -no_bound<T>(), cells > 0 ? ~0u >> (32 - cells) : 0, vertex_bounds,
+        {0, 0, 0, 0, 0}};
+    // The row of cells above belongs to other tiles but touches vertices of this one. Not unrolled: the code
+    // must stay in the instruction cache.
+    u32 rows = (u32)(part.rows >> part.start()) & ((2u << BOUND_ROWS) - 1);
+#pragma unroll 1
+    while (rows) {
+        const i32 first = __ffs(rows) - 1, last = __ffs(~(rows >> first)) - 1 + first;
+        rows &= ~0u << last;
+        searched.search(shared, first, last);
+    }
+    if (part.before_is_near() && c.preserve)
+        lower_by_column_before(
+            shared, shape, part.half, part.rows_of_cells(), bound_up, size_of, vertex_bounds);
+    return searched.found;
 }
 
 // Rows of vertices above or below a cell near the origin; bit 0 is the row above the tile.
@@ -308,6 +404,77 @@ __device__ __forceinline__ void list_hard(
             (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
 }
 
+// Starts the copies of the rows of a tile that the search reads. Call with two warps.
+template <typename T>
+__device__ __forceinline__ void ask_for_tile(
+    const Job& job, const HalfTile& part, bool aligned, BoundsShared<T>& shared) {
+    const TileShape& shape = part.shape;
+    const u64 rows = part.rows, wanted = rows | (rows << 1 & ((4ull << shape.last_y) - 1));
+    const bool before_is_near = part.before_is_near(), end_is_near = part.end_is_near();
+    if (aligned && shape.last_x >= TILE - 1)
+        ask_for_rows<true>(job, shape, wanted, before_is_near, end_is_near, shared);
+    else
+        ask_for_rows<false>(job, shape, wanted, before_is_near, end_is_near, shared);
+    end_of_copies();
+}
+
+// True if all bounds of a tile are stored: if the grid ends inside the tile, bounds on its border may follow
+// later.
+__device__ __forceinline__ bool stores_all_bounds(const Job& job, const TileShape& shape) {
+    return (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
+}
+
+// Initializes the stored bounds of a tile, of all its vertices if `all`. Call with two warps.
+template <typename T>
+__device__ __forceinline__ void clear_bounds(T* vertex_bounds, bool all) {
+    const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000)
+                                      : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
+    constexpr i32 SIXTEEN = 16 / sizeof(T);
+#pragma unroll 1
+    for (i32 i = threadIdx.x; i < (all ? TILE_VERTICES : 256 + BOUND_CHUNK) / SIXTEEN; i += 64)
+        reinterpret_cast<uint4*>(vertex_bounds)[i] = none;
+    if (threadIdx.x < TILE / 2) vertex_bounds[512 + BOUND_CHUNK * threadIdx.x] = no_bound<T>();
+}
+
+// Lists a tile by kind and work, and its triangles that need determinants. Call with the warp of the first
+// half. `found`: result for the tile; all: all its bounds are stored.
+template <typename T>
+__device__ __forceinline__ void list_searched(const Job& job, Control& control, const FieldKinds& field,
+    const HalfTile& part, const Found& found, bool all) {
+    const i32 lane = threadIdx.x & 31;
+    const u32 own = __popc(found.lowers) + __popc(found.uppers);
+    const u32 up_to = warp_inclusive_sum(own);
+    const u32 hard = __shfl_sync(FULL, up_to, 31);
+    // Interior tiles have all vertices around their vertices at hand.
+    const bool full = part.shape.last_x == TILE && part.shape.last_y == TILE;
+    const u32 special_kind =
+        !field.has_rare && job.predictor != PREDICTOR_LORENZO ? MASKED_TILE : BORDER_TILE;
+    const u32 kind = !full ? BORDER_TILE : found.special ? special_kind : CONSTRAINED_TILE;
+    // A tile of zeros (land) needs no work.
+    const bool zero =
+        full && !field.has_rare && found.special && !found.nonzero && (part.cells & ALL_BANDS) == ALL_BANDS;
+    // Predictions take longer where the grid ends.
+    const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;
+    u64 at = 0;
+    // Reserve places in two lists.
+    if (lane < 2) {
+        u64* const list = lane ? &control.weighed[kind][weight] : &control.hard;
+        at = atomicAdd(
+            (ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
+    }
+    if (lane == 1) {
+        Nearness& entry = nearness_of(job, part.tile);
+        // An odd row occupies two chunks of bounds, an even row one.
+        const u32 even = every_other(found.rows), odd = every_other(found.rows >> 1);
+        entry.bounded = all ? ~0ull : ALWAYS_BOUNDED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
+        entry.kind = kind;
+        entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
+        if (zero) ListsView(job).headers()[part.tile] = ALL_ZERO;
+    }
+    at = __shfl_sync(FULL, at, 0);
+    if (hard) list_hard<T>(job, part.tile, at, hard, up_to - own, found.lowers, found.uppers);
+}
+
 // Grid: any. Block: 64 threads per bounded tile. Static shared: the tile. Bounds from triangles that need no
 // determinants. Reads: the field, lists. Writes: vertex bounds, kind and weight of each tile, list of
 // triangles that need determinants. Overlaps the previous kernel, factz_tune; with the Lorenzo predictor,
@@ -327,85 +494,27 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
     // The warp with the first half also finishes the tile. Alternate between the two warps to balance the
     // schedulers.
     const i32 half = (i32)warp_or((threadIdx.x >> 5) ^ (__popc(blockIdx.x) & 1)), lane = threadIdx.x & 31;
-    const bool lossless = is_lossless(control);
-    const u32 has_rare = warp_or(has_missing(control) || lossless),
-              has_special = warp_or(has_rare || control.zero != 0);
-    const bool aligned = is_aligned<T>(job), simple = !has_rare;
-    const u32 special_kind = simple && job.predictor != PREDICTOR_LORENZO ? MASKED_TILE : BORDER_TILE;
+    const FieldKinds field(control);
+    const bool aligned = is_aligned<T>(job), simple = !field.has_rare;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
         const u64 tile = next.tile();
         const u32 cells = next.near_cells();
         next.load(k + gridDim.x);
         const TileShape shape = finder.shape(job, tile);
-        const u64 rows = near_rows(shape, cells), wanted = rows | (rows << 1 & ((4ull << shape.last_y) - 1));
-        const bool before_is_near = cells & NEAR_BEFORE, end_is_near = cells & NEAR_END;
-        if (aligned && shape.last_x >= TILE - 1)
-            ask_for_rows<true>(job, shape, wanted, before_is_near, end_is_near, shared);
-        else
-            ask_for_rows<false>(job, shape, wanted, before_is_near, end_is_near, shared);
-        end_of_copies();
-        // Initialize the stored bounds. If the grid ends inside the tile, bounds on its border may follow
-        // later: store all.
-        const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
-        T* const vertex_bounds = vertex_bounds_of<T>(job, tile);
-        const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000)
-                                          : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
-        constexpr i32 SIXTEEN = 16 / sizeof(T);
-#pragma unroll 1
-        for (i32 i = threadIdx.x; i < (all ? TILE_VERTICES : 256 + BOUND_CHUNK) / SIXTEEN; i += 64)
-            reinterpret_cast<uint4*>(vertex_bounds)[i] = none;
-        if (threadIdx.x < TILE / 2) vertex_bounds[512 + BOUND_CHUNK * threadIdx.x] = no_bound<T>();
+        const HalfTile part = {shape, tile, half, cells, near_rows(shape, cells)};
+        ask_for_tile(job, part, aligned, shared);
+        const bool all = stores_all_bounds(job, shape);
+        clear_bounds(vertex_bounds_of<T>(job, tile), all);
         wait_for_copies<0>();
         __syncthreads();
-        const Found found =
-            simple && !has_special ? find_cheap_bounds<true, true>(job, c, shape, tile, half, rows,
-                                         before_is_near, end_is_near, shared, 0, 0, false)
-            : simple ? find_cheap_bounds<true, false>(job, c, shape, tile, half, rows, before_is_near,
-                           end_is_near, shared, 0, has_special, false)
-                     : find_cheap_bounds<false, false>(job, c, shape, tile, half, rows, before_is_near,
-                           end_is_near, shared, has_rare, has_special, lossless);
-        if (half) {
-            if (lane < BOUND_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
-            if (lane == 0)
-                shared.special = found.special, shared.nonzero = found.nonzero, shared.rows = found.rows;
-        }
+        const Found found = simple && !field.has_special
+                                ? find_cheap_bounds<true, true>(job, c, part, field, shared)
+                            : simple ? find_cheap_bounds<true, false>(job, c, part, field, shared)
+                                     : find_cheap_bounds<false, false>(job, c, part, field, shared);
+        if (half) shared.keep(lane, found);
         __syncthreads();
         if (half) continue;
-        // A lane per row of cells.
-        const u32 lowers = lane < BOUND_ROWS ? found.lowers : shared.lowers[lane - BOUND_ROWS];
-        const u32 uppers = lane < BOUND_ROWS ? found.uppers : shared.uppers[lane - BOUND_ROWS];
-        const u32 own = __popc(lowers) + __popc(uppers);
-        const u32 up_to = warp_inclusive_sum(own);
-        const u32 hard = __shfl_sync(FULL, up_to, 31);
-        // Interior tiles have all vertices around their vertices at hand.
-        const bool full = shape.last_x == TILE && shape.last_y == TILE;
-        const u32 kind = !full                            ? BORDER_TILE
-                         : found.special | shared.special ? special_kind
-                                                          : CONSTRAINED_TILE;
-        // A tile of zeros (land) needs no work.
-        const bool zero = full && !has_rare && found.special && !(found.nonzero | shared.nonzero) &&
-                          (cells & ALL_BANDS) == ALL_BANDS;
-        // Predictions take longer where the grid ends.
-        const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;
-        u64 at = 0;
-        // Reserve places in two lists.
-        if (lane < 2) {
-            u64* const list = lane ? &control.weighed[kind][weight] : &control.hard;
-            at = atomicAdd(
-                (ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
-        }
-        if (lane == 1) {
-            Nearness& entry = nearness_of(job, tile);
-            // An odd row occupies two chunks of bounds, an even row one.
-            const u32 written = found.rows | shared.rows << BOUND_ROWS;
-            const u32 even = every_other(written), odd = every_other(written >> 1);
-            entry.bounded = all ? ~0ull : ALWAYS_BOUNDED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
-            entry.kind = kind;
-            entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
-            if (zero) work.headers()[tile] = ALL_ZERO;
-        }
-        at = __shfl_sync(FULL, at, 0);
-        if (hard) list_hard<T>(job, tile, at, hard, up_to - own, lowers, uppers);
+        list_searched<T>(job, control, field, part, shared.with_second(found), all);
     }
     end_overlap();
 }

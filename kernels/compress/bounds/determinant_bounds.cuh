@@ -109,42 +109,31 @@ __device__ __forceinline__ T direct_bound(
     return vertex_bound;
 }
 
-// Grid: any. Block: 32 * BOUND_WARPS threads; a warp takes 32 triangles of the list at a time. Static shared:
-// triangles that wait, positions. Reads: the field, list of triangles. Writes:
-// vertex bounds (minimum), number of critical points, lists of tiles by weight. Waits for: the previous
-// kernel.
+// The list of triangles, of which a warp reads 32 at a time: entries are loaded two chunks ahead, corners
+// one.
 template <typename T>
-__device__ __forceinline__ void determinant_bounds(const Job& job) {
-    const ListsView work(job);
-    Control& control = control_of(job);
-    const Constraints<T> c = constraints_of<T>(job, control);
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+class NextTriangles {
+    const Job& job;
+    const TileFinder& finder;
+    const ListsView work;
+    const bool few;
+    const u32 in_last;
+    u64 next;
+    bool next_exists;
+
+public:
+    const u32 chunks;
+    u64 packed;  // of the lane, if it exists
+    bool exists;
+    Corners<T> corners;
+
     // 32 bits suffice for 2^37 triangles in chunks.
-    const u64 listed = control.hard;
-    const u32 start = blockIdx.x * BOUND_WARPS + warp, chunks = (u32)((listed + 31) / 32),
-              in_last = (u32)(listed - 1) & 31;
-    const bool few = few_tiles(job), all_there = !has_missing(control);
-    const TileFinder finder(job);
-    __shared__ u32 all_critical, counts[BOUND_WARPS];
-    __shared__ WaitingTriangles<T> waiting[BOUND_WARPS];
-    __shared__ u16 positions[TILE_VERTICES];
-    if (threadIdx.x == 0) all_critical = 0;
-    for (i32 k = threadIdx.x; k < TILE_VERTICES; k += 32 * BOUND_WARPS) positions[k] = POSITIONS.at[k];
-    __syncthreads();
-    u32 critical = 0, count = 0;
-    auto climb = [&](const WaitingTriangles<T>& list, u32 at) {
-        const u64 packed = list.packed[at];
-        const Corners<T> p = list.corners(at);
-        const TriangleBound<T> bound = job.ties != TIES_ALL && has_zero_vertex(p)
-                                           ? TriangleBound<T>{rest_bound(p, job.ties, c.bound), false}
-                                           : ladder_bound(p, (i32)(packed & 1), c.rule, c.bound);
-        lower_corners<T>(job, positions, packed, bound.vertex_bound);
-        critical += bound.inside;
-    };
-    // Entries are loaded two chunks ahead, corners one.
-    u64 next = 0;
-    bool next_exists = false;
-    auto fetch = [&](u32 k) {
+    __device__ __forceinline__ NextTriangles(const Job& job, const TileFinder& finder, u64 listed)
+        : job(job), finder(finder), work(job), few(few_tiles(job)), in_last((u32)(listed - 1) & 31), next(0),
+          next_exists(false), chunks((u32)((listed + 31) / 32)), corners{} {}
+    // Starts the load of the lane's entry of chunk k.
+    __device__ __forceinline__ void load_entry(u32 k) {
+        const u32 lane = threadIdx.x & 31;
         next_exists = false;
         if (k >= chunks) return;
         const u64 at = 32 * (u64)k + lane;
@@ -157,21 +146,57 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
             if (next_exists)
                 next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | *work.hard_triangles<T>(at);
         }
-    };
-    fetch(start);
-    u64 packed = next;
-    bool exists = next_exists;
-    Corners<T> ahead = {};
-    if (exists) ahead = corners_of<T>(job, finder, packed);
-    fetch(start + blocks_of_grid() * BOUND_WARPS);
-#pragma unroll 1
-    for (u32 k = start; k < chunks; k += blocks_of_grid() * BOUND_WARPS) {
-        const Corners<T> p = ahead;
-        const u64 triangle = packed;
-        const bool is_there = exists;
+    }
+    // Goes on to the entry that was loaded, and starts the loads of its corners.
+    __device__ __forceinline__ void load_corners() {
         packed = next, exists = next_exists;
-        if (exists) ahead = corners_of<T>(job, finder, packed);
-        fetch(k + 2 * BOUND_WARPS * blocks_of_grid());
+        if (exists) corners = corners_of<T>(job, finder, packed);
+    }
+};
+
+// Lowers the bounds of the corners of a triangle by the ladder; true if a critical point lies inside.
+template <typename T>
+__device__ __forceinline__ bool climb(
+    const Job& job, const Constraints<T>& c, const u16* positions, const WaitingTriangles<T>& list, u32 at) {
+    const u64 packed = list.packed[at];
+    const Corners<T> p = list.corners(at);
+    const TriangleBound<T> bound = job.ties != TIES_ALL && has_zero_vertex(p)
+                                       ? TriangleBound<T>{rest_bound(p, job.ties, c.bound), false}
+                                       : ladder_bound(p, (i32)(packed & 1), c.rule, c.bound);
+    lower_corners<T>(job, positions, packed, bound.vertex_bound);
+    return bound.inside;
+}
+
+// Grid: any. Block: 32 * BOUND_WARPS threads; a warp takes 32 triangles of the list at a time. Static shared:
+// triangles that wait, positions. Reads: the field, list of triangles. Writes:
+// vertex bounds (minimum), number of critical points, lists of tiles by weight. Waits for: the previous
+// kernel.
+template <typename T>
+__device__ __forceinline__ void determinant_bounds(const Job& job) {
+    Control& control = control_of(job);
+    const Constraints<T> c = constraints_of<T>(job, control);
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const u32 start = blockIdx.x * BOUND_WARPS + warp;
+    const bool all_there = !has_missing(control);
+    const TileFinder finder(job);
+    NextTriangles<T> next(job, finder, control.hard);
+    __shared__ u32 all_critical, counts[BOUND_WARPS];
+    __shared__ WaitingTriangles<T> waiting[BOUND_WARPS];
+    __shared__ u16 positions[TILE_VERTICES];
+    if (threadIdx.x == 0) all_critical = 0;
+    for (i32 k = threadIdx.x; k < TILE_VERTICES; k += 32 * BOUND_WARPS) positions[k] = POSITIONS.at[k];
+    __syncthreads();
+    u32 critical = 0, count = 0;
+    next.load_entry(start);
+    next.load_corners();
+    next.load_entry(start + blocks_of_grid() * BOUND_WARPS);
+#pragma unroll 1
+    for (u32 k = start; k < next.chunks; k += blocks_of_grid() * BOUND_WARPS) {
+        const Corners<T> p = next.corners;
+        const u64 triangle = next.packed;
+        const bool is_there = next.exists;
+        next.load_corners();
+        next.load_entry(k + 2 * BOUND_WARPS * blocks_of_grid());
         bool waits = false;
         if (is_there) {
             const T vertex_bound = direct_bound(job, c, all_there, p, waits);
@@ -183,7 +208,7 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
         __syncwarp();
         if (count >= 32) {
             count -= 32;
-            climb(waiting[warp], count + lane);
+            critical += climb(job, c, positions, waiting[warp], count + lane);
             __syncwarp();
         }
     }
@@ -195,7 +220,7 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
 #pragma unroll
     for (i32 w = 0; w < BOUND_WARPS - 1; w++)
         if (of == w && number >= counts[w]) number -= counts[w], of++;
-    if (number < counts[of]) climb(waiting[of], number);
+    if (number < counts[of]) critical += climb(job, c, positions, waiting[of], number);
     if (job.halo | job.pin) lower_border_bounds(job, control, c, start);
     list_by_weight(job, control);
     // One atomic per block.

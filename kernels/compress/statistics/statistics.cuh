@@ -5,27 +5,26 @@
 #include "compress/statistics/strips.cuh"
 #include "predict/cleared.cuh"
 
-// A strip by PARTS warps, each of which takes consecutive rows. WIDE: all lanes have four aligned columns.
-template <typename T, i32 PARTS, bool WIDE, bool FILLED>
-__device__ __forceinline__ void statistics_strip(
-    const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, LaneStatistics<T, FILLED>& t) {
-    typedef Real<T> R;
-    constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
-    constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
-    static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
-    const i32 lane = threadIdx.x & 31;
-    // warp_or: uniform, so that votes need no code for divergent lanes.
-    const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
-    const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
-    const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS),
-              all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
-    const bool has_right = x0 + 4 < job.nx;
-    const u64 stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-    const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
-    const T* v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
-    const bool last_lane = lane == 31 && has_right;
-    auto ask = [&](i32 y, i32 place) {
-        if (y < all_rows) {
+// The rows of a strip on their way to shared memory. WIDE: all lanes have four aligned columns.
+template <typename T, bool WIDE>
+struct StripRows {
+    const Job& job;
+    Strip<T>& strip;
+    const T *u, *v;  // the lane's columns in the next row
+    u64 stride_u, stride_v;
+    i32 count;       // columns of the lane
+    bool last_lane;  // copies the column behind the strip, too
+
+    __device__ __forceinline__ StripRows(const Job& job, Strip<T>& strip, u64 x0, u64 y0, i32 count)
+        : job(job), strip(strip), count(count) {
+        stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+        u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
+        v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
+        last_lane = (threadIdx.x & 31) == 31 && x0 + 4 < job.nx;
+    }
+    // Starts the copy of the next row, if there is one.
+    __device__ __forceinline__ void ask(bool exists, i32 place) {
+        if (exists) {
             strip.template ask<WIDE>(place, 0, u, stride_u, count);
             if (last_lane) strip.ask_behind(place, 0, u + 4 * stride_u);
             strip.template ask<WIDE>(place, 1, v, stride_v, count);
@@ -34,12 +33,40 @@ __device__ __forceinline__ void statistics_strip(
             v += job.v_layout.pitch;
         }
         end_of_copies();
-    };
+    }
+};
+
+// Minimum over the warps that share a strip, by lane. Call with a block.
+template <i32 PARTS, typename T>
+__device__ __forceinline__ T least_of_parts(T (&of_parts)[PARTS][32], i32 part, T own) {
+    const i32 lane = threadIdx.x & 31;
+    of_parts[part][lane] = own;
+    __syncthreads();
 #pragma unroll
-    for (i32 k = 0; k < AHEAD; k++) ask(k, k);
+    for (i32 other = 0; other < PARTS; other++) own = Real<T>::low(own, of_parts[other][lane]);
+    return own;
+}
+
+// A strip by PARTS warps, each of which takes consecutive rows. WIDE: all lanes have four aligned columns.
+template <typename T, i32 PARTS, bool WIDE, bool FILLED>
+__device__ __forceinline__ void statistics_strip(
+    const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, LaneStatistics<T, FILLED>& t) {
+    typedef Real<T> R;
+    constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
+    constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
+    static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
+    // warp_or: uniform, so that votes need no code for divergent lanes.
+    const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
+    const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
+    const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS),
+              all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
+    const bool has_right = x0 + 4 < job.nx;
+    StripRows<T, WIDE> ahead(job, strip, x0, y0, count);
+#pragma unroll
+    for (i32 k = 0; k < AHEAD; k++) ahead.ask(k < all_rows, k);
     LaneCells<T> cells;
     const u64 tile = ty * job.tiles_x + x0 / TILE;
-    const bool writes = (lane & 7) == 0 && count;
+    const bool writes = (threadIdx.x & 7) == 0 && count;
 #pragma unroll 1
     for (i32 start = 0; start < all_rows; start += ROWS) {
 #pragma unroll
@@ -47,7 +74,7 @@ __device__ __forceinline__ void statistics_strip(
             const i32 y = start + i;
             if (y >= all_rows) break;
             // Into the place of the previous row.
-            ask(y + AHEAD, (i + AHEAD) % ROWS);
+            ahead.ask(y + AHEAD < all_rows, (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
             const Four<T> a = strip.template four<WIDE>(i, 0, count),
                           b = strip.template four<WIDE>(i, 1, count);
@@ -56,7 +83,7 @@ __device__ __forceinline__ void statistics_strip(
             if (y < rows && (WIDE || count)) t.add(a, b, box, odd, WIDE ? 4 : count, (y0 + y) * job.nx + x0);
             // Cells between two lanes.
             T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
-            if (last_lane) right_u = strip.behind[i][0], right_v = strip.behind[i][1];
+            if (ahead.last_lane) right_u = strip.behind[i][0], right_v = strip.behind[i][1];
             // Without a right neighbour the last lane gets its own value.
             if (WIDE || has_right) {
                 box.add(right_u, right_v);
@@ -73,11 +100,7 @@ __device__ __forceinline__ void statistics_strip(
         cells.end_band(job, tile, writes, PART_BANDS * part + band);
     if (PARTS > 1) {
         __shared__ T of_parts[PARTS][32];
-        of_parts[part][lane] = cells.before_band;
-        __syncthreads();
-#pragma unroll
-        for (i32 other = 0; other < PARTS; other++)
-            cells.before_band = R::low(cells.before_band, of_parts[other][lane]);
+        cells.before_band = least_of_parts(of_parts, part, cells.before_band);
     }
     cells.end(job, tile, writes, part == 0, part == PARTS - 1);
 }
@@ -94,6 +117,70 @@ struct LaneRow {
     }
 };
 
+// The columns of a lane in a strip of interior tiles; `right`: distance of the column to their right, or 0.
+template <typename T>
+struct InteriorColumns {
+    const Job& job;
+    u64 x0, y0;
+    i32 right;
+
+    __device__ __forceinline__ LaneRow<T> row(i32 y) const {
+        LaneRow<T> row;
+        row.load(vertex_at<T>(job.u, job.u_layout, x0, y0 + y), vertex_at<T>(job.v, job.v_layout, x0, y0 + y),
+            right);
+        return row;
+    }
+    // Adds row y, whatever its values are.
+    __device__ __forceinline__ void add(
+        i32 y, const LaneRow<T>& row, LaneStatistics<T, false>& t, LaneCells<T>& cells) const {
+        typedef Real<T> R;
+        Box<T, R> box(row.u, row.v);
+        T odd = finite_test(row.u) + finite_test(row.v);
+        if (y < TILE) t.add(row.u, row.v, box, odd, 4, (y0 + y) * job.nx + x0);
+        box.add(row.right_u, row.right_v);
+        odd += R::fma(row.right_u, T(0), row.right_v * T(0));
+        cells.add(y, box, odd);
+    }
+};
+
+// Two rows and the cells above each, on the assumption that no value is missing.
+template <typename T>
+struct CompleteRows {
+    typedef IfThere<T> Order;
+    Box<T, Order> before;  // of the row before
+    T odd;                 // of double, not 0 if a value is missing
+    T low, high;           // range of the strip so far
+    T first, last, near;   // distance from the origin of the cells above the first and last row, and of all
+
+    __device__ __forceinline__ explicit CompleteRows(const LaneCells<T>& cells)
+        : before(cells.before), odd(cells.odd_before) {}
+    __device__ __forceinline__ Box<T, Order> box_of(const LaneRow<T>& row) {
+        Box<T, Order> box(row.u, row.v);
+        box.add(row.right_u, row.right_v);
+        if (sizeof(T) == 8)
+            odd +=
+                finite_test(row.u) + finite_test(row.v) + Real<T>::fma(row.right_u, T(0), row.right_v * T(0));
+        return box;
+    }
+    // Adds the first of two rows, or the second one.
+    __device__ __forceinline__ void add(bool is_first, const Box<T, Order>& box, const SeenRange<T>& range) {
+        before.add(box);
+        last = before.distance();
+        if (is_first)
+            first = last;
+        else {
+            // The box covers both rows.
+            near = Order::low(first, last);
+            low = Order::low(Order::low(range.low, before.low_u), before.low_v);
+            high = Order::high(Order::high(range.high, before.high_u), before.high_v);
+        }
+        before = box;
+    }
+    __device__ __forceinline__ bool none_missing() const {
+        return odd + Real<T>::fma(low, T(0), high * T(0)) == T(0);
+    }
+};
+
 // A strip of interior tiles by a warp, two rows at a time on the assumption that no value is missing and no
 // vertex zero; rows where that fails are read again one by one. The first row stands alone, so that bands end
 // with a turn.
@@ -101,81 +188,52 @@ template <typename T>
 __device__ __forceinline__ void statistics_interior_strip(
     const Job& job, u64 ty, u64 x0, LaneStatistics<T, false>& t) {
     typedef Real<T> R;
-    typedef IfThere<T> Order;
     constexpr i32 ROWS = 2, LAST_TURN = TILE / ROWS, BAND_TURNS = BAND_ROWS / ROWS;
     const u64 y0 = ty * TILE, tile = ty * job.tiles_x + x0 / TILE;
     const bool writes = (threadIdx.x & 7) == 0;
     const i32 right = x0 + 4 < job.nx ? 4 : 0;
+    const InteriorColumns<T> columns = {job, x0, y0, right};
     const T* u = vertex_at<T>(job.u, job.u_layout, x0, y0);
     const T* v = vertex_at<T>(job.v, job.v_layout, x0, y0);
     LaneCells<T> cells;
-    auto look_at = [&](i32 y, const LaneRow<T>& row) {
-        Box<T, R> box(row.u, row.v);
-        T odd = finite_test(row.u) + finite_test(row.v);
-        if (y < TILE) t.add(row.u, row.v, box, odd, 4, (y0 + y) * job.nx + x0);
-        box.add(row.right_u, row.right_v);
-        odd += R::fma(row.right_u, T(0), row.right_v * T(0));
-        cells.add(y, box, odd);
-    };
-    auto again = [&](i32 y) {
-        LaneRow<T> row;
-        row.load(vertex_at<T>(job.u, job.u_layout, x0, y0 + y), vertex_at<T>(job.v, job.v_layout, x0, y0 + y),
-            right);
-        return row;
-    };
     // Load the rows of a turn during the turn before.
     LaneRow<T> rows[ROWS], top;
     top.load(u, v, right);
 #pragma unroll
     for (i32 i = 0; i < ROWS; i++)
         u += job.u_layout.pitch, v += job.v_layout.pitch, rows[i].load(u, v, right);
-    look_at(0, top);
+    columns.add(0, top, t, cells);
 #pragma unroll 1
     for (i32 turn = 1; turn <= LAST_TURN; turn++) {
         // In the last turn, load the last row again.
         const u64 pitch_u = turn < LAST_TURN ? job.u_layout.pitch : 0,
                   pitch_v = turn < LAST_TURN ? job.v_layout.pitch : 0;
-        Box<T, Order> before(cells.before);
-        T low, high, near, first, last, odd = cells.odd_before;
+        CompleteRows<T> both(cells);
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             const LaneRow<T> row = rows[i];
-            Box<T, Order> box(row.u, row.v);
-            box.add(row.right_u, row.right_v);
-            if (sizeof(T) == 8)
-                odd +=
-                    finite_test(row.u) + finite_test(row.v) + R::fma(row.right_u, T(0), row.right_v * T(0));
+            const auto box = both.box_of(row);
             u += pitch_u, v += pitch_v, rows[i].load(u, v, right);
-            before.add(box);
-            last = before.distance();
-            if (i == 0)
-                first = last;
-            else {
-                // The box covers both rows.
-                near = Order::low(first, last);
-                low = Order::low(Order::low(t.range.low, before.low_u), before.low_v);
-                high = Order::high(Order::high(t.range.high, before.high_u), before.high_v);
-            }
-            before = box;
+            both.add(i == 0, box, t.range);
         }
         const i32 y = (turn - 1) * ROWS + 1;
-        if (__any_sync(FULL, !(odd + R::fma(low, T(0), high * T(0)) == T(0)))) {
+        if (__any_sync(FULL, !both.none_missing())) {
 #pragma unroll 1
-            for (i32 i = 0; i < ROWS; i++) look_at(y + i, again(y + i));
+            for (i32 i = 0; i < ROWS; i++) columns.add(y + i, columns.row(y + i), t, cells);
         } else {
             // The box of a zero vertex contains the origin.
-            if (near <= T(0)) {
+            if (both.near <= T(0)) {
 #pragma unroll 1
                 for (i32 i = 0; i < ROWS - (turn == LAST_TURN); i++) {
-                    const LaneRow<T> row = again(y + i);
+                    const LaneRow<T> row = columns.row(y + i);
                     t.add_zeros(row.u, row.v, 4);
                 }
             }
-            cells.before = Box<T, R>(before);
-            cells.near = R::low(cells.near, near);
-            if (turn == 1) cells.top = first;
-            cells.bottom = last;
-            t.range.low = low, t.range.high = high;
+            cells.before = Box<T, R>(both.before);
+            cells.near = R::low(cells.near, both.near);
+            if (turn == 1) cells.top = both.first;
+            cells.bottom = both.last;
+            t.range.low = both.low, t.range.high = both.high;
         }
         if (turn % BAND_TURNS == 0) cells.end_band(job, tile, writes, turn / BAND_TURNS - 1);
     }

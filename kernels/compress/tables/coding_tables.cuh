@@ -87,6 +87,11 @@ __device__ __forceinline__ void store_table(
     if (threadIdx.x == 0) CountView(job).table_lengths()[table] = (u8)words;
 }
 
+// Keeps the cost of the warp's symbols and their raw bits. Call with a block, before a barrier.
+__device__ __forceinline__ void keep_cost(TableShared& shared, u64 cost, u64 raw_bits) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
+}
 // Adds the cost of a table's symbols and raw bits to those of the call. Call with a block, after a barrier.
 __device__ __forceinline__ void add_cost(Control& control, const TableShared& shared) {
     if (threadIdx.x >= 2) return;
@@ -176,3 +181,13 @@ __device__ __forceinline__ Listed symbols_before(const TableShared& shared) {
     }
     return listed;
 }
+
+// Distance of a symbol from the one before it in the stored form of a table: Elias gamma code, 2 * bits + 1
+// bits long.
+struct Gap {
+    u32 bits;
+    u64 code;
+
+    __device__ __forceinline__ explicit Gap(u32 gap)
+        : bits(31 - __clz(gap)), code(((u64)(gap & ((1u << bits) - 1)) << 1 | 1) << bits) {}
+};

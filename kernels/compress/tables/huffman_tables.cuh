@@ -38,13 +38,61 @@ __device__ __forceinline__ u32 length_of_leaf(
     return own_length;
 }
 
-// Huffman code lengths, codes and their stored form. Call with a block, a thread per symbol.
-__device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& shared, u32 raw) {
-    // By symbol, then by weight.
-    __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 4], sums[ALPHABET + 4], lengths[ALPHABET],
-        inner[ALPHABET], escape_code[2];
+// Number of the n keys below a thread's own one.
+__device__ __forceinline__ u32 rank_of(const u32 (&keys)[ALPHABET], u32 n, u32 own) {
+    u32 rank = 0;
+    for (u32 i = 0; i < n; i++) rank += keys[i] < own;
+    return rank;
+}
+// Code of a symbol in canonical order, by length, then symbol: what codes with smaller keys take.
+__device__ __forceinline__ u32 start_of_code(const u32 (&keys)[ALPHABET], u32 n, u32 own) {
+    u32 start = 0;
+    for (u32 i = 0; i < n; i++) start += keys[i] < own ? CODES >> (keys[i] >> 8) : 0;
+    return start;
+}
+
+// Shortens codes that are longer than allowed, if there are any. Call with a block.
+__device__ __forceinline__ void fit_lengths(
+    TableShared& shared, u32 (&lengths)[ALPHABET], u32 n, u32 own_length) {
+    const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const u32 taken_here = warp_sum(symbol < n ? CODES >> own_length : 0);
+    if (lane == 0) shared.sums[0][warp] = taken_here;
+    __syncthreads();
+    const u32 taken = sum_of(shared.sums[0]);
+    if (taken != CODES) {
+        if (symbol == 0) limit_lengths(lengths, (i32)n, taken);
+        __syncthreads();
+    }
+}
+
+// Code length of this thread's symbol, one of n with a code; `number`: those before it. `keys`: scratch
+// memory. Call with a block.
+__device__ __forceinline__ u32 length_of_symbol(
+    TableShared& shared, u32 (&keys)[ALPHABET], u32 weight, u32 number, u32 n) {
+    // By weight.
+    __shared__ u32 leaves[ALPHABET + 4], sums[ALPHABET + 4], lengths[ALPHABET], inner[ALPHABET];
     // Ancestor of each inner node, and its distance << 16.
     __shared__ u32 above[2][ALPHABET];
+    const u32 symbol = threadIdx.x;
+    // Rank by weight, then symbol.
+    const u32 key = weight << 8 | symbol;
+    if (weight) keys[number] = key;
+    leaves[symbol] = sums[symbol] = NO_WEIGHT;
+    if (symbol < 4) leaves[ALPHABET + symbol] = sums[ALPHABET + symbol] = NO_WEIGHT;
+    inner[symbol] = 0;
+    __syncthreads();
+    const u32 rank = weight ? rank_of(keys, n, key) : 0;
+    if (weight) leaves[rank] = weight;
+    __syncthreads();
+    if (symbol == 0) join_weights(leaves, sums, above[0], (i32)n);
+    __syncthreads();
+    fit_lengths(shared, lengths, n, length_of_leaf(inner, above, lengths, n));
+    return weight ? lengths[rank] : NO_CODE;
+}
+
+// Huffman code lengths, codes and their stored form. Call with a block, a thread per symbol.
+__device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& shared, u32 raw) {
+    __shared__ u32 keys[ALPHABET], escape_code[2];
     Control& control = control_of(job);
     const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint2* const entries = code_entries(job, table);
@@ -61,39 +109,13 @@ __device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& 
     // Symbols with a code, in symbol order.
     const Listed before = symbols_before(shared);
     const u32 n = before.all + has_escape, number = before.number;
-    // Rank by weight, then symbol.
-    const u32 key = weight << 8 | symbol;
-    if (weight) keys[number] = key;
-    leaves[symbol] = sums[symbol] = NO_WEIGHT;
-    if (symbol < 4) leaves[ALPHABET + symbol] = sums[ALPHABET + symbol] = NO_WEIGHT;
-    inner[symbol] = 0;
-    __syncthreads();
-    u32 rank = 0;
-    if (weight)
-        for (u32 i = 0; i < n; i++) rank += keys[i] < key;
-    if (weight) leaves[rank] = weight;
-    __syncthreads();
-    if (symbol == 0) join_weights(leaves, sums, above[0], (i32)n);
-    __syncthreads();
-    const u32 own_length = length_of_leaf(inner, above, lengths, n);
-    const u32 taken_here = warp_sum(symbol < n ? CODES >> own_length : 0);
-    if (lane == 0) shared.sums[0][warp] = taken_here;
-    __syncthreads();
-    const u32 taken = sum_of(shared.sums[0]);
-    if (taken != CODES) {
-        if (symbol == 0) limit_lengths(lengths, (i32)n, taken);
-        __syncthreads();
-    }
-    // Canonical order: by length, then symbol.
-    const u32 length = weight ? lengths[rank] : NO_CODE, code_key = length << 8 | symbol;
+    const u32 length = length_of_symbol(shared, keys, weight, number, n), code_key = length << 8 | symbol;
     if (weight) keys[number] = code_key;
     __syncthreads();
-    u32 start = 0;
-    if (weight)
-        for (u32 i = 0; i < n; i++) start += keys[i] < code_key ? CODES >> (keys[i] >> 8) : 0;
+    const u32 start = weight ? start_of_code(keys, n, code_key) : 0;
     if (symbol == ESCAPE) escape_code[0] = length, escape_code[1] = start;
-    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap),
-              mine = weight ? 2 * gap_bits + 5 : 0;
+    const Gap gap((u32)((i32)symbol - before.previous));
+    const u32 mine = weight ? 2 * gap.bits + 5 : 0;
     const u32 up_to_me = warp_inclusive_sum(mine);
     if (lane == 31) shared.places[warp] = up_to_me;
     __syncthreads();
@@ -110,12 +132,9 @@ __device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& 
     if (has_entry)
         entries[symbol] = make_uint2(code | raw_flag(job, table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
     const u64 cost = warp_sum64(count * (own ? length : has_escape ? escape + 8 : 0)) << 8;
-    const u64 raw_bits = warp_sum64(count * raw);
-    if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
+    keep_cost(shared, cost, warp_sum64(count * raw));
     if (symbol == 0) atomicOr(&shared.words[0], n - 1);
-    if (weight)
-        store_bits(shared.words, 8 + place,
-            ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1));
+    if (weight) store_bits(shared.words, 8 + place, gap.code | (u64)length << (2 * gap.bits + 1));
     __syncthreads();
     store_table(job, shared, table, before.all, bits);
     add_cost(control, shared);

@@ -51,15 +51,13 @@ __device__ __forceinline__ void make_rans_table(const Job& job, TableShared& sha
     // Start in the scale, and bit offset in the stored form. Both are without the shift.
     const Listed before = symbols_before(shared);
     const u32 number = before.all + (listed < total);
-    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(f);
-    const u32 mine = f ? f << 16 | (2 * gap_bits + 5 + length) : 0;
+    const Gap gap((u32)((i32)symbol - before.previous));
+    const u32 length = 31 - __clz(f), mine = f ? f << 16 | (2 * gap.bits + 5 + length) : 0;
     const u32 up_to_me = warp_inclusive_sum(mine);
     if (lane == 31) shared.places[warp] = up_to_me;
     const u32 frequency = (own ? f : escape ? escape : 1) << shift;
-    u64 cost = count ? count * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(frequency)) : 0;
-    cost = warp_sum64(cost);
-    const u64 raw_bits = warp_sum64(count * raw);
-    if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
+    const u64 cost = count ? count * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(frequency)) : 0;
+    keep_cost(shared, warp_sum64(cost), warp_sum64(count * raw));
     __syncthreads();
     u32 place = up_to_me - mine, bits = 8 + SHIFT_BITS;
 #pragma unroll
@@ -75,9 +73,8 @@ __device__ __forceinline__ void make_rans_table(const Job& job, TableShared& sha
                 0xffffffffu / frequency);
     if (symbol == 0) atomicOr(&shared.words[0], number - 1 | shift << 8);
     if (f) {
-        const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits |
-                          (u64)length << (2 * gap_bits + 1) |
-                          (u64)(f & ((1u << length) - 1)) << (2 * gap_bits + 5);
+        const u64 value = gap.code | (u64)length << (2 * gap.bits + 1) |
+                          (u64)(f & ((1u << length) - 1)) << (2 * gap.bits + 5);
         store_bits(shared.words, 8 + SHIFT_BITS + (place & 0xffff), value);
     }
     __syncthreads();

@@ -61,6 +61,12 @@ struct InteriorRows {
 #pragma unroll 1
         for (i32 j = 0; j < ROWS_AHEAD; j++) ask(j), next_place();
     }
+    __device__ __forceinline__ void begin_with_bounds(
+        const T* vertex_bounds_of_tile, u64 bounded_chunks, T first) {
+        first_bound = first;
+        vertex_bounds = vertex_bounds_of_tile, bounded = bounded_chunks;
+        begin();
+    }
     __device__ __forceinline__ void ask_for_bounds(i32 j) {
         constexpr i32 AT_ONCE = 16 / sizeof(T), PARTS = HALF / AT_ONCE;
 #pragma unroll

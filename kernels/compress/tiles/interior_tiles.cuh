@@ -292,6 +292,44 @@ __device__ __forceinline__ void write_anchor(
     if (coder.writes && s.symbol >= FIRST_WITH_RAW_BITS) coder.output.payload[0] = s.raw;
 }
 
+// Sets the symbols of a tile to zero, by half a warp.
+__device__ __forceinline__ void clear_symbols(u8* symbols) {
+    const i32 lane = threadIdx.x & (HALF - 1);
+#pragma unroll
+    for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++)
+        words_at<uint4>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
+}
+
+// Starts the loads of the originals; u, v: the tile's first vertex. wide: rows of the field are aligned.
+template <typename T>
+__device__ __forceinline__ void load_originals(const Job& job, const TileShape& shape, bool wide,
+    Lattice<T>& lattice, OriginalsAside<T>& aside, const T* u, const T* v) {
+    if (__all_sync(FULL, wide && shape.x0 + TILE + 16 / sizeof(T) <= job.nx))
+        WideRows<T>().load(job, lattice, aside, u, v);
+    else
+        load_narrow<T>(job, lattice, aside, u, v);
+}
+
+// Speculative mode: keeps the ends of the tile's first row, which columns of other tiles read beside them.
+template <typename T>
+__device__ __forceinline__ void keep_beside_columns(
+    const Job& job, const TileShape& shape, const Lattice<T>& lattice) {
+    const i32 lane = threadIdx.x & (HALF - 1);
+    if (lane == 0 || lane == HALF - 1)
+        QuantizeView<T>(job).row_lines()[shape.ty * job.nx + shape.x0 + 2 * lane + 1] =
+            lattice.odd[TOP][lane];
+}
+
+// Codes the vertices of the finest level.
+template <typename T, typename Rows>
+__device__ __forceinline__ void code_finest(const Lattice<T>& lattice, const Steps<T>& steps, Rows& rows) {
+    const Interpolant<T> interpolant = interpolant_of<T>(steps.interpolants[0]);
+    if (interpolant.coons)
+        finest_level_coded<T, true>(lattice, interpolant, rows);
+    else
+        finest_level_coded<T, false>(lattice, interpolant, rows);
+}
+
 // Codes a pair of interior tiles by a warp, half a warp each. Tiles code all four lattice lines themselves,
 // near and far, with the same bounds as their neighbours do. In the speculative mode the lines of constrained
 // tiles depend on their surroundings and are coded before.
@@ -327,19 +365,12 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     // Other lanes overwrite them below.
     __syncwarp();
     // From here on only non-zero symbols are written.
-    if (mine) {
-#pragma unroll
-        for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++)
-            words_at<uint4>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
-    }
+    if (mine) clear_symbols(symbols);
     // and the originals, last, because they occupy many registers.
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     const bool wide = has_wide_rows<T>(job);
-    if (__all_sync(FULL, wide && shape.x0 + TILE + 16 / sizeof(T) <= job.nx))
-        WideRows<T>().load(job, lattice, aside, u, v);
-    else
-        load_narrow<T>(job, lattice, aside, u, v);
+    load_originals<T>(job, shape, wide, lattice, aside, u, v);
     InteriorRows<T, KIND> rows(
         job, coder, OddRows<T>(job, u, v, shared.rows[0], wide), shared.rows, aside.odd_columns);
     if (!CONSTRAINED) rows.begin();
@@ -354,19 +385,10 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     __syncwarp();
     write_anchor<T>(job, shared, coder, index);
     code_lattice<T, KIND>(shared, coder, lines_are_made);
-    // Columns of other tiles, in the speculative mode, read the rows beside them.
-    if (!CONSTRAINED && signatures && mine && (lane == 0 || lane == HALF - 1))
-        work.row_lines()[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
-    if constexpr (CONSTRAINED) {
-        rows.first_bound = shared.first_bounds[half][lane];
-        rows.vertex_bounds = vertex_bounds, rows.bounded = bounded;
-        rows.begin();
-    }
-    const Interpolant<T> interpolant = interpolant_of<T>(steps.interpolants[0]);
-    if (interpolant.coons)
-        finest_level_coded<T, true>(lattice, interpolant, rows);
-    else
-        finest_level_coded<T, false>(lattice, interpolant, rows);
+    if (!CONSTRAINED && signatures && mine) keep_beside_columns(job, shape, lattice);
+    if constexpr (CONSTRAINED)
+        rows.begin_with_bounds(vertex_bounds, bounded, shared.first_bounds[half][lane]);
+    code_finest<T>(lattice, steps, rows);
     end_tile<T, KIND>(job, control, shared, coder);
 }
 

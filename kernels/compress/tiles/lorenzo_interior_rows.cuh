@@ -122,6 +122,64 @@ __device__ __forceinline__ u32 symbols_of_four(
     return large_symbols<T>(qu, qv, payload(), cost);
 }
 
+// Rows of a lane's four columns, loaded some rows ahead. FAST as below.
+template <typename T, bool FAST>
+struct LorenzoRowsAhead {
+    static constexpr i32 ROWS = 8 / sizeof(T);
+    const T *u, *v;
+    u64 pitch_u, pitch_v;
+    Four<T> a[ROWS], b[ROWS];
+
+    __device__ __forceinline__ LorenzoRowsAhead(const Job& job, const TileShape& shape, i32 column) {
+        u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
+        v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
+        pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+#pragma unroll
+        for (i32 i = 0; i < ROWS; i++) ask(job, i);
+    }
+    __device__ __forceinline__ void ask(const Job& job, i32 i) {
+        a[i] = load_columns<FAST>(u, job.u_layout.stride);
+        b[i] = load_columns<FAST>(v, job.v_layout.stride);
+        u += pitch_u;
+        v += pitch_v;
+    }
+    // After the last row, load it again.
+    __device__ __forceinline__ void stay() { u -= pitch_u, v -= pitch_v, pitch_u = pitch_v = 0; }
+};
+
+// Replaces the codes of the neighbours in `which` by those on the finer lattice, SHIFTED_ZERO added.
+template <typename T>
+__device__ __forceinline__ void take_coarse_codes(const typename Payload<T>::Type* payload, u32 which,
+    u32 (&coarse_u)[COLUMNS], u32 (&coarse_v)[COLUMNS], T (&error)[COLUMNS]) {
+    typedef Real<T> R;
+    CoarseCodes codes[COLUMNS];
+    load_coarse_codes<T>(payload, which, codes);
+#pragma unroll
+    for (i32 c = 0; c < COLUMNS; c++)
+        if (which >> c & 1)
+            coarse_u[c] = codes[c].u + R::SHIFTED_ZERO, coarse_v[c] = codes[c].v + R::SHIFTED_ZERO,
+            error[c] = T(0);
+}
+
+// Writes the differences of the neighbours in `which` in place of their coarse codes, and clears them.
+template <typename Q>
+__device__ __forceinline__ void put_differences(
+    Q* payload, u32 which, i32 (&qu)[COLUMNS], i32 (&qv)[COLUMNS]) {
+#pragma unroll
+    for (i32 c = 0; c < COLUMNS; c++) {
+        if (!(which >> c & 1)) continue;
+        *reinterpret_cast<CoarseCodes*>(payload + c) = {(u32)qu[c], (u32)qv[c]};
+        qu[c] = qv[c] = 0;
+    }
+}
+
+// Differences of four neighbours from those in the row before, which they replace.
+__device__ __forceinline__ void differences_down(
+    const u32 (&coarse)[COLUMNS], u32 (&before)[COLUMNS], u32 (&down)[COLUMNS]) {
+#pragma unroll
+    for (i32 c = 0; c < COLUMNS; c++) down[c] = coarse[c] - before[c], before[c] = coarse[c];
+}
+
 // Codes the rows of interior tiles, eight lanes per tile. FAST: 16 bytes of a row can be loaded at once, and
 // no value of the field is out of range. REFINED: the vertices in `refined` (by row; `rows` has the rows with
 // any in the warp) have codes on a finer lattice; their differences replace their coarse codes, and their
@@ -131,12 +189,9 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
     const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
     const LorenzoView<T> work(job);
     typedef Real<T> R;
-    typedef typename Payload<T>::Type Q;
-    constexpr i32 ROWS = 8 / sizeof(T);
+    constexpr i32 ROWS = LorenzoRowsAhead<T, FAST>::ROWS;
     const i32 column = COLUMNS * (threadIdx.x & (ROW_LANES - 1));
-    const TileShape shape = TileFinder(job).shape(job, index);
-    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
-    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
+    LorenzoRowsAhead<T, FAST> ahead(job, TileFinder(job).shape(job, index), column);
     u32* symbols = words_at<u32>(work.symbols() + index * TILE_VERTICES + column);
     u32 before_u[COLUMNS], before_v[COLUMNS];
 #pragma unroll
@@ -148,17 +203,6 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
         const u64 at = reinterpret_cast<u8*>(symbols) - work.symbols();
         return work.payload(at / TILE_VERTICES) + payload_place((u32)at % TILE, (u32)at / TILE % TILE);
     };
-    // Load some rows ahead.
-    Four<T> a[ROWS], b[ROWS];
-    u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-    auto ask_for = [&](i32 i) {
-        a[i] = load_columns<FAST>(u, job.u_layout.stride);
-        b[i] = load_columns<FAST>(v, job.v_layout.stride);
-        u += pitch_u;
-        v += pitch_v;
-    };
-#pragma unroll
-    for (i32 i = 0; i < ROWS; i++) ask_for(i);
     // Prefetch their coarse codes.
     u32 coming[ROWS] = {};
     auto expect = [&](i32 row, u32& mine) { mine = rows >> row & 1 ? refined[row] >> column & 15 : 0; };
@@ -167,13 +211,12 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
         for (i32 i = 0; i < ROWS; i++) expect(i, coming[i]);
 #pragma unroll 1
     for (i32 start = 0; start < TILE; start += ROWS) {
-        // After the last row, load it again.
-        if (start + 2 * ROWS > TILE) u -= pitch_u, v -= pitch_v, pitch_u = pitch_v = 0;
+        if (start + 2 * ROWS > TILE) ahead.stay();
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             u32 coarse_u[COLUMNS], coarse_v[COLUMNS], down_u[COLUMNS], down_v[COLUMNS], mine = 0;
             T error[COLUMNS];
-            quantize_four<FAST>(a[i], b[i], width, inverse, coarse_u, coarse_v, error, largest);
+            quantize_four<FAST>(ahead.a[i], ahead.b[i], width, inverse, coarse_u, coarse_v, error, largest);
             if (REFINED) {
                 mine = coming[i];
                 coming[i] = 0;
@@ -181,35 +224,17 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
                     expect(start + ROWS + i, coming[i]);
                     if (coming[i]) prefetch_near(payload_at() + ROWS * COLUMNS);
                 }
-                if (mine) {
-                    CoarseCodes codes[COLUMNS];
-                    load_coarse_codes<T>(payload_at(), mine, codes);
-#pragma unroll
-                    for (i32 c = 0; c < COLUMNS; c++)
-                        if (mine >> c & 1)
-                            coarse_u[c] = codes[c].u + R::SHIFTED_ZERO,
-                            coarse_v[c] = codes[c].v + R::SHIFTED_ZERO, error[c] = T(0);
-                }
+                if (mine) take_coarse_codes(payload_at(), mine, coarse_u, coarse_v, error);
             }
 #pragma unroll
-            for (i32 c = 0; c < COLUMNS; c++) {
-                max_error = R::high(max_error, error[c]);
-                down_u[c] = coarse_u[c] - before_u[c], down_v[c] = coarse_v[c] - before_v[c];
-                before_u[c] = coarse_u[c], before_v[c] = coarse_v[c];
-            }
-            ask_for(i);
+            for (i32 c = 0; c < COLUMNS; c++) max_error = R::high(max_error, error[c]);
+            differences_down(coarse_u, before_u, down_u);
+            differences_down(coarse_v, before_v, down_v);
+            ahead.ask(job, i);
             i32 qu[COLUMNS], qv[COLUMNS];
             differences_of_row(down_u, qu);
             differences_of_row(down_v, qv);
-            if (REFINED && mine) {
-                Q* const to = payload_at();
-#pragma unroll
-                for (i32 c = 0; c < COLUMNS; c++) {
-                    if (!(mine >> c & 1)) continue;
-                    *reinterpret_cast<CoarseCodes*>(to + c) = {(u32)qu[c], (u32)qv[c]};
-                    qu[c] = qv[c] = 0;
-                }
-            }
+            if (REFINED && mine) put_differences(payload_at(), mine, qu, qv);
             *symbols = symbols_of_four<T>(qu, qv, payload_at, cost);
             symbols += ROW_LANES;
         }
