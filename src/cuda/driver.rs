@@ -1,7 +1,7 @@
 //! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
 //! once per context.
 
-use super::pointers::{Memory, Place};
+use super::memory::{Memory, Place};
 use super::schedule::{Kernel, COUNT, LAUNCHES};
 use super::DevicePointer;
 use crate::error::{Error, Result, Status};
