@@ -87,6 +87,28 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/vertex.rs", "kernels/tile/encode.cuh"),
 ];
 
+/// Rooms and files of `src` that may hold unsafe code.
+const UNSAFE: &[&str] = &[
+    "capi/",
+    "cuda/",
+    "grid/field.rs",
+    "runtime/",
+    // Scratch of a tile begins as zeros on the heap: it is too large for the stack of a thread.
+    "tile/builder.rs",
+    "tile/symbols_by_position.rs",
+    "tile/window.rs",
+    // Threads write disjoint parts of one field.
+    "cpu/reconstruct.rs",
+    "cpu/stored.rs",
+    // The command line calls CUDA and the operating system.
+    "bin/factz/device/",
+    "bin/factz/litter.rs",
+    "bin/factz/memory.rs",
+    "bin/factz/output.rs",
+    "bin/factz/source.rs",
+    "bin/factz/standard.rs",
+];
+
 /// All files below a folder with an extension, as paths relative to it.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -232,6 +254,21 @@ fn paths_in_braces_are_taken_apart() {
     assert!(paths(text, own).iter().eq(expected.iter()), "{:?}", paths(text, own));
     let of_command_line = paths("use super::{x, Y};", "bin::factz::picture::scale");
     assert!(of_command_line.iter().eq(["bin::factz::picture::Y", "bin::factz::picture::x"].iter()));
+}
+
+#[test]
+fn unsafe_code_stays_in_its_rooms() {
+    let mut used = BTreeSet::new();
+    for file in files(&root().join("src"), "rs") {
+        let text = source_text(&file);
+        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        if code.any(|line| line.contains("unsafe ")) {
+            let name = file.to_string_lossy();
+            let room = UNSAFE.iter().find(|&&room| name.starts_with(room));
+            used.insert(*room.unwrap_or_else(|| panic!("{name} holds unsafe code")));
+        }
+    }
+    assert_eq!(used, UNSAFE.iter().copied().collect(), "rooms of the list without unsafe code");
 }
 
 /// An event of `tracing` alone would not reach the callback of the C interface.
