@@ -48,12 +48,25 @@ impl<T: Real> Step<T> {
         })
     }
 
-    /// Quantises a value around a prediction and reconstructs it. Without branches, for loops over vectors.
+    /// Quantises a value around a prediction and reconstructs it.
     #[inline(always)]
     pub fn attempt(self, original: T, prediction: T) -> Attempt<T> {
-        let scaled = (original - prediction) * self.inverse;
+        self.attempt_residual(original, original - prediction, |multiple| prediction + multiple)
+    }
+
+    /// Quantises a value that nothing predicts and reconstructs it: without a sum with zero, which takes time.
+    #[inline(always)]
+    pub fn attempt_unpredicted(self, original: T) -> Attempt<T> {
+        self.attempt_residual(original, original, |multiple| multiple)
+    }
+
+    /// Quantises, reconstructs and compares; `reconstruct` is given a multiple of the step. Without branches,
+    /// for loops over vectors.
+    #[inline(always)]
+    fn attempt_residual(self, original: T, residual: T, reconstruct: impl FnOnce(T) -> T) -> Attempt<T> {
+        let scaled = residual * self.inverse;
         let code = scaled.round_to_i32();
-        let value = self.decode(code, prediction);
+        let value = reconstruct(T::from_i32(code) * self.width);
         // False for NaN as well.
         let fits = scaled.abs() <= T::from_i32(T::MAX_CODE);
         Attempt { code, value, error: (value - original).abs(), fits }
@@ -249,6 +262,7 @@ mod tests {
             assert!(found.error <= 1e-3 / 4f64.powi(refinement as i32));
             assert!(step.stays_below(found.error) == (0.5 * step.width <= found.error));
         }
+        assert_eq!(q.steps[2][1].attempt_unpredicted(1.2345), q.steps[2][1].attempt(1.2345, 0.0));
         assert!(!q.steps[0][0].attempt(f64::NAN, 0.0).fits);
         assert!(!q.steps[0][0].attempt(1e300, 0.0).fits);
     }

@@ -37,11 +37,14 @@ impl<T: Real> TileWindow<T> {
             self.constrain_vertices(y, [lower, upper]);
             self.may_be_critical[y] = [lower, upper];
             if constraints.mode == Mode::BlockWise {
-                for (triangle, mut mask) in [(Triangle::Lower, lower), (Triangle::Upper, upper)] {
+                for (k, triangle) in [Triangle::Lower, Triangle::Upper].into_iter().enumerate() {
+                    let (mut mask, mut around) = ([lower, upper][k], 0);
                     while mask != 0 {
-                        self.bound_triangle(mask.trailing_zeros() as usize, y, triangle, constraints);
+                        let x = mask.trailing_zeros() as usize;
+                        around |= (self.bound_triangle(x, y, triangle, constraints) as u64) << x;
                         mask &= mask - 1;
                     }
+                    self.may_be_critical[y][k] = around;
                 }
             }
         }
@@ -58,7 +61,7 @@ impl<T: Real> TileWindow<T> {
                 let mut mask = mask & (!0 << first_x);
                 while mask != 0 {
                     let p = self.corner_values(mask.trailing_zeros() as usize, y, triangle);
-                    // Most triangles here have one component of one sign, and no critical point.
+                    // As in bound_triangle, which the speculative mode does not call.
                     let one_sided = axis_distance(&p) > T::ZERO;
                     critical += (!one_sided && is_critical(signature(&p, triangle, rule))) as u64;
                     mask &= mask - 1;
@@ -220,14 +223,22 @@ impl<T: Real> TileWindow<T> {
         [bits_of(&near, 0) & !lower, bits_of(&near, 1) & !upper]
     }
 
-    /// Bounds the vertices of a triangle.
-    fn bound_triangle(&mut self, x: usize, y: usize, triangle: Triangle, constraints: &Constraints<T>) {
+    /// Bounds the vertices of a triangle, and says whether it may have a critical point: most triangles here
+    /// have one component of one sign, and none.
+    fn bound_triangle(
+        &mut self,
+        x: usize,
+        y: usize,
+        triangle: Triangle,
+        constraints: &Constraints<T>,
+    ) -> bool {
         let p = self.corner_values(x, y, triangle);
         let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
         for (dx, dy) in corners(triangle) {
             let i = (y + dy) * PITCH + x + dx;
             self.lower_bounds[i] = self.lower_bounds[i].min(bound);
         }
+        axis_distance(&p) <= T::ZERO
     }
 
     /// Vertices on the sides of the grid: exact on pinned sides, and under the bounds of the triangles that

@@ -195,7 +195,7 @@ impl<T: Real> Encoder<'_, T> {
         let mut errors = [T::ZERO; TILE];
         let mut beyond = 0u32;
         for x in 0..TILE {
-            let attempt = step.attempt(values[x], T::ZERO);
+            let attempt = step.attempt_unpredicted(values[x]);
             coarse[1 + x] = attempt.code;
             // A step that is infinite makes an error NaN, which is not below anything.
             errors[x] = attempt.error;
@@ -263,7 +263,7 @@ impl<T: Real> Encoder<'_, T> {
         let (step, accept) = (self.lattices.steps[bound_shift][0], self.lattices.accept);
         let mut fits = [0u8; TILE];
         for x in 0..TILE {
-            let [u, v] = [window.u[at + x], window.v[at + x]].map(|value| step.attempt(value, T::ZERO));
+            let [u, v] = [window.u[at + x], window.v[at + x]].map(|value| step.attempt_unpredicted(value));
             fits[x] = (u.fits & v.fits & accept.within(row.errors[x])) as u8;
         }
         lanes_above(&fits, 1)
