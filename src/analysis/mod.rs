@@ -84,12 +84,8 @@ impl Domain {
 
     /// Copies row `y` of a field.
     fn load<T: Real>(&self, [u, v]: &[View<'_, T>; 2], y: u64, [row_u, row_v]: &mut [Vec<T>; 2]) {
-        // SAFETY: the views were checked to cover these vertices, and the rows are as long as the domain is
-        // wide.
-        unsafe {
-            u.read_row(0, y as i64, row_u);
-            v.read_row(0, y as i64, row_v);
-        }
+        u.read_row(0, y as i64, row_u);
+        v.read_row(0, y as i64, row_v);
     }
 
     /// Makes the filled vertices of a row NaN; `seen` gets the column of each, and whether it was finite.

@@ -104,8 +104,7 @@ impl<T: Real, const N: usize> Fields<'_, T, N> {
         if !self.domain.covers(x, y) {
             return None;
         }
-        // SAFETY: the views were checked to cover these vertices.
-        let vectors = self.views.map(|views| views.map(|view| unsafe { view.get(x, y) }));
+        let vectors = self.views.map(|views| views.map(|view| view.get(x, y)));
         let finite = vectors.iter().flatten().fold(true, |all, c| all & c.is_finite());
         (finite && !self.domain.missing.is_filled(vectors[0])).then_some(vectors)
     }
@@ -153,8 +152,7 @@ impl<T: Real> Fields<'_, T, 1> {
             return [0.0; 2];
         }
         let (dx, dy) = simplex.end();
-        // SAFETY: the views were checked to cover the edge, which holds a zero.
-        let at = |x, y| self.views[0].map(|view| unsafe { view.get(x, y) });
+        let at = |x, y| self.views[0].map(|view| view.get(x, y));
         let along = fraction(&at(x as i64, y as i64), &at(x as i64 + dx, y as i64 + dy));
         [dx as f64 * along, dy as f64 * along]
     }

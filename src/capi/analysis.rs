@@ -1,7 +1,7 @@
 //! Critical points of a field and comparison of two fields, on the host.
 
-use super::arguments::{guard_with_output, inputs, thread_count, typed, views, Field, Ghosts, Output, Span};
-use super::config::{factz_config, read_field_request, read_request};
+use super::arguments::{guard_with_output, thread_count, typed, views, Field, Ghosts, Output, Span};
+use super::config::{factz_config, inputs, read_field_request, read_request};
 use super::status::factz_status;
 use crate::analysis::{self, check_same_ghosts, Comparison, CriticalPoint, Kind, Simplex};
 use crate::error::{Error, Result, Status};

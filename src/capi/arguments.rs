@@ -1,6 +1,5 @@
 //! Checks of pointers, sizes and enumerations that several exports share.
 
-use super::config::factz_config;
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
@@ -142,12 +141,6 @@ impl Span {
             None => Ok(()),
         }
     }
-}
-
-/// Memory of the inputs that is known before the configuration is read: the struct itself, and the first
-/// value of u and v.
-pub(super) fn inputs(config: *const factz_config, u: *const c_void, v: *const c_void) -> [Span; 3] {
-    [Span::of("config", config), Span::of("u", u.cast::<f32>()), Span::of("v", v.cast::<f32>())]
 }
 
 /// A struct of the caller that is written when the call ends, whatever happens: blank until there is a value.

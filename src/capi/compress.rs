@@ -1,7 +1,7 @@
 //! Compression on the host.
 
-use super::arguments::{check_buffer, inputs, thread_count, typed, views, Field, Ghosts, Output};
-use super::config::{factz_config, read_field_request};
+use super::arguments::{check_buffer, thread_count, typed, views, Field, Ghosts, Output};
+use super::config::{factz_config, inputs, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::cpu::{self, Execution};

@@ -1,7 +1,7 @@
 //! Decompression on the host.
 
-use super::arguments::{inputs, thread_count, typed, Field, Ghosts, Output};
-use super::config::{factz_config, read_field_request};
+use super::arguments::{thread_count, typed, Field, Ghosts, Output};
+use super::config::{factz_config, inputs, read_field_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;

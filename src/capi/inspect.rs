@@ -1,7 +1,7 @@
 //! `factz_info`: what a stream says about itself.
 
 use super::arguments::{check_buffer, choice, guard_with_output, Output, Span};
-use super::config::{BOUND_KINDS, CODERS, DTYPES, MODES, NO_YES, PREDICTORS, PRESERVES, TIES};
+use super::enumerations::{BOUND_KINDS, CODERS, DTYPES, MODES, NO_YES, PREDICTORS, PRESERVES, TIES};
 use super::status::{factz_status, FACTZ_OK};
 use crate::cpu;
 use crate::error::{Error, Result};

@@ -29,6 +29,7 @@ pub mod config;
 pub mod decompress;
 pub mod device;
 pub mod encoding;
+pub mod enumerations;
 pub mod inspect;
 mod linking;
 pub mod log;

@@ -1,7 +1,7 @@
 //! `factz_range`: the range of a field, so that blocks and time steps can share a relative bound.
 
-use super::arguments::{guard_with_output, inputs, thread_count, typed, views, Field, Ghosts, Output};
-use super::config::{factz_config, read_field_request};
+use super::arguments::{guard_with_output, thread_count, typed, views, Field, Ghosts, Output};
+use super::config::{factz_config, inputs, read_field_request};
 use super::status::factz_status;
 use crate::analysis::{range, ValueRange};
 use crate::runtime::float_env;

@@ -76,15 +76,20 @@ pub(super) fn compress<T: Real>(
     if coded <= header.stream_bytes {
         assemble(&header, &body, stream);
     } else {
-        (header.content, header.table_bytes, header.groups) = (Content::Stored, 0, 0);
-        stream[..HEADER_BYTES].copy_from_slice(&header.write());
-        stored::write(grid, views, &mut stream[HEADER_BYTES..], threads)?;
+        store(header, &source, stream)?;
         (report.exact_vertices, report.max_error) = (grid.vertices(), 0.0);
     }
     seal(stream);
-    event!(INFO, "compressed", bytes = header.stream_bytes, exact = report.exact_vertices);
+    event!(INFO, "compressed", bytes = report.stream_bytes, exact = report.exact_vertices);
     report.log_warnings();
     Ok(report)
+}
+
+/// Writes a stream that holds the values as they are.
+fn store<T: Real>(mut header: Header, source: &Source<'_, T>, stream: &mut [u8]) -> Result<()> {
+    (header.content, header.table_bytes, header.groups) = (Content::Stored, 0, 0);
+    stream[..HEADER_BYTES].copy_from_slice(&header.write());
+    stored::write(source.grid, source.views, &mut stream[HEADER_BYTES..], source.threads)
 }
 
 /// The constraints on the vertices of this field.
@@ -121,10 +126,7 @@ fn is_wide<T: Real>(
 ) -> bool {
     request.config().bound_kind == BoundKind::Relative
         && bound.absolute > 0.0
-        // SAFETY: the views cover the grid.
-        && statistics.range.is_some_and(|range| unsafe {
-            has_wide_range(request.grid(), views, missing, range)
-        })
+        && statistics.range.is_some_and(|range| has_wide_range(request.grid(), views, missing, range))
 }
 
 /// The header, whose sizes are not known yet.

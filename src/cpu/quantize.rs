@@ -95,8 +95,7 @@ impl<T: Real> Source<'_, T> {
             let tile = tuning::sample(self.grid, (k / SCALINGS) as u64);
             let (missing, how) =
                 (self.constraints.missing, (self.constraints.bound, &quantizers[k % SCALINGS]));
-            // SAFETY: the views cover the grid.
-            Ok(unsafe { count_tile(self.grid, self.views, tile, missing, how, windows) })
+            Ok(count_tile(self.grid, self.views, tile, missing, how, windows))
         })?;
         Ok(tuning::decide(&tuning::sum(&counts), samples))
     }

@@ -29,7 +29,7 @@ impl<T: Real> Output<'_, T> {
     #[inline(always)]
     pub(super) fn put(&self, shape: &TileShape, row: usize, u: &[T], v: &[T]) {
         let y = shape.y0 + row as u64;
-        // SAFETY: the views cover the grid, and the row belongs to this tile, which one thread decodes.
+        // SAFETY: the row belongs to this tile, which one thread decodes.
         unsafe {
             self.0[0].write_row(shape.x0, y, u);
             self.0[1].write_row(shape.x0, y, v);
@@ -95,7 +95,7 @@ impl<T: Real> Hierarchical<'_, T> {
                 let values = self.decoder.line(axis == 0, (codes, symbols), last, [anchors[tile], next]);
                 let owned = (last + 1).min(TILE);
                 for (view, values) in views.iter().zip(&values) {
-                    // SAFETY: the view has all lines, and this piece of one belongs to this tile alone.
+                    // SAFETY: this piece of a line belongs to this tile alone.
                     unsafe { view[axis].write_row(first, line, &values[..owned]) };
                 }
             }

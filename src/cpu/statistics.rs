@@ -133,11 +133,8 @@ fn of_span<T: Real>(
     let mut extremes = Extremes::new();
     for x in (x0..grid.nx.min(x0 + SPAN)).step_by(PIECE) {
         let n = (grid.nx - x).min(PIECE as u64) as usize;
-        // SAFETY: these are vertices of the grid.
-        unsafe {
-            u.read_row(x as i64, y as i64, &mut a[..n]);
-            v.read_row(x as i64, y as i64, &mut b[..n]);
-        }
+        u.read_row(x as i64, y as i64, &mut a[..n]);
+        v.read_row(x as i64, y as i64, &mut b[..n]);
         if n == PIECE && all_finite(a) & all_finite(b) & !(missing.may_fill(a) | missing.may_fill(b)) {
             extremes.add(a);
             extremes.add(b);

@@ -18,8 +18,7 @@ pub(super) fn write<T: Real>(
         threads.map_chunks(out, rows * row, stateless, |_, piece, out| {
             for (k, out) in out.chunks_exact_mut(T::BYTES).enumerate() {
                 let (x, y) = (k as u64 % grid.nx, (piece * rows) as u64 + k as u64 / grid.nx);
-                // SAFETY: (x, y) is a vertex of the grid.
-                let bits = unsafe { view.get(x as i64, y as i64) }.to_bits64();
+                let bits = view.get(x as i64, y as i64).to_bits64();
                 out.copy_from_slice(&bits.to_le_bytes()[..T::BYTES]);
             }
             Ok(())
@@ -44,7 +43,7 @@ pub(super) fn read<T: Real>(
                 let (x, y) = (k as u64 % grid.nx, (piece * rows) as u64 + k as u64 / grid.nx);
                 let mut bits = [0; 8];
                 bits[..T::BYTES].copy_from_slice(b);
-                // SAFETY: (x, y) is a vertex of the grid, written by this thread alone.
+                // SAFETY: this piece of work alone writes the row of the vertex.
                 unsafe { view.set(x, y, T::from_bits64(u64::from_le_bytes(bits))) };
             }
             Ok(())

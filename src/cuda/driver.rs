@@ -1,18 +1,19 @@
 //! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
 //! once per context.
 
-use super::pointers::{Memory, Place};
+use super::memory::{Memory, Place};
 use super::schedule::{Kernel, COUNT, LAUNCHES};
 use super::DevicePointer;
 use crate::error::{Error, Result, Status};
 use crate::runtime::log::event;
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
+use once_cell::sync::OnceCell;
 
 pub use sys::CUstream as Stream;
 
 use std::ffi::{c_int, c_void, CString};
 use std::ptr::null_mut;
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 
 /// The fat binary of kernels/factz.cu. The driver reads it in words.
 #[repr(C, align(16))]
@@ -50,20 +51,22 @@ pub(super) fn check(answer: CUresult, what: &str) -> Result<()> {
     Err(Error::new(status, format!("{what}: {} ({})", text(error.error_name()), text(error.error_string()))))
 }
 
-/// Whether there are a driver and a device. Looks once per process.
+/// Whether there are a driver and a device. A driver that has started is not asked again. After a failure the
+/// next call tries again: a driver or a device may appear while the process runs (a module of the kernel that
+/// is loaded late, a device that another process releases), and each call reports its own reason.
 pub(super) fn available() -> Result<()> {
-    static FOUND: OnceLock<Result<()>> = OnceLock::new();
-    FOUND
-        .get_or_init(|| {
-            let none = |text: &'static str| Err(Error::new(Status::NoDevice, text));
-            // SAFETY: loads the driver's library, which has no preconditions.
-            if !unsafe { sys::is_culib_present() } {
-                return none("there is no CUDA driver (libcuda.so.1) here: the processor can do the work");
-            }
-            // SAFETY: the library is present.
-            check(unsafe { sys::cuInit(0) }, "cuInit")
-        })
-        .clone()
+    static STARTED: OnceCell<()> = OnceCell::new();
+    STARTED.get_or_try_init(start).copied()
+}
+
+fn start() -> Result<()> {
+    // SAFETY: loads the driver's library, which has no preconditions.
+    if !unsafe { sys::is_culib_present() } {
+        let text = "there is no CUDA driver (libcuda.so.1) here: the processor can do the work";
+        return Err(Error::new(Status::NoDevice, text));
+    }
+    // SAFETY: the library is present.
+    check(unsafe { sys::cuInit(0) }, "cuInit")
 }
 
 /// The context of a stream, current on this thread until dropped.
@@ -152,8 +155,6 @@ type Functions = [CUfunction; 2];
 
 /// The kernels in one context.
 pub(super) struct Module {
-    /// Unique in the process, other than the address of the context.
-    context_id: u64,
     device: c_int,
     functions: [Functions; COUNT],
     /// Whether a kernel may begin before the one before has ended, also in a graph.
@@ -247,40 +248,51 @@ impl Module {
 unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
+/// The kernels of one context, from the first call in it on that could load them.
+struct Slot {
+    /// Unique in the process, other than the address of the context.
+    context_id: u64,
+    module: OnceCell<Module>,
+}
+
 /// One per context that was ever used; they are small and live as long as the process, since nobody
 /// says when a context is gone.
-static MODULES: RwLock<Vec<&'static Module>> = RwLock::new(Vec::new());
-static LOADING: Mutex<()> = Mutex::new(());
+static SLOTS: RwLock<Vec<&'static Slot>> = RwLock::new(Vec::new());
 
-/// The kernels of the current context, loaded if they are not.
+/// The slot of a context, made where there is none.
+fn slot(context_id: u64) -> &'static Slot {
+    let of = |slots: &[&'static Slot]| slots.iter().find(|slot| slot.context_id == context_id).copied();
+    if let Some(slot) = of(&SLOTS.read().unwrap_or_else(PoisonError::into_inner)) {
+        return slot;
+    }
+    let mut slots = SLOTS.write().unwrap_or_else(PoisonError::into_inner);
+    of(&slots).unwrap_or_else(|| {
+        let slot: &'static Slot = Box::leak(Box::new(Slot { context_id, module: OnceCell::new() }));
+        slots.push(slot);
+        slot
+    })
+}
+
+/// The kernels of the current context, loaded if they are not. One thread loads them, others that need them
+/// wait. If that fails, the call reports why, nothing stays loaded, and the next call in the context tries
+/// again: memory may be free by then, or the capture of the stream over.
 fn module(entered: &Entered, stream: CUstream) -> Result<&'static Module> {
     let mut id = 0;
     // SAFETY: the context is live.
     check(unsafe { sys::cuCtxGetId(entered.context, &mut id) }, "cuCtxGetId")?;
-    let find = || {
-        let modules = MODULES.read().unwrap_or_else(PoisonError::into_inner);
-        modules.iter().find(|m| m.context_id == id).copied()
-    };
-    if let Some(module) = find() {
-        return Ok(module);
-    }
-    let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(module) = find() {
-        return Ok(module);
-    }
-    if is_capturing(stream)? {
-        return Err(Error::new(
-            Status::Cuda,
-            "the stream is being captured and the kernels are not loaded yet: \
-             call factz_prepare_device before the capture",
-        ));
-    }
-    let module: &'static Module = Box::leak(Box::new(load(id)?));
-    MODULES.write().unwrap_or_else(PoisonError::into_inner).push(module);
-    Ok(module)
+    slot(id).module.get_or_try_init(|| {
+        if is_capturing(stream)? {
+            return Err(Error::new(
+                Status::Cuda,
+                "the stream is being captured and the kernels are not loaded yet: \
+                 call factz_prepare_device before the capture",
+            ));
+        }
+        load()
+    })
 }
 
-fn load(context_id: u64) -> Result<Module> {
+fn load() -> Result<Module> {
     let mut device = 0;
     // SAFETY: writes a number.
     check(unsafe { sys::cuCtxGetDevice(&mut device) }, "cuCtxGetDevice")?;
@@ -293,8 +305,7 @@ fn load(context_id: u64) -> Result<Module> {
         return Err(no_code(device, answer));
     }
     check(answer, "cuModuleLoadData")?;
-    let mut module =
-        Module { context_id, device, functions: [[null_mut(); 2]; COUNT], overlaps: false, small: false };
+    let mut module = Module { device, functions: [[null_mut(); 2]; COUNT], overlaps: false, small: false };
     if let Err(error) = find_all(image, &mut module) {
         // SAFETY: loaded above and not in use.
         unsafe { sys::cuModuleUnload(image) };

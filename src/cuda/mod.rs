@@ -19,6 +19,7 @@ mod generated;
 mod kernel_args;
 mod launch;
 mod launcher;
+mod memory;
 #[cfg(all(test, feature = "cuda"))]
 mod occupancy;
 mod pointers;

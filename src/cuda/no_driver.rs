@@ -1,7 +1,7 @@
 //! Stands for the driver in a library without the feature `cuda`: the device functions check their arguments
 //! and then answer that there are no kernels. No [`Module`] exists, so nothing behind this is reached.
 
-use super::pointers::Memory;
+use super::memory::Memory;
 use super::schedule::Kernel;
 use super::DevicePointer;
 use crate::error::{Error, Result, Status};

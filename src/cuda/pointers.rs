@@ -2,25 +2,11 @@
 //! anything is enqueued. A launch would not fail on it; the kernel would, and with it the context.
 
 use super::driver::Module;
+use super::memory::Place;
 use super::{DevicePointer, Stream};
 use crate::error::{Error, Result};
 use crate::grid::field::Layout;
 use crate::request::{Config, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
-use std::ffi::c_int;
-
-/// Where an address lies.
-pub(super) enum Place {
-    Unknown,
-    PinnedHost,
-    Device,
-    Managed,
-}
-
-/// Kind of memory and device of an address.
-pub(super) struct Memory {
-    pub(super) place: Place,
-    pub(super) device: c_int,
-}
 
 /// Bytes that a call reads or writes, under the name that the caller knows them by.
 pub(super) struct Range {

@@ -14,6 +14,7 @@
 use super::symbols::ESCAPE;
 use crate::error::Result;
 use crate::runtime::memory;
+use crate::runtime::vectors::bytes_above;
 
 pub const LANES: usize = 32;
 /// Lower end of the states.
@@ -477,37 +478,9 @@ pub fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// The lanes of a step whose symbols are `least` or above (1 to 128), as bits.
-#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_movemask_epi8, _mm_set1_epi8,
-    };
-    let half = |at: usize| {
-        let half: &[u8; 16] = symbols[at..at + 16].try_into().expect("sixteen bytes");
-        // SAFETY: every processor of this architecture has SSE2, and the load takes the sixteen bytes.
-        unsafe {
-            let x = _mm_loadu_si128(half.as_ptr().cast::<__m128i>());
-            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(least as i8)), x)) as u32
-        }
-    };
-    half(0) | half(16) << 16
-}
-
-/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits: eight at a time.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = ONES << 7;
-    let mut lanes = 0;
-    for (k, eight) in symbols.chunks_exact(8).enumerate() {
-        let x = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
-        let above = (x | ((x & !HIGH) + ONES * (128 - least as u64))) & HIGH;
-        // The high bits come together in the highest byte.
-        lanes |= (((above >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * k);
-    }
-    lanes
+    bytes_above(symbols, least)
 }
 
 #[cfg(test)]

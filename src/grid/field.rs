@@ -35,6 +35,29 @@ impl Extent {
     fn covers(&self, needed: Extent) -> bool {
         needed.before <= self.before && needed.after <= self.after
     }
+
+    /// The offset, from vertex (0, 0), of the first of `count` vertices from (x, y) on. Panics unless all of
+    /// them are inside. Products may wrap: what counts is where they end.
+    #[inline(always)]
+    fn offset(&self, layout: Layout, x: i64, y: i64, count: usize) -> isize {
+        let pitch = y.wrapping_mul(layout.pitch as i64);
+        let first = pitch.wrapping_add(x.wrapping_mul(layout.stride as i64));
+        let behind = (count.saturating_sub(1) as u64).checked_mul(layout.stride);
+        // Of the elements, from the first one on; wraps to a large number before it.
+        let at = (first as u64).wrapping_add(self.before);
+        let elements = self.before.saturating_add(self.after);
+        let inside = behind.is_some_and(|behind| at < elements && behind < elements - at);
+        if !inside & (count > 0) {
+            outside(x, y, count);
+        }
+        first as isize
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn outside(x: i64, y: i64, count: usize) -> ! {
+    panic!("{count} vertices from ({x}, {y}) on are not all in the view")
 }
 
 /// Refuses a component that does not hold the vertices of a grid and the ghost vertices of `halo`.
@@ -99,29 +122,24 @@ impl<'a, T: Real> View<'a, T> {
         check_covers(name, self.extent, self.layout, grid, halo)
     }
 
-    /// The value at vertex (x, y).
-    ///
-    /// # Safety
-    /// The view must cover (x, y).
+    /// The value at vertex (x, y). Panics where the view has no such vertex.
     #[inline(always)]
-    pub unsafe fn get(&self, x: i64, y: i64) -> T {
-        let offset = y * self.layout.pitch as i64 + x * self.layout.stride as i64;
+    pub fn get(&self, x: i64, y: i64) -> T {
+        let offset = self.extent.offset(self.layout, x, y, 1);
         // SAFETY: the vertex lies inside the extent.
-        unsafe { self.base.offset(offset as isize).read_unaligned() }
+        unsafe { self.base.offset(offset).read_unaligned() }
     }
 }
 
 impl<T: Real> View<'_, T> {
-    /// The values of the vertices (x, y), (x+1, y), ... as many as `out` holds.
-    ///
-    /// # Safety
-    /// As for [`View::get`], for all of them.
+    /// The values of the vertices (x, y), (x+1, y), ... as many as `out` holds. Panics where the view has not
+    /// all of them.
     #[inline(always)]
-    pub unsafe fn read_row(&self, x: i64, y: i64, out: &mut [T]) {
-        let offset = y * self.layout.pitch as i64 + x * self.layout.stride as i64;
-        // SAFETY: the vertices lie inside the extent, and `out` is no part of it.
+    pub fn read_row(&self, x: i64, y: i64, out: &mut [T]) {
+        let offset = self.extent.offset(self.layout, x, y, out.len());
+        // SAFETY: the vertices lie inside the extent, and `out` is no part of it. A row of none is not read.
         unsafe {
-            let first = self.base.offset(offset as isize);
+            let first = self.base.wrapping_offset(offset);
             if self.layout.stride == 1 {
                 let bytes = std::mem::size_of_val(out);
                 std::ptr::copy_nonoverlapping(first.cast::<u8>(), out.as_mut_ptr().cast::<u8>(), bytes);
@@ -196,27 +214,29 @@ impl<'a, T: Real> ViewMut<'a, T> {
         check_covers(name, self.extent, self.layout, grid, 0)
     }
 
-    /// Sets the value at vertex (x, y).
+    /// Sets the value at vertex (x, y). Panics where the view has no such vertex.
     ///
     /// # Safety
-    /// The view must cover (x, y), and no two threads may write the same vertex.
+    /// No two threads may write the same vertex.
     #[inline(always)]
     pub unsafe fn set(&self, x: u64, y: u64, value: T) {
-        let offset = y * self.layout.pitch + x * self.layout.stride;
+        let offset = self.extent.offset(self.layout, x as i64, y as i64, 1);
         // SAFETY: the vertex lies inside the extent.
-        unsafe { self.base.offset(offset as isize).write_unaligned(value) }
+        unsafe { self.base.offset(offset).write_unaligned(value) }
     }
 
-    /// Sets the values of the vertices (x, y), (x+1, y), ... to those of `values`.
+    /// Sets the values of the vertices (x, y), (x+1, y), ... to those of `values`. Panics where the view has
+    /// not all of them.
     ///
     /// # Safety
-    /// As for [`ViewMut::set`], for all of them.
+    /// As for [`ViewMut::set`].
     #[inline(always)]
     pub unsafe fn write_row(&self, x: u64, y: u64, values: &[T]) {
-        let offset = y * self.layout.pitch + x * self.layout.stride;
-        // SAFETY: the vertices lie inside the extent, of which `values` is no part.
+        let offset = self.extent.offset(self.layout, x as i64, y as i64, values.len());
+        // SAFETY: the vertices lie inside the extent, of which `values` is no part. A row of none is not
+        // written.
         unsafe {
-            let first = self.base.offset(offset as isize);
+            let first = self.base.wrapping_offset(offset);
             if self.layout.stride == 1 {
                 let bytes = std::mem::size_of_val(values);
                 std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), first.cast::<u8>(), bytes);
@@ -248,5 +268,41 @@ mod tests {
         assert!(View::dense(&values, u64::MAX).check_covers("u", grid(5, 6), 0).is_err());
         let mut values = values;
         assert!(ViewMut::dense(&mut values, 5).check_covers("u", grid(5, 7)).is_err());
+    }
+
+    /// The rows from each vertex on that a view has, with ghosts, pitches and strides.
+    #[test]
+    fn vertices_outside_a_view_are_not_read() {
+        let values: Vec<f32> = (0..40).map(|k| k as f32).collect();
+        let read = |view: View<'_, f32>, x: i64, y: i64, count: usize| {
+            let row = std::panic::catch_unwind(|| {
+                let mut row = vec![f32::NAN; count];
+                view.read_row(x, y, &mut row);
+                row
+            });
+            let one = std::panic::catch_unwind(|| view.get(x, y));
+            assert!(count != 1 || one.is_ok() == row.is_ok());
+            row.ok()
+        };
+        for (first, pitch, stride) in [(0, 5, 1), (6, 5, 1), (11, 10, 2), (3, 7, 3)] {
+            let view = View::strided(&values, first, Layout { pitch, stride });
+            for (x, y, count) in (-9..9)
+                .flat_map(|x| (-9..9).map(move |y| (x, y)))
+                .flat_map(|(x, y)| [1, 2, 7].map(move |count| (x, y, count)))
+            {
+                let at = |k: i64| first as i64 + y * pitch as i64 + (x + k) * stride as i64;
+                let inside = at(0) >= 0 && at(count - 1) < 40;
+                let expected = inside.then(|| (0..count).map(|k| at(k) as f32).collect::<Vec<_>>());
+                assert_eq!(
+                    read(view, x, y, count as usize),
+                    expected,
+                    "{first} {pitch} {stride} {x} {y} {count}"
+                );
+            }
+        }
+        let wide = View::strided(&values, 0, Layout { pitch: u64::MAX, stride: u64::MAX });
+        assert_eq!(read(wide, 1, 0, 1), None);
+        assert_eq!(read(wide, 0, 0, 2), None);
+        assert_eq!(read(wide, i64::MIN, i64::MAX, 0), Some(vec![]));
     }
 }

@@ -26,10 +26,7 @@ fn sample(vertices: u64, k: u64) -> u64 {
 
 /// Whether at least a sixteenth of the vertices is a million times smaller than the range, and no more than a
 /// sixteenth between that and a quarter of it. Zeros and missing vertices do not count.
-///
-/// # Safety
-/// The views must cover the grid.
-pub unsafe fn has_wide_range<T: Real>(
+pub fn has_wide_range<T: Real>(
     grid: Grid,
     [u, v]: [View<'_, T>; 2],
     missing: Missing,
@@ -42,8 +39,7 @@ pub unsafe fn has_wide_range<T: Real>(
     for k in 0..vertices.min(SAMPLES) {
         let index = sample(vertices, k);
         let (x, y) = ((index % grid.nx) as i64, (index / grid.nx) as i64);
-        // SAFETY: (x, y) is a vertex of the grid.
-        let vertex = unsafe { [u.get(x, y), v.get(x, y)] };
+        let vertex = [u.get(x, y), v.get(x, y)];
         let size = vertex[0].abs().max(vertex[1].abs()).to_f64();
         if missing.is_missing(vertex) || size == 0.0 {
             continue;

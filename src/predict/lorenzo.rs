@@ -15,66 +15,39 @@ use crate::entropy::quantized_tile::BOUND_SHIFTS;
 use crate::entropy::symbols::{EXACT, REFINEMENTS};
 use crate::grid::element::Real;
 use crate::grid::tiles::TILE;
-use crate::predict::quantizer::acceptance;
+use crate::predict::quantizer::{Acceptance, Step};
 
 /// Halvings that a vertex may need: those of the last refinement of the last bound shift, and one that stands
 /// for more.
 pub const HALVINGS: usize = BOUND_SHIFTS + 2 * (REFINEMENTS - 1) + 1;
 
-/// Steps of the lattices, and their reciprocals.
+/// The lattices of a field.
 #[derive(Clone, Debug)]
 pub struct Lattices<T> {
-    pub width: [[T; REFINEMENTS]; BOUND_SHIFTS],
-    /// 0 where a width is too small to have one.
-    pub inverse: [[T; REFINEMENTS]; BOUND_SHIFTS],
-    /// Largest accepted error, as in [`super::quantizer::Quantizer`].
-    pub accept: T,
+    /// By bound shift and refinement.
+    pub steps: [[Step<T>; REFINEMENTS]; BOUND_SHIFTS],
+    pub accept: Acceptance<T>,
 }
 
 impl<T: Real> Lattices<T> {
     /// `bound` is the absolute error bound, `half_bin_width` half the step of the first lattice.
     pub fn new(bound: f64, half_bin_width: f64) -> Self {
-        let mut lattices = Lattices {
-            width: [[T::ZERO; REFINEMENTS]; BOUND_SHIFTS],
-            inverse: [[T::ZERO; REFINEMENTS]; BOUND_SHIFTS],
-            accept: acceptance(bound),
-        };
         let mut first = 2.0 * half_bin_width;
-        for bound_shift in 0..BOUND_SHIFTS {
-            let mut w = first;
-            for refinement in 0..REFINEMENTS {
-                let width = T::from_f64(w);
-                let inverse = T::from_f64(1.0 / width.to_f64());
-                lattices.width[bound_shift][refinement] = width;
-                lattices.inverse[bound_shift][refinement] =
-                    if inverse.is_finite() { inverse } else { T::ZERO };
-                w *= 0.25;
-            }
+        let steps = std::array::from_fn(|_| {
+            let steps = Step::refined(first);
             first *= 0.5;
-        }
-        lattices
-    }
-
-    /// The integer of a value and what it decodes to; None where there is none.
-    #[inline(always)]
-    pub fn quantize(&self, value: T, bound_shift: usize, refinement: usize) -> Option<(i32, T)> {
-        let scaled = value * self.inverse[bound_shift][refinement];
-        // False for NaN as well.
-        if scaled.abs() <= T::from_i32(T::MAX_CODE) {
-            let q = scaled.round_to_i32();
-            Some((q, T::from_i32(q) * self.width[bound_shift][refinement]))
-        } else {
-            None
-        }
+            steps
+        });
+        Lattices { steps, accept: Acceptance::new(bound) }
     }
 
     /// How often the bound must be halved until no error of the lattice can reach a vertex bound.
     pub fn halvings(&self, bound: T) -> usize {
-        let width = |n: usize| {
+        let step = |n: usize| {
             let bound_shift = if n < BOUND_SHIFTS { n } else { BOUND_SHIFTS - 2 + n % 2 };
-            self.width[bound_shift][(n - bound_shift) / 2]
+            self.steps[bound_shift][(n - bound_shift) / 2]
         };
-        (0..HALVINGS - 1).find(|&n| T::HALF * width(n) <= bound).unwrap_or(HALVINGS - 1)
+        (0..HALVINGS - 1).find(|&n| step(n).stays_below(bound)).unwrap_or(HALVINGS - 1)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Quantisation of prediction residuals: step widths by level and refinement, and the test that
-//! a reconstruction is within the bound. A candidate is always reconstructed and compared before it
-//! is committed, so no rounding can break the bound.
+//! Quantisation: the steps between reconstructions, an attempt at a value, and the test that its error is
+//! within the bound. A candidate is always reconstructed and compared before it is committed, so no rounding
+//! can break the bound.
 
 use crate::entropy::symbols::REFINEMENTS;
 use crate::grid::element::Real;
@@ -12,16 +12,114 @@ use crate::stream::header::LEVEL_BOUND_SCALING_CHOICES;
 /// How much tighter coarse levels are quantised: bound / min(alpha^level, beta).
 pub const LEVEL_BOUND_SCALINGS: [(f64, f64); LEVEL_BOUND_SCALING_CHOICES as usize] = [(1.0, 1.0), (1.5, 3.0)];
 
+/// The distance between neighbouring reconstructions.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<T> {
+    pub width: T,
+    /// Reciprocal of the width; 0 where the width is too small to have one (only code 0 is left).
+    inverse: T,
+}
+
+/// A value that is quantised and reconstructed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attempt<T> {
+    pub code: i32,
+    /// The reconstruction.
+    pub value: T,
+    /// |value - original|.
+    pub error: T,
+    /// Whether the code is one. Without it the other fields mean nothing.
+    pub fits: bool,
+}
+
+impl<T: Real> Step<T> {
+    pub fn new(width: f64) -> Self {
+        let width = T::from_f64(width);
+        let inverse = T::from_f64(1.0 / width.to_f64());
+        Step { width, inverse: if inverse.is_finite() { inverse } else { T::ZERO } }
+    }
+
+    /// Steps by refinement, each a quarter of the one before.
+    pub fn refined(mut width: f64) -> [Self; REFINEMENTS] {
+        std::array::from_fn(|_| {
+            let step = Step::new(width);
+            width *= 0.25;
+            step
+        })
+    }
+
+    /// Quantises a value around a prediction and reconstructs it.
+    #[inline(always)]
+    pub fn attempt(self, original: T, prediction: T) -> Attempt<T> {
+        self.attempt_residual(original, original - prediction, |multiple| prediction + multiple)
+    }
+
+    /// Quantises a value that nothing predicts and reconstructs it: without a sum with zero, which takes time.
+    #[inline(always)]
+    pub fn attempt_unpredicted(self, original: T) -> Attempt<T> {
+        self.attempt_residual(original, original, |multiple| multiple)
+    }
+
+    /// Quantises, reconstructs and compares; `reconstruct` is given a multiple of the step. Without branches,
+    /// for loops over vectors.
+    #[inline(always)]
+    fn attempt_residual(self, original: T, residual: T, reconstruct: impl FnOnce(T) -> T) -> Attempt<T> {
+        let scaled = residual * self.inverse;
+        let code = scaled.round_to_i32();
+        let value = reconstruct(T::from_i32(code) * self.width);
+        // False for NaN as well.
+        let fits = scaled.abs() <= T::from_i32(T::MAX_CODE);
+        Attempt { code, value, error: (value - original).abs(), fits }
+    }
+
+    /// The value that a code stands for.
+    #[inline(always)]
+    pub fn decode(self, code: i32, prediction: T) -> T {
+        prediction + T::from_i32(code) * self.width
+    }
+
+    /// Whether every error, half a width at most, is below a bound or meets it.
+    #[inline(always)]
+    pub fn stays_below(self, bound: T) -> bool {
+        T::HALF * self.width <= bound
+    }
+}
+
+/// The decision on an error: the only place that accepts a reconstruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Acceptance<T> {
+    /// Largest accepted |reconstructed - original| as computed in T: such that the real error is at
+    /// most the bound although the difference was rounded.
+    most: T,
+}
+
+impl<T: Real> Acceptance<T> {
+    /// Rounding is monotone: an error above the bound rounds to at least the rounded bound, so anything
+    /// strictly below that is safe. An error of exactly 0 is always accepted.
+    pub fn new(bound: f64) -> Self {
+        let rounded = T::from_f64(bound);
+        Acceptance { most: if rounded.is_finite() { rounded.next_down().max(T::ZERO) } else { T::MAX } }
+    }
+
+    /// Whether an error is within the error bound, which is all that an unconstrained vertex must meet.
+    #[inline(always)]
+    pub fn within(self, error: T) -> bool {
+        error <= self.most
+    }
+
+    /// Whether a constrained vertex may have an error: one below its own bound as well, or none.
+    #[inline(always)]
+    pub fn allows(self, error: T, vertex_bound: T) -> bool {
+        (error == T::ZERO) | (self.within(error) & (error < vertex_bound))
+    }
+}
+
 /// Quantisation steps derived from the header of a stream.
 #[derive(Clone, Debug)]
 pub struct Quantizer<T> {
-    /// Distance between neighbouring reconstructions, by level and refinement.
-    pub width: [[T; REFINEMENTS]; LEVELS],
-    /// Reciprocals of the widths; 0 where a width is too small to have one (only code 0 is left).
-    pub inverse: [[T; REFINEMENTS]; LEVELS],
-    /// Largest accepted |reconstructed - original| as computed in T: such that the real error is at
-    /// most the bound although the difference was rounded.
-    pub accept: T,
+    /// By level and refinement.
+    pub steps: [[Step<T>; REFINEMENTS]; LEVELS],
+    pub accept: Acceptance<T>,
 }
 
 impl<T: Real> Quantizer<T> {
@@ -29,41 +127,19 @@ impl<T: Real> Quantizer<T> {
     /// 0.
     pub fn new(bound: f64, half_bin_width: f64, level_bound_scaling: u8) -> Self {
         let (alpha, beta) = LEVEL_BOUND_SCALINGS[level_bound_scaling as usize];
-        let mut width = [[T::ZERO; REFINEMENTS]; LEVELS];
-        let mut inverse = width;
         let mut factor = 1.0f64;
-        for level in 0..LEVELS {
+        let steps = std::array::from_fn(|_| {
             let tightened = if factor < beta { factor } else { beta };
-            let mut w = 2.0 * half_bin_width / tightened;
-            for refinement in 0..REFINEMENTS {
-                width[level][refinement] = T::from_f64(w);
-                let i = T::from_f64(1.0 / width[level][refinement].to_f64());
-                inverse[level][refinement] = if i.is_finite() { i } else { T::ZERO };
-                w *= 0.25;
-            }
             factor *= alpha;
-        }
-        Quantizer { width, inverse, accept: acceptance(bound) }
-    }
-
-    /// The code of `original` around `prediction`, and what it decodes to; None when the code would
-    /// be too large or is undefined.
-    #[inline(always)]
-    pub fn encode(&self, original: T, prediction: T, level: usize, refinement: usize) -> Option<(i32, T)> {
-        let scaled = (original - prediction) * self.inverse[level][refinement];
-        // False for NaN as well.
-        if scaled.abs() <= T::from_i32(T::MAX_CODE) {
-            let code = scaled.round_to_i32();
-            Some((code, self.decode(code, prediction, level, refinement)))
-        } else {
-            None
-        }
+            Step::refined(2.0 * half_bin_width / tightened)
+        });
+        Quantizer { steps, accept: Acceptance::new(bound) }
     }
 
     /// The value that a code stands for.
     #[inline(always)]
     pub fn decode(&self, code: i32, prediction: T, level: usize, refinement: usize) -> T {
-        prediction + T::from_i32(code) * self.width[level][refinement]
+        self.steps[level][refinement].decode(code, prediction)
     }
 }
 
@@ -106,19 +182,6 @@ fn round_up<T: Real>(x: f64) -> T {
     }
 }
 
-/// The largest value E such that a difference that rounds to at most E is at most `bound`.
-///
-/// Rounding is monotone: an error above the bound rounds to at least the rounded bound, so anything
-/// strictly below that is safe. An error of exactly 0 is always accepted.
-pub fn acceptance<T: Real>(bound: f64) -> T {
-    let rounded = T::from_f64(bound);
-    if rounded.is_finite() {
-        rounded.next_down().max(T::ZERO)
-    } else {
-        T::MAX
-    }
-}
-
 /// The bound as far as it is of use. One beyond twice the largest value makes all values 0, which is all that
 /// it can do; where critical points are kept, whose limits are small, the refinements and bound shifts would
 /// end far above those: a fifth of the largest value then makes the smallest streams. Zero only where the
@@ -151,10 +214,21 @@ mod tests {
     #[test]
     fn accepted_errors_are_within_the_bound() {
         for bound in [0.1, 1e-3, 0.25, 1e-42, 1e30, 0.0, 3.4e38, 1e300] {
-            let e: f32 = acceptance(bound);
-            assert!(e as f64 <= bound, "{bound}: {e}");
+            let Acceptance::<f32> { most } = Acceptance::new(bound);
+            assert!(most as f64 <= bound, "{bound}: {most}");
         }
-        assert!(acceptance::<f32>(f64::MAX).is_finite());
+        assert!(Acceptance::<f32>::new(f64::MAX).most.is_finite());
+    }
+
+    #[test]
+    fn constrained_errors_are_below_both_bounds_or_nothing() {
+        let accept = Acceptance::<f64>::new(1.0);
+        for (error, vertex_bound, allowed) in
+            [(0.5, 0.6, true), (0.5, 0.5, false), (1.5, 2.0, false), (0.0, 0.0, true), (f64::NAN, 2.0, false)]
+        {
+            assert_eq!(accept.allows(error, vertex_bound), allowed, "{error} {vertex_bound}");
+        }
+        assert!(accept.within(0.5) && !accept.within(1.5) && !accept.within(f64::NAN));
     }
 
     #[test]
@@ -171,19 +245,25 @@ mod tests {
     #[test]
     fn a_bound_of_zero_leaves_only_the_code_zero() {
         let q = Quantizer::<f32>::new(0.0, 0.0, 0);
-        assert_eq!(q.encode(1.5, 1.5, 0, 0), Some((0, 1.5)));
-        assert_eq!(q.encode(7.0, 1.5, 3, 4), Some((0, 1.5)));
+        let exact = Attempt { code: 0, value: 1.5, error: 0.0, fits: true };
+        assert_eq!(q.steps[0][0].attempt(1.5, 1.5), exact);
+        assert_eq!(q.steps[3][4].attempt(7.0, 1.5), Attempt { error: 5.5, ..exact });
     }
 
     #[test]
     fn codes_round_trip() {
         let q = Quantizer::<f64>::new(1e-3, 1e-3, 1);
         for refinement in 0..REFINEMENTS {
-            let (code, r) = q.encode(1.2345, 1.0, 2, refinement).unwrap();
-            assert_eq!(q.decode(code, 1.0, 2, refinement), r);
-            assert!((r - 1.2345f64).abs() <= 1e-3 / 4f64.powi(refinement as i32));
+            let step = q.steps[2][refinement];
+            let found = step.attempt(1.2345, 1.0);
+            assert!(found.fits);
+            assert_eq!(q.decode(found.code, 1.0, 2, refinement), found.value);
+            assert_eq!(found.error, (found.value - 1.2345f64).abs());
+            assert!(found.error <= 1e-3 / 4f64.powi(refinement as i32));
+            assert!(step.stays_below(found.error) == (0.5 * step.width <= found.error));
         }
-        assert_eq!(q.encode(f64::NAN, 0.0, 0, 0), None);
-        assert_eq!(q.encode(1e300, 0.0, 0, 0), None);
+        assert_eq!(q.steps[2][1].attempt_unpredicted(1.2345), q.steps[2][1].attempt(1.2345, 0.0));
+        assert!(!q.steps[0][0].attempt(f64::NAN, 0.0).fits);
+        assert!(!q.steps[0][0].attempt(1e300, 0.0).fits);
     }
 }

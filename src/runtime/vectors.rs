@@ -31,6 +31,40 @@ fn tests_narrow() -> bool {
     false
 }
 
+/// The bytes that are `least` or above (1 to 128), as bits.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn bytes_above(bytes: &[u8; 32], least: u8) -> u32 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_movemask_epi8, _mm_set1_epi8,
+    };
+    let half = |at: usize| {
+        let half: &[u8; 16] = bytes[at..at + 16].try_into().expect("sixteen bytes");
+        // SAFETY: every processor of this architecture has SSE2, and the load takes the sixteen bytes.
+        unsafe {
+            let x = _mm_loadu_si128(half.as_ptr().cast::<__m128i>());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(least as i8)), x)) as u32
+        }
+    };
+    half(0) | half(16) << 16
+}
+
+/// The bytes that are `least` or above (1 to 128), as bits: eight at a time.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub fn bytes_above(bytes: &[u8; 32], least: u8) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let mut bits = 0;
+    for (k, eight) in bytes.chunks_exact(8).enumerate() {
+        let x = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+        let above = (x | ((x & !HIGH) + ONES * (128 - least as u64))) & HIGH;
+        // The high bits come together in the highest byte.
+        bits |= (((above >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * k);
+    }
+    bits
+}
+
 #[cfg(test)]
 mod tests {
     use crate::cpu::{compress, max_stream_bytes, Execution};

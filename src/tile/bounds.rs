@@ -11,13 +11,13 @@ use crate::tile::constraints::Constraints;
 use crate::tile::on_demand::PART;
 use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
 use crate::topology::bound::{axis_distance, edge_distance, round_down, triangle_bound};
-use crate::topology::signature::{is_critical, signature};
+use crate::topology::signature::{is_critical, signature, Rule};
 
 impl<T: Real> TileWindow<T> {
     /// Finds the triangles that come within the error bound of the origin by their bounding boxes: their
     /// vertices are constrained, and bounded where the mode is block-wise.
     #[inline(always)]
-    pub(super) fn constrain(&mut self, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
+    pub(super) fn constrain(&mut self, constraints: &Constraints<T>) {
         if self.width < 2 || self.height < 2 {
             return;
         }
@@ -26,7 +26,7 @@ impl<T: Real> TileWindow<T> {
                 continue;
             }
             if constraints.bounds_on_demand {
-                self.constrain_row(y, constraints, count);
+                self.constrain_row(y, constraints);
                 continue;
             }
             let [lower, upper] = self.near_triangles(y, constraints.bound_up);
@@ -35,17 +35,40 @@ impl<T: Real> TileWindow<T> {
             }
             self.begin_bounds();
             self.constrain_vertices(y, [lower, upper]);
-            if count.is_some() || constraints.mode == Mode::BlockWise {
-                for (triangle, mut mask) in [(Triangle::Lower, lower), (Triangle::Upper, upper)] {
+            self.may_be_critical[y] = [lower, upper];
+            if constraints.mode == Mode::BlockWise {
+                for (k, triangle) in [Triangle::Lower, Triangle::Upper].into_iter().enumerate() {
+                    let (mut mask, mut around) = ([lower, upper][k], 0);
                     while mask != 0 {
                         let x = mask.trailing_zeros() as usize;
-                        let counted = count.is_some_and(|(x0, y0)| x >= x0 && y >= y0);
-                        self.constrain_triangle(x, y, triangle, constraints, counted);
+                        around |= (self.bound_triangle(x, y, triangle, constraints) as u64) << x;
                         mask &= mask - 1;
                     }
+                    self.may_be_critical[y][k] = around;
                 }
             }
         }
+    }
+
+    /// Adds the triangles with a critical point, of the cells from this column and row on, to the stats. The
+    /// window must hold the values that it was loaded with.
+    pub(super) fn count_critical_points(&mut self, (first_x, first_y): (usize, usize), rule: &Rule) {
+        let mut critical = 0;
+        for y in first_y..self.height.saturating_sub(1) {
+            for (triangle, mask) in
+                [Triangle::Lower, Triangle::Upper].into_iter().zip(self.may_be_critical[y])
+            {
+                let mut mask = mask & (!0 << first_x);
+                while mask != 0 {
+                    let p = self.corner_values(mask.trailing_zeros() as usize, y, triangle);
+                    // As in bound_triangle, which the speculative mode does not call.
+                    let one_sided = axis_distance(&p) > T::ZERO;
+                    critical += (!one_sided && is_critical(signature(&p, triangle, rule))) as u64;
+                    mask &= mask - 1;
+                }
+            }
+        }
+        self.stats.critical += critical;
     }
 
     /// Constrains the vertices of the lower and the upper triangles of a row of cells.
@@ -69,7 +92,7 @@ impl<T: Real> TileWindow<T> {
     /// [`TileWindow::constrain`] for a row of cells where bounds are found on demand: until then the bound of
     /// a triangle is its distance from the origin along the axes, which no bound is below.
     #[inline(always)]
-    fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
+    fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>) {
         let mut distances = self.axis_distances(y);
         let cells = self.width - 1;
         let without = self.without_bound(y);
@@ -95,10 +118,11 @@ impl<T: Real> TileWindow<T> {
         }
         self.begin_bounds();
         self.constrain_vertices(y, near);
+        self.may_be_critical[y] = [bits_of(&flags, 2), bits_of(&flags, 3)];
         let open = [near[0] & !without[0], near[1] & !without[1]];
         self.on_demand.set_row(y, cells, &distances, open);
         let [lower, upper] = &distances;
-        let (row, next) = self.bounds[y * PITCH..(y + 2) * PITCH].split_at_mut(PITCH);
+        let (row, next) = self.lower_bounds[y * PITCH..(y + 2) * PITCH].split_at_mut(PITCH);
         for x in 0..cells {
             row[x] = row[x].min(lower[x].min(upper[x]));
             next[x] = next[x].min(upper[x]);
@@ -106,15 +130,6 @@ impl<T: Real> TileWindow<T> {
         for x in 0..cells {
             row[x + 1] = row[x + 1].min(lower[x]);
             next[x + 1] = next[x + 1].min(lower[x].min(upper[x]));
-        }
-        let Some((x0, _)) = count.filter(|&(_, y0)| y >= y0) else { return };
-        for (triangle, bit) in [(Triangle::Lower, 2), (Triangle::Upper, 3)] {
-            let mut around = bits_of(&flags, bit) & (!0 << x0);
-            while around != 0 {
-                let p = self.corner_values(around.trailing_zeros() as usize, y, triangle);
-                self.stats.critical += is_critical(signature(&p, triangle, &constraints.rule)) as u64;
-                around &= around - 1;
-            }
         }
     }
 
@@ -141,24 +156,24 @@ impl<T: Real> TileWindow<T> {
         distances
     }
 
-    /// The bound of a constrained vertex where bounds are found on demand: the least one of its triangles in
-    /// the window, by their original values.
-    ///
-    /// # Safety
-    /// The views must be those that the window was loaded from.
-    pub(super) unsafe fn vertex_bound(
+    /// The bound of the errors of a constrained vertex. Where bounds are found on demand it is the least one
+    /// of the triangles in the window, by their original values: those of the views that the window was
+    /// loaded from.
+    pub(super) fn vertex_bound(
         &mut self,
         (x, y): (usize, usize),
         [u, v]: [View<'_, T>; 2],
         constraints: &Constraints<T>,
     ) -> T {
+        if !constraints.bounds_on_demand {
+            return self.lower_bounds[y * PITCH + x];
+        }
         let Constraints { rule, bound, .. } = constraints;
         let (cells, (x0, y0)) = (self.width - 1, self.on_demand.origin);
         let one = |(cx, cy): (usize, usize), triangle| {
             let p = corners(triangle).map(|(dx, dy)| {
                 let (gx, gy) = ((x0 + (cx + dx) as u64) as i64, (y0 + (cy + dy) as u64) as i64);
-                // SAFETY: the vertex lies in the window.
-                unsafe { [u.get(gx, gy), v.get(gx, gy)] }
+                [u.get(gx, gy), v.get(gx, gy)]
             });
             triangle_bound(&p, triangle, rule, *bound)
         };
@@ -172,11 +187,8 @@ impl<T: Real> TileWindow<T> {
                 let vertices = (cells - cx).min(PART) + 1;
                 for (dy, row) in rows.iter_mut().enumerate() {
                     let (gx, gy) = ((x0 + cx as u64) as i64, (y0 + (cy + dy) as u64) as i64);
-                    // SAFETY: the vertices lie in the window.
-                    unsafe {
-                        u.read_row(gx, gy, &mut row[0][..vertices]);
-                        v.read_row(gx, gy, &mut row[1][..vertices]);
-                    }
+                    u.read_row(gx, gy, &mut row[0][..vertices]);
+                    v.read_row(gx, gy, &mut row[1][..vertices]);
                 }
                 edge_distances(&rows)
             },
@@ -211,36 +223,27 @@ impl<T: Real> TileWindow<T> {
         [bits_of(&near, 0) & !lower, bits_of(&near, 1) & !upper]
     }
 
-    /// Counts the critical point of a triangle, and bounds its vertices where the mode is block-wise.
-    fn constrain_triangle(
+    /// Bounds the vertices of a triangle, and says whether it may have a critical point: most triangles here
+    /// have one component of one sign, and none.
+    fn bound_triangle(
         &mut self,
         x: usize,
         y: usize,
         triangle: Triangle,
         constraints: &Constraints<T>,
-        count: bool,
-    ) {
+    ) -> bool {
         let p = self.corner_values(x, y, triangle);
-        // Most triangles here have one component of one sign, and no critical point.
-        let one_sided = axis_distance(&p) > T::ZERO;
-        if count && !one_sided && is_critical(signature(&p, triangle, &constraints.rule)) {
-            self.stats.critical += 1;
+        let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
+        for (dx, dy) in corners(triangle) {
+            let i = (y + dy) * PITCH + x + dx;
+            self.lower_bounds[i] = self.lower_bounds[i].min(bound);
         }
-        if constraints.mode == Mode::BlockWise {
-            let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
-            for (dx, dy) in corners(triangle) {
-                let i = (y + dy) * PITCH + x + dx;
-                self.bounds[i] = self.bounds[i].min(bound);
-            }
-        }
+        axis_distance(&p) <= T::ZERO
     }
 
     /// Vertices on the sides of the grid: exact on pinned sides, and under the bounds of the triangles that
     /// reach into the halo.
-    ///
-    /// # Safety
-    /// The views must cover the grid and its halo.
-    pub(super) unsafe fn constrain_border(
+    pub(super) fn constrain_border(
         &mut self,
         grid: Grid,
         views: [View<'_, T>; 2],
@@ -255,13 +258,12 @@ impl<T: Real> TileWindow<T> {
                 if gx > 0 && gy > 0 && gx < nx - 1 && gy < ny - 1 {
                     continue;
                 }
-                // SAFETY: the promise of this function.
-                let bound = unsafe { border.vertex_bound(gx, gy) };
+                let bound = border.vertex_bound(gx, gy);
                 if bound < T::MAX {
                     self.begin_bounds();
                     self.constrained[y] |= 1 << x;
                     let i = y * PITCH + x;
-                    self.bounds[i] = self.bounds[i].min(bound);
+                    self.lower_bounds[i] = self.lower_bounds[i].min(bound);
                 }
             }
         }
@@ -272,7 +274,7 @@ impl<T: Real> TileWindow<T> {
     fn begin_bounds(&mut self) {
         if !self.any_constrained {
             self.any_constrained = true;
-            self.bounds = [T::MAX; PITCH * FRAMED];
+            self.lower_bounds = [T::MAX; PITCH * FRAMED];
             self.on_demand.clear(self.height);
         }
     }
@@ -323,10 +325,7 @@ impl<T: Real> Border<'_, T> {
 
     /// The bound of a vertex on a side, as far as pinned sides and triangles that reach into the halo tell
     /// it.
-    ///
-    /// # Safety
-    /// The views must cover the grid and its halo.
-    unsafe fn vertex_bound(&self, x: i64, y: i64) -> T {
+    fn vertex_bound(&self, x: i64, y: i64) -> T {
         let Constraints { preserve, pin, halo, rule, bound, bound_up, missing, .. } = self.constraints;
         let around =
             self.beyond(x - 1, y) | self.beyond(x + 1, y) | self.beyond(x, y - 1) | self.beyond(x, y + 1);
@@ -342,8 +341,7 @@ impl<T: Real> Border<'_, T> {
                 continue;
             }
             let [u, v] = &self.views;
-            // SAFETY: the vertex lies in the grid or its halo.
-            let p = corners.map(|(x, y)| unsafe { [u.get(x, y), v.get(x, y)] });
+            let p = corners.map(|(x, y)| [u.get(x, y), v.get(x, y)]);
             // Also where the distance is not a number.
             let far = axis_distance(&p) > *bound_up;
             if !far && !p.iter().any(|&p| missing.is_filled(p)) {

@@ -148,10 +148,7 @@ impl QuantizedTileBuilder {
 
     /// The tile in the order of the stream, without blocks that are all zero. Values that are stored are read
     /// from the original field.
-    ///
-    /// # Safety
-    /// The views must cover the owned vertices of the tile.
-    pub unsafe fn finish<T: Real>(
+    pub fn finish<T: Real>(
         &mut self,
         coding: TileCoding,
         shape: &TileShape,
@@ -169,8 +166,7 @@ impl QuantizedTileBuilder {
         let values = |position: usize| {
             let (x, y) = coding.vertex(position);
             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
-            // SAFETY: the positions below are those of owned vertices, which the views cover.
-            [&u, &v].map(|view| unsafe { view.get(x, y) })
+            [&u, &v].map(|view| view.get(x, y))
         };
         let active = coding.active(shape, codes.masks.as_deref());
         let mut count = 0;

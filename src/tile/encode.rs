@@ -19,7 +19,7 @@ use crate::tile::fan::Fan;
 use crate::tile::lattice::{LatticeLines, Lines};
 use crate::tile::signs::{spread_signs, Signs};
 use crate::tile::traversal::{for_interior, for_line, RowVisitor};
-use crate::tile::vertex::VertexLimits;
+use crate::tile::vertex::{Candidate, Candidates, VertexLimits};
 use crate::tile::window::{Rectangle, TileWindow};
 
 /// The reconstruction of a vertex, and its code.
@@ -44,7 +44,7 @@ impl<T: Real> Encoder<'_, T> {
     pub fn anchor(&self, window: &mut TileWindow<T>, shape: &TileShape) -> CodedVertex<T> {
         let (x0, width, i) = around(shape.x0, self.grid.nx);
         let (y0, height, j) = around(shape.y0, self.grid.ny);
-        self.load(window, Rectangle { x0, y0, width, height }, None);
+        self.load(window, Rectangle { x0, y0, width, height });
         let code = self.vertex(window, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
         CodedVertex { value: window.get(i, j), code }
     }
@@ -58,7 +58,7 @@ impl<T: Real> Encoder<'_, T> {
         line: &mut [CodedVertex<T>],
     ) {
         let (y0, height, j) = around(shape.y0, self.grid.ny);
-        self.load(window, Rectangle { x0: shape.x0, y0, width: shape.last_x + 1, height }, None);
+        self.load(window, Rectangle { x0: shape.x0, y0, width: shape.last_x + 1, height });
         line[0] = anchor;
         window.set(0, j, anchor.value);
         if shape.last_x == TILE {
@@ -78,7 +78,7 @@ impl<T: Real> Encoder<'_, T> {
         line: &mut [CodedVertex<T>],
     ) {
         let (x0, width, i) = around(shape.x0, self.grid.nx);
-        self.load(window, Rectangle { x0, y0: shape.y0, width, height: shape.last_y + 1 }, None);
+        self.load(window, Rectangle { x0, y0: shape.y0, width, height: shape.last_y + 1 });
         line[0] = anchor;
         for (y, row_line) in [(0, shape.ty), (TILE, shape.ty + 1)] {
             if y <= shape.last_y {
@@ -99,7 +99,8 @@ impl<T: Real> Encoder<'_, T> {
         lines: &LatticeLines<CodedVertex<T>>,
         anchor: (Code, u32),
     ) -> Result<QuantizedTile> {
-        self.load(window, Rectangle::closed(shape), Some((0, 0)));
+        self.load(window, Rectangle::closed(shape));
+        window.count_critical_points((0, 0), &self.constraints.rule);
         lines.for_tile(shape, |x, y, coded| {
             window.set(x, y, coded.value);
             if x < TILE && y < TILE {
@@ -119,13 +120,11 @@ impl<T: Real> Encoder<'_, T> {
             masks.fill[y] = window.fill[y] as u32;
         }
         let coding = TileCoding::new(Predictor::Hierarchical, T::BYTES);
-        // SAFETY: the tile lies inside the grid.
-        unsafe { builder.finish(coding, shape, 0, masks, self.views) }
+        builder.finish(coding, shape, 0, masks, self.views)
     }
 
-    fn load(&self, window: &mut TileWindow<T>, area: Rectangle, count: Option<(usize, usize)>) {
-        // SAFETY: areas lie inside the grid, and the views cover it and the halo.
-        unsafe { window.load(self.grid, self.views, area, self.constraints, count) }
+    fn load(&self, window: &mut TileWindow<T>, area: Rectangle) {
+        window.load(self.grid, self.views, area, self.constraints);
     }
 
     /// Codes the vertices between the ends of a lattice line, whose values are final: of row `at` of the
@@ -182,24 +181,41 @@ impl<T: Real> Encoder<'_, T> {
         if (window.zero[y] | window.missing[y] | window.signed[y]) & bit != 0 {
             return self.special(window, x, y);
         }
-        let i = y * PITCH + x;
-        let original = [window.u[i], window.v[i]];
-        let q = self.quantizer;
-        let (Some((qu, ru)), Some((qv, rv))) =
-            (q.encode(original[0], prediction[0], level, 0), q.encode(original[1], prediction[1], level, 0))
-        else {
+        let Some(first) = self.candidates(window, x, y, prediction, level).nearest(0) else {
             window.stats.exact += 1;
             return stored(prediction, level);
         };
-        let error = (ru - original[0]).abs().max((rv - original[1]).abs());
-        let is_clear = self.constraints.bounds_on_demand && error < window.bounds[i];
-        if (window.constrained[y] & bit == 0 || is_clear) && error <= q.accept {
-            window.u[i] = ru;
-            window.v[i] = rv;
-            window.stats.max_error = window.stats.max_error.max(error.to_f64());
-            return Code { refinement: 0, q: [qu, qv] };
+        let constrained = window.constrained[y] & bit != 0;
+        if self.settles(first.error, constrained, window.lower_bounds[y * PITCH + x]) {
+            return commit(window, x, y, first);
         }
         self.refined_vertex(window, x, y, prediction, level)
+    }
+
+    #[inline(always)]
+    fn candidates(
+        &self,
+        window: &TileWindow<T>,
+        x: usize,
+        y: usize,
+        prediction: [T; 2],
+        level: usize,
+    ) -> Candidates<'_, T> {
+        Candidates { original: window.get(x, y), prediction, steps: &self.quantizer.steps[level] }
+    }
+
+    /// Whether the error of a first attempt is accepted without a search for the bound of the vertex or a look
+    /// at its triangles: if the vertex is not constrained, or if the error is below a number that the bound is
+    /// known not to be below. Where signatures are compared, only a vertex that does not change is certain.
+    #[inline(always)]
+    fn settles(&self, error: T, constrained: bool, lower_bound: T) -> bool {
+        let accept = self.quantizer.accept;
+        let certain = if self.verifies() { T::ZERO } else { lower_bound };
+        if constrained {
+            accept.allows(error, certain)
+        } else {
+            accept.within(error)
+        }
     }
 
     /// [`Encoder::vertex`] for a vertex that is not coded as the others of its row.
@@ -236,48 +252,23 @@ impl<T: Real> Encoder<'_, T> {
         prediction: [T; 2],
         level: usize,
     ) -> Code {
-        let i = y * PITCH + x;
-        let original = [window.u[i], window.v[i]];
+        let candidates = self.candidates(window, x, y, prediction, level);
+        let accept = self.quantizer.accept;
         let constrained = window.constrained[y] >> x & 1 != 0;
-        let bound = if constrained && self.constraints.bounds_on_demand {
-            // SAFETY: the window is loaded from these views.
-            unsafe { window.vertex_bound((x, y), self.views, self.constraints) }
-        } else {
-            window.bounds[i]
-        };
-        let bound = constrained.then_some(bound);
+        let bound = constrained.then(|| window.vertex_bound((x, y), self.views, self.constraints));
         let found = if constrained && self.verifies() {
             let fan = Fan::new(window, x, y, &self.constraints.rule);
-            self.find(original, prediction, level, bound, Some(|candidate| fan.stays_with(candidate)))
+            VertexLimits { accept, bound, keeps: Some(|value| fan.stays_with(value)) }.find(&candidates)
         } else {
-            self.find(original, prediction, level, bound, None::<fn([T; 2]) -> bool>)
+            VertexLimits { accept, bound, keeps: None::<fn([T; 2]) -> bool> }.find(&candidates)
         };
-        let Some((code, value, error)) = found else {
-            window.stats.exact += 1;
-            return stored(prediction, level);
-        };
-        window.set(x, y, value);
-        window.stats.max_error = window.stats.max_error.max(error.to_f64());
-        code
-    }
-
-    /// The code of a vertex around a prediction, its reconstruction and its error ([`VertexLimits::find`]).
-    #[inline(always)]
-    fn find(
-        &self,
-        original: [T; 2],
-        prediction: [T; 2],
-        level: usize,
-        bound: Option<T>,
-        keeps: Option<impl Fn([T; 2]) -> bool>,
-    ) -> Option<(Code, [T; 2], T)> {
-        let q = self.quantizer;
-        VertexLimits { accept: q.accept, bound, keeps }.find(
-            original,
-            |c, refinement| q.encode(original[c], prediction[c], level, refinement),
-            |c, refinement, code| q.decode(code, prediction[c], level, refinement),
-            |refinement| q.width[level][refinement],
-        )
+        match found {
+            Some(candidate) => commit(window, x, y, candidate),
+            None => {
+                window.stats.exact += 1;
+                stored(prediction, level)
+            }
+        }
     }
 
     /// Whether signatures are compared.
@@ -296,8 +287,7 @@ impl<T: Real> Encoder<'_, T> {
         count: usize,
         predictions: &[[T; ROW]; 2],
     ) -> UnconstrainedRow<T> {
-        let level = STEP.trailing_zeros() as usize;
-        let (width, inverse) = (self.quantizer.width[level][0], self.quantizer.inverse[level][0]);
+        let (step, accept) = (self.quantizer.steps[STEP.trailing_zeros() as usize][0], self.quantizer.accept);
         let originals = [strided::<T, STEP>(&window.u[first..]), strided::<T, STEP>(&window.v[first..])];
         let mut row = UnconstrainedRow {
             codes: RowCodes::default(),
@@ -308,18 +298,15 @@ impl<T: Real> Encoder<'_, T> {
         for i in 0..ROW / STEP {
             let (mut errors, mut fits) = ([T::ZERO; 2], i < count);
             for c in 0..2 {
-                let (original, prediction) = (originals[c][i], predictions[c][i]);
-                let scaled = (original - prediction) * inverse;
-                let code = scaled.round_to_i32();
-                let value = prediction + T::from_i32(code) * width;
-                fits &= scaled.abs() <= T::from_i32(T::MAX_CODE);
-                row.codes.q[c][i] = code;
-                row.values[c][i] = value;
-                errors[c] = (value - original).abs();
+                let attempt = step.attempt(originals[c][i], predictions[c][i]);
+                row.codes.q[c][i] = attempt.code;
+                row.values[c][i] = attempt.value;
+                errors[c] = attempt.error;
+                fits &= attempt.fits;
             }
             let error = errors[0].max(errors[1]);
             row.errors[i] = error;
-            row.settled[i] = (fits & (error <= self.quantizer.accept)) as u32;
+            row.settled[i] = (fits & accept.within(error)) as u32;
         }
         row
     }
@@ -390,11 +377,11 @@ impl<T: Real, F> Interior<'_, '_, T, F> {
         let special = window.zero[y] | window.missing[y] | window.signed[y];
         if (special | constrained) & columns::<STEP>(first_x, count) != 0 {
             let (special, constrained) = ((special >> first_x) as u32, (constrained >> first_x) as u32);
-            let bounds = strided::<T, STEP>(&window.bounds[first..]);
+            let lower_bounds = strided::<T, STEP>(&window.lower_bounds[first..]);
             for i in 0..n {
-                let clear = encoder.constraints.bounds_on_demand & (row.errors[i] < bounds[i]);
-                let open = special | if clear { 0 } else { constrained };
-                row.settled[i] &= !(open >> (2 * STEP * i));
+                let column = 2 * STEP * i;
+                let settles = encoder.settles(row.errors[i], constrained >> column & 1 != 0, lower_bounds[i]);
+                row.settled[i] &= settles as u32 & !(special >> column);
             }
         }
         put_settled::<T, STEP>(&mut window.u[first..], &row.values[0], &row.settled);
@@ -448,6 +435,14 @@ impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_,
         }
         (self.out)(position, count, &codes);
     }
+}
+
+/// Puts a reconstruction in its place, and returns its code.
+#[inline(always)]
+fn commit<T: Real>(window: &mut TileWindow<T>, x: usize, y: usize, candidate: Candidate<T>) -> Code {
+    window.set(x, y, candidate.value);
+    window.stats.max_error = window.stats.max_error.max(candidate.error.to_f64());
+    candidate.code
 }
 
 /// The code of a vertex that is stored. An anchor has no prediction.

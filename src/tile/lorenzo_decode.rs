@@ -33,7 +33,7 @@ impl<T: Real> Decoder<'_, T> {
         let (owned_x, owned_y) = shape.owned();
         let active = coding.active(shape, codes.masks.as_deref());
         let bound_shift = codes.bound_shift();
-        let width = self.lattices.width[bound_shift][0];
+        let width = self.lattices.steps[bound_shift][0].width;
         let (mut symbols, mut raw) = (&codes.symbols[..], &codes.raw[..]);
         let mut coarse = [[0i32; TILE]; 2];
         let mut values = [[T::ZERO; TILE]; 2];
@@ -125,12 +125,12 @@ impl<T: Real> Decoder<'_, T> {
             return differences::from_verbatim(raw);
         }
         if symbol > STORED {
-            let width = self.lattices.width[bound_shift][0];
+            let width = self.lattices.steps[bound_shift][0].width;
             return differences::decode(symbol, raw, coarse.map(|q| T::from_i32(q) * width));
         }
         let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
         let (bits, mask) = (2 * refinement as u32, (1u32 << (2 * refinement as u32)) - 1);
-        let width = self.lattices.width[bound_shift][refinement as usize];
+        let width = self.lattices.steps[bound_shift][refinement as usize].width;
         [(coarse[0], refinement_bits & mask), (coarse[1], refinement_bits >> bits & mask)]
             .map(|(coarse, bits)| T::from_i32(anchors::join(coarse, bits, refinement)) * width)
     }

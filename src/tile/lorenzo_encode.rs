@@ -19,7 +19,7 @@ use crate::request::Predictor;
 use crate::runtime::vectors::in_wide_vectors;
 use crate::tile::builder::QuantizedTileBuilder;
 use crate::tile::constraints::Constraints;
-use crate::tile::vertex::VertexLimits;
+use crate::tile::vertex::{Candidates, VertexLimits};
 use crate::tile::window::{Rectangle, TileWindow};
 
 /// The vertices of a tile that have codes, as rows of a mask, and where the tile lies in its window.
@@ -65,8 +65,8 @@ impl<T: Real> Encoder<'_, T> {
             width: first.0 + shape.last_x + 1,
             height: first.1 + shape.last_y + 1,
         };
-        // SAFETY: the area lies inside the grid, and whoever made the views promised the halo.
-        unsafe { window.load(self.grid, self.views, area, self.constraints, Some(first)) };
+        window.load(self.grid, self.views, area, self.constraints);
+        window.count_critical_points(first, &self.constraints.rule);
         let owned = shape.owned();
         let mut masks = Masks::default();
         let mut visible = [0; TILE];
@@ -85,8 +85,7 @@ impl<T: Real> Encoder<'_, T> {
             self.rows(window, builder, &inside, bound_shift, true);
         }
         let coding = TileCoding::new(Predictor::Lorenzo, T::BYTES);
-        // SAFETY: the tile lies inside the grid.
-        unsafe { builder.finish(coding, shape, bound_shift, masks, self.views) }
+        builder.finish(coding, shape, bound_shift, masks, self.views)
     }
 
     /// The bound shift of the smallest estimated size, the first of several.
@@ -101,7 +100,7 @@ impl<T: Real> Encoder<'_, T> {
             vertices += visible.count_ones();
             let constrained = (window.constrained[at] >> inside.first.0) as u32 & visible;
             for x in lanes(constrained) {
-                halvings[self.lattices.halvings(window.bounds[at * PITCH + inside.first.0 + x])] += 1;
+                halvings[self.lattices.halvings(window.lower_bounds[at * PITCH + inside.first.0 + x])] += 1;
             }
         }
         best_bound_shift(vertices, &halvings)
@@ -150,7 +149,7 @@ impl<T: Real> Encoder<'_, T> {
                 let refinements =
                     self.mixed(window, builder, inside, (y, bound_shift), stored, row, &mut largest.1);
                 predict_uncoded(&mut row.coarse, &before.coarse, &refinements);
-                let width = self.lattices.width[bound_shift][0];
+                let width = self.lattices.steps[bound_shift][0].width;
                 if !put_mixed(builder, TILE * y, &refinements, &row.coarse, &before.coarse, width) {
                     return false;
                 }
@@ -191,19 +190,16 @@ impl<T: Real> Encoder<'_, T> {
         bound_shift: usize,
         coarse: &mut [i32; 1 + TILE],
     ) -> (bool, [T; TILE]) {
-        let (width, inverse) = (self.lattices.width[bound_shift][0], self.lattices.inverse[bound_shift][0]);
-        let (accept, most) = (self.lattices.accept, T::from_i32(T::MAX_CODE));
+        let (step, accept) = (self.lattices.steps[bound_shift][0], self.lattices.accept);
         let values: &[T; TILE] = values.try_into().expect("the length is TILE");
         let mut errors = [T::ZERO; TILE];
         let mut beyond = 0u32;
         for x in 0..TILE {
-            let scaled = values[x] * inverse;
-            let q = scaled.round_to_i32();
-            coarse[1 + x] = q;
+            let attempt = step.attempt_unpredicted(values[x]);
+            coarse[1 + x] = attempt.code;
             // A step that is infinite makes an error NaN, which is not below anything.
-            errors[x] = (T::from_i32(q) * width - values[x]).abs();
-            let fits = (scaled.abs() <= most) & (errors[x] <= accept);
-            beyond |= !fits as u32;
+            errors[x] = attempt.error;
+            beyond |= !(attempt.fits & accept.within(attempt.error)) as u32;
         }
         (beyond == 0, errors)
     }
@@ -264,12 +260,11 @@ impl<T: Real> Encoder<'_, T> {
         bound_shift: usize,
         row: &UnconstrainedRow<T>,
     ) -> u32 {
-        let inverse = self.lattices.inverse[bound_shift][0];
-        let (accept, most) = (self.lattices.accept, T::from_i32(T::MAX_CODE));
+        let (step, accept) = (self.lattices.steps[bound_shift][0], self.lattices.accept);
         let mut fits = [0u8; TILE];
         for x in 0..TILE {
-            let (u, v) = (window.u[at + x] * inverse, window.v[at + x] * inverse);
-            fits[x] = ((u.abs() <= most) & (v.abs() <= most) & (row.errors[x] <= accept)) as u8;
+            let [u, v] = [window.u[at + x], window.v[at + x]].map(|value| step.attempt_unpredicted(value));
+            fits[x] = (u.fits & v.fits & accept.within(row.errors[x])) as u8;
         }
         lanes_above(&fits, 1)
     }
@@ -284,19 +279,17 @@ impl<T: Real> Encoder<'_, T> {
         constrained: bool,
         bound_shift: usize,
     ) -> Option<(Code, T)> {
-        let original = [window.u[i], window.v[i]];
         let limits = VertexLimits {
             accept: self.lattices.accept,
-            bound: constrained.then_some(window.bounds[i]),
+            bound: constrained.then_some(window.lower_bounds[i]),
             keeps: None::<fn([T; 2]) -> bool>,
         };
-        let found = limits.find(
-            original,
-            |c, refinement| self.lattices.quantize(original[c], bound_shift, refinement),
-            |_, refinement, code| T::from_i32(code) * self.lattices.width[bound_shift][refinement],
-            |refinement| self.lattices.width[bound_shift][refinement],
-        );
-        found.map(|(code, _, error)| (code, error))
+        let candidates = Candidates {
+            original: [window.u[i], window.v[i]],
+            prediction: [T::ZERO; 2],
+            steps: &self.lattices.steps[bound_shift],
+        };
+        limits.find(&candidates).map(|found| (found.code, found.error))
     }
 }
 

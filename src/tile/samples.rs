@@ -38,10 +38,7 @@ impl<T: Real> SampleWindows<T> {
 }
 
 /// Counts the codes of a tile with every interpolant.
-///
-/// # Safety
-/// The views must cover the grid.
-pub unsafe fn count_tile<T: Real>(
+pub fn count_tile<T: Real>(
     grid: Grid,
     views: [View<'_, T>; 2],
     tile: u64,
@@ -64,8 +61,7 @@ pub unsafe fn count_tile<T: Real>(
     let shape = &grid.tile(tile);
     let SampleWindows { tile: loaded, original, lines, interior } = windows;
     if loaded.replace(tile) != Some(tile) {
-        // SAFETY: the tile lies inside the grid.
-        unsafe { original.load(grid, views, Rectangle::closed(shape), &constraints, None) };
+        original.load(grid, views, Rectangle::closed(shape), &constraints);
         for window in [&mut *lines, &mut *interior] {
             window.copy_masks(original);
         }

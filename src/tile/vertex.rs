@@ -1,8 +1,11 @@
-//! The coding of a vertex that the error bound alone does not settle: refinements in order, until a
-//! reconstruction meets the error bound and the bound of the vertex.
+//! The decision on a vertex: attempts with one refinement after another, until a reconstruction meets the
+//! error bound and what else constrains the vertex. Rows of interiors and of the Lorenzo predictor make the first
+//! attempt at many vertices at once, by [`Step::attempt`] and [`Acceptance`] as well; vertices that it leaves
+//! open, lines and anchors are decided here.
 
 use crate::entropy::symbols::{Code, REFINEMENTS};
 use crate::grid::element::Real;
+use crate::predict::quantizer::{Acceptance, Step};
 
 /// The refinement of which the speculative mode tries three reconstructions: the nearest one, and its
 /// neighbours in the direction of the original along each axis.
@@ -10,11 +13,61 @@ const WITH_NEIGHBOURS: usize = 1;
 /// The refinements that the speculative mode tries at a constrained vertex.
 const SPECULATIVE_REFINEMENTS: usize = 8;
 
-/// Conditions on the reconstruction of a vertex.
+/// A vertex, and the reconstructions that codes can name.
+pub(super) struct Candidates<'a, T> {
+    pub original: [T; 2],
+    /// The reconstruction of the code (0, 0).
+    pub prediction: [T; 2],
+    /// By refinement.
+    pub steps: &'a [Step<T>; REFINEMENTS],
+}
+
+/// A reconstruction of a vertex.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate<T> {
+    pub code: Code,
+    pub value: [T; 2],
+    /// The larger one of the errors of the components.
+    pub error: T,
+}
+
+impl<T: Real> Candidates<'_, T> {
+    /// The nearest reconstruction of a refinement; None where the vertex must be stored.
+    #[inline(always)]
+    pub(super) fn nearest(&self, refinement: usize) -> Option<Candidate<T>> {
+        let attempt = |c: usize| self.steps[refinement].attempt(self.original[c], self.prediction[c]);
+        let (u, v) = (attempt(0), attempt(1));
+        (u.fits & v.fits).then(|| Candidate {
+            code: Code { refinement: refinement as u8, q: [u.code, v.code] },
+            value: [u.value, v.value],
+            error: u.error.max(v.error),
+        })
+    }
+
+    /// The neighbours of a reconstruction in the direction of the original along each axis, the nearer one
+    /// first.
+    fn neighbours(&self, nearest: Candidate<T>) -> impl Iterator<Item = Candidate<T>> + '_ {
+        let errors = [0, 1].map(|c| nearest.value[c] - self.original[c]);
+        let first = (errors[0].abs() < errors[1].abs()) as usize;
+        let neighbours = [first, 1 - first].map(|axis| {
+            let Candidate { mut code, mut value, .. } = nearest;
+            code.q[axis] += if errors[axis] < T::ZERO { 1 } else { -1 };
+            value[axis] = self.steps[code.refinement as usize].decode(code.q[axis], self.prediction[axis]);
+            let error = |c: usize| (value[c] - self.original[c]).abs();
+            (code.q[axis].abs() <= T::MAX_CODE).then(|| Candidate {
+                code,
+                value,
+                error: error(0).max(error(1)),
+            })
+        });
+        neighbours.into_iter().flatten()
+    }
+}
+
+/// What the reconstruction of a vertex must meet.
 pub(super) struct VertexLimits<T, K> {
-    /// Errors up to this one meet the error bound.
-    pub accept: T,
-    /// Errors of a constrained vertex stay strictly below this.
+    pub accept: Acceptance<T>,
+    /// The bound of a constrained vertex.
     pub bound: Option<T>,
     /// Decides what the bound does not, in the speculative mode: whether a reconstruction keeps the
     /// signatures.
@@ -22,61 +75,48 @@ pub(super) struct VertexLimits<T, K> {
 }
 
 impl<T: Real, K: Fn([T; 2]) -> bool> VertexLimits<T, K> {
-    /// The code of the first reconstruction that is good enough, the reconstruction and its error; None where
-    /// the vertex must be stored. `quantize(component, refinement)` gives the nearest code and its
-    /// reconstruction, `decode(component, refinement, code)` the reconstruction of a code, and
-    /// `width(refinement)` the distance between neighbouring reconstructions.
+    /// The first reconstruction that is good enough; None where the vertex must be stored.
     ///
     /// A bound tells which refinements cannot fail, those with an error of half a width at most: after the
     /// refinement 0 only the last one that may still fail is tried, and those that cannot. The signatures may
     /// reject the nearest reconstruction and accept another: the speculative mode tries two neighbours before
-    /// it refines further, the nearer one first.
+    /// it refines further.
     #[inline(always)]
-    pub(super) fn find(
-        &self,
-        original: [T; 2],
-        quantize: impl Fn(usize, usize) -> Option<(i32, T)>,
-        decode: impl Fn(usize, usize, i32) -> T,
-        width: impl Fn(usize) -> T,
-    ) -> Option<(Code, [T; 2], T)> {
+    pub(super) fn find(&self, candidates: &Candidates<'_, T>) -> Option<Candidate<T>> {
         let compares = self.bound.is_some() && self.keeps.is_some();
         let refinements = if compares { SPECULATIVE_REFINEMENTS } else { REFINEMENTS };
         let mut refinement = 0;
         while refinement < refinements {
-            let ((qu, u), (qv, v)) = (quantize(0, refinement)?, quantize(1, refinement)?);
-            let error = distance([u, v], original);
-            if self.allows([u, v], error) {
-                return Some((Code { refinement: refinement as u8, q: [qu, qv] }, [u, v], error));
+            let nearest = candidates.nearest(refinement)?;
+            if self.allows(&nearest) {
+                return Some(nearest);
             }
             if refinement == WITH_NEIGHBOURS && compares {
-                let errors = [u - original[0], v - original[1]];
-                let first = (errors[0].abs() < errors[1].abs()) as usize;
-                for axis in [first, 1 - first] {
-                    let (mut q, mut value) = ([qu, qv], [u, v]);
-                    q[axis] += if errors[axis] < T::ZERO { 1 } else { -1 };
-                    value[axis] = decode(axis, refinement, q[axis]);
-                    let error = distance(value, original);
-                    if q[axis].abs() <= T::MAX_CODE && self.allows(value, error) {
-                        return Some((Code { refinement: refinement as u8, q }, value, error));
-                    }
+                if let Some(other) = candidates.neighbours(nearest).find(|other| self.allows(other)) {
+                    return Some(other);
                 }
             }
-            if let (0, Some(bound), None) = (refinement, self.bound, &self.keeps) {
-                let certain = (1..REFINEMENTS).find(|&r| T::HALF * width(r) <= bound).unwrap_or(REFINEMENTS);
-                refinement = certain.saturating_sub(2);
-            }
-            refinement += 1;
+            refinement = self.next(refinement, candidates.steps);
         }
         None
     }
 
+    /// The refinement to try after one that failed.
     #[inline(always)]
-    fn allows(&self, reconstruction: [T; 2], error: T) -> bool {
-        let keeps = || self.keeps.as_ref().is_none_or(|keeps| keeps(reconstruction));
-        error == T::ZERO || error <= self.accept && self.bound.is_none_or(|bound| error < bound && keeps())
+    fn next(&self, refinement: usize, steps: &[Step<T>; REFINEMENTS]) -> usize {
+        match (refinement, self.bound, &self.keeps) {
+            (0, Some(bound), None) => {
+                let certain = (1..REFINEMENTS).find(|&r| steps[r].stays_below(bound)).unwrap_or(REFINEMENTS);
+                (certain - 1).max(1)
+            }
+            _ => refinement + 1,
+        }
     }
-}
 
-fn distance<T: Real>(a: [T; 2], b: [T; 2]) -> T {
-    (a[0] - b[0]).abs().max((a[1] - b[1]).abs())
+    #[inline(always)]
+    fn allows(&self, candidate: &Candidate<T>) -> bool {
+        let Some(bound) = self.bound else { return self.accept.within(candidate.error) };
+        let keeps = || self.keeps.as_ref().is_none_or(|keeps| keeps(candidate.value));
+        self.accept.allows(candidate.error, bound) && (candidate.error == T::ZERO || keeps())
+    }
 }

@@ -61,13 +61,18 @@ pub struct TileWindow<T> {
     pub fill: [u64; FRAMED],
     /// Vertices whose triangles could change within the error bound.
     pub constrained: [u64; FRAMED],
+    /// Without one the numbers below mean nothing.
     pub any_constrained: bool,
     pub(super) any_missing: bool,
+    /// The extremes of each row.
     pub(super) spans: [Span<T>; FRAMED],
-    /// Errors must stay strictly below this (only looked at where constrained). Where bounds are found on
-    /// demand, numbers that are not above the bounds, and perhaps not positive.
-    pub bounds: [T; PITCH * FRAMED],
+    /// Of constrained vertices, numbers that the bounds of their errors are not below, and perhaps not
+    /// positive: the bounds themselves unless those are found on demand ([`TileWindow::vertex_bound`]).
+    pub lower_bounds: [T; PITCH * FRAMED],
     pub(super) on_demand: BoundsOnDemand<T>,
+    /// The lower and the upper triangles that may have a critical point, by row of cells, a bit for each
+    /// column.
+    pub(super) may_be_critical: [[u64; 2]; FRAMED],
     pub stats: EncodeStats,
 }
 
@@ -108,39 +113,29 @@ impl<T: Real> TileWindow<T> {
         unsafe { memory::zeroed(|_| ()) }
     }
 
-    /// Loads the original values of a rectangle and finds its masks and constraints. `count` adds
-    /// the critical points of its cells from this column and row on to the stats.
-    ///
-    /// # Safety
-    /// The views must cover the grid, and the ghost vertices of the halo sides.
-    pub unsafe fn load(
+    /// Loads the original values of a rectangle and finds its masks and constraints.
+    pub fn load(
         &mut self,
         grid: Grid,
         views: [View<'_, T>; 2],
         area: Rectangle,
         constraints: &Constraints<T>,
-        count: Option<(usize, usize)>,
     ) {
         in_wide_vectors(
             #[inline(always)]
-            // SAFETY: the promise of this function.
-            || unsafe { self.load_anywhere(grid, views, area, constraints, count) },
+            || self.load_anywhere(grid, views, area, constraints),
         );
     }
 
-    /// # Safety
-    /// As [`TileWindow::load`].
     #[inline(always)]
-    unsafe fn load_anywhere(
+    fn load_anywhere(
         &mut self,
         grid: Grid,
         [u, v]: [View<'_, T>; 2],
         area: Rectangle,
         constraints: &Constraints<T>,
-        count: Option<(usize, usize)>,
     ) {
-        // SAFETY: the promise of this function, here and below.
-        unsafe { self.load_values([u, v], area) };
+        self.load_values([u, v], area);
         self.any_missing = false;
         for y in 0..area.height {
             if area.width >= TILE {
@@ -154,12 +149,12 @@ impl<T: Real> TileWindow<T> {
         self.on_demand.origin = (area.x0, area.y0);
         self.constrained = [0; FRAMED];
         self.any_constrained = false;
+        self.may_be_critical = [[0; 2]; FRAMED];
         if constraints.preserve != Preserve::None {
-            self.constrain(constraints, count);
+            self.constrain(constraints);
         }
         if constraints.halo | constraints.pin != 0 {
-            // SAFETY: as above.
-            unsafe { self.constrain_border(grid, [u, v], area, constraints) };
+            self.constrain_border(grid, [u, v], area, constraints);
         }
         if self.any_missing {
             self.blank_missing(constraints.fill);
@@ -174,21 +169,15 @@ impl<T: Real> TileWindow<T> {
     }
 
     /// Copies the values of a rectangle.
-    ///
-    /// # Safety
-    /// The views must cover the rectangle.
     #[inline(always)]
-    unsafe fn load_values(&mut self, [u, v]: [View<'_, T>; 2], area: Rectangle) {
+    fn load_values(&mut self, [u, v]: [View<'_, T>; 2], area: Rectangle) {
         self.width = area.width;
         self.height = area.height;
         // All rows before any of them is looked at: more of them are on their way from memory at once.
         for y in 0..area.height {
             let (row, gy) = (y * PITCH, (area.y0 + y as u64) as i64);
-            // SAFETY: the promise of this function.
-            unsafe {
-                u.read_row(area.x0 as i64, gy, &mut self.u[row..row + area.width]);
-                v.read_row(area.x0 as i64, gy, &mut self.v[row..row + area.width]);
-            }
+            u.read_row(area.x0 as i64, gy, &mut self.u[row..row + area.width]);
+            v.read_row(area.x0 as i64, gy, &mut self.v[row..row + area.width]);
         }
     }
 

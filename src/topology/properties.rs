@@ -46,22 +46,7 @@ fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, 
         return (OUT, true);
     }
     if s.contains(&0) {
-        if let (Ties::Zeros, Some(zeros)) = (rule.ties, zeros_of(&q)) {
-            let bits = (0..3).fold(0, |bits, k| bits | (zeros.vertices[k] as u32) << k);
-            return ((if zeros.on_edge.is_some() { SEGMENT } else { ZEROS }) | bits << 3, true);
-        }
-        if rule.ties == Ties::Sos {
-            let zeros = zeros_of(&q).map_or([false; 3], |zeros| zeros.vertices);
-            let bits = (0..3).fold(0, |bits, k| bits | (zeros[k] as u32) << k);
-            return (ANSWER | bits << 3 | (simulated(&q, triangle) as u32) << 6, true);
-        }
-        let mut code = TIE;
-        for k in 0..3 {
-            code |= ((s[k] + 1) as u32) << (3 + 2 * k);
-            code |= ((sign(&q[k][0]) + 1) as u32) << (9 + 4 * k);
-            code |= ((sign(&q[k][1]) + 1) as u32) << (11 + 4 * k);
-        }
-        return (code, true);
+        return (tied(&q, &s, triangle, rule), true);
     }
     let (dx, dy) = (exact(rule.dx), exact(rule.dy));
     // The sign of the Jacobian's determinant.
@@ -87,6 +72,26 @@ fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, 
     let code =
         code | ((sign(&trace) + 1) as u32) << 5 | (if discriminant.is_negative() { 0 } else { 2 }) << 7;
     (code, clear)
+}
+
+/// The signature of a triangle with a zero on an edge or at a vertex; `s` has the signs of its determinants.
+fn tied(q: &[[BigRational; 2]], s: &[i32], triangle: Triangle, rule: &Rule) -> Signature {
+    if let (Ties::Zeros, Some(zeros)) = (rule.ties, zeros_of(q)) {
+        let bits = (0..3).fold(0, |bits, k| bits | (zeros.vertices[k] as u32) << k);
+        return (if zeros.on_edge.is_some() { SEGMENT } else { ZEROS }) | bits << 3;
+    }
+    if rule.ties == Ties::Sos {
+        let zeros = zeros_of(q).map_or([false; 3], |zeros| zeros.vertices);
+        let bits = (0..3).fold(0, |bits, k| bits | (zeros[k] as u32) << k);
+        return ANSWER | bits << 3 | (simulated(q, triangle) as u32) << 6;
+    }
+    let mut code = TIE;
+    for k in 0..3 {
+        code |= ((s[k] + 1) as u32) << (3 + 2 * k);
+        code |= ((sign(&q[k][0]) + 1) as u32) << (9 + 4 * k);
+        code |= ((sign(&q[k][1]) + 1) as u32) << (11 + 4 * k);
+    }
+    code
 }
 
 /// Whether the simulation of simplicity finds the origin in a triangle, as FTK defines it: the triangle and

@@ -66,10 +66,12 @@ fn device_functions_only_enqueue() {
         return;
     };
     let driver = Driver { log: log.into(), config: config_of(300, 200, FACTZ_BOUND_RELATIVE, 1e-2) };
-    if driver.prepare(STREAM) == FACTZ_ERROR_NO_DEVICE && last_error().contains("built without CUDA") {
+    let started = failing("cuInit", 100, || driver.prepare(STREAM));
+    if started == FACTZ_ERROR_NO_DEVICE && last_error().contains("built without CUDA") {
         skip("built without the CUDA kernels");
         return;
     }
+    driver.starting();
     driver.loading();
     driver.hot_path();
     driver.arguments();
@@ -191,6 +193,25 @@ impl Driver {
         assert_eq!(count(&calls, "cuLaunchKernel") + count(&calls, "cuMemsetD8Async"), 0);
         assert_balanced(&calls);
         calls
+    }
+
+    /// A driver that did not start is asked again by each call, which reports the reason of its own; one that
+    /// has started is not.
+    fn starting(&self) {
+        let errors = [(100, FACTZ_ERROR_NO_DEVICE), (2, FACTZ_ERROR_OUT_OF_MEMORY), (999, FACTZ_ERROR_CUDA)];
+        for (error, expected) in errors {
+            for compresses in [false, true] {
+                let call = || if compresses { self.compress(DEVICE, STREAM) } else { self.prepare(STREAM) };
+                let (status, calls) = failing("cuInit", error, || self.traced(call));
+                assert_eq!(status, expected, "{}", last_error());
+                assert!(last_error().contains("cuInit"), "{}", last_error());
+                assert_eq!(calls, ["cuInit"]);
+            }
+        }
+        let (status, calls) = self.traced(|| self.prepare(STREAM));
+        assert_eq!((status, count(&calls, "cuInit")), (FACTZ_OK, 1), "{}", last_error());
+        let (status, calls) = failing("cuInit", 100, || self.traced(|| self.prepare(STREAM)));
+        assert_eq!((status, count(&calls, "cuInit")), (FACTZ_OK, 0), "{}", last_error());
     }
 
     /// The kernels are loaded once, not during a capture, and unloaded when something is wrong with them.

@@ -3,8 +3,8 @@
 use crate::support::root;
 
 /// The modules of the interface, in the order of the manual.
-const MODULES: &str =
-    "status config encoding report sizes inspect compress decompress range analysis device log version";
+const MODULES: &str = "status enumerations config encoding report sizes inspect compress decompress range \
+    analysis device log version";
 
 #[test]
 fn the_header_is_up_to_date() {

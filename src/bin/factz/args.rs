@@ -1,7 +1,7 @@
 //! The commands and their arguments, with the text of `--help`. Options that several share: options.rs.
 
 use crate::array::Dims;
-pub use crate::options::*;
+use crate::options::*;
 use crate::point_list::ListFormat;
 use crate::store::Format;
 use crate::synthetic::Kind;

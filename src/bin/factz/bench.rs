@@ -1,10 +1,11 @@
 //! Measurements on one field: every configuration, bound and number of threads.
 
-use crate::args::{Bench, Spacing};
+use crate::args::Bench;
 use crate::array::{typed, Dims, Field};
 use crate::failure::{failure, input_names, Failure};
 use crate::figures::{joined, shape_json};
 use crate::measure::{head, measure, row, thread_counts, Subject, LEGEND};
+use crate::options::Spacing;
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::synthetic::{Kind, Synthetic};

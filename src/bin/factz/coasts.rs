@@ -76,9 +76,9 @@ pub fn note(coasts: u64, ties: Ties, preserve: Preserve, bound: f64) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Spacing;
     use crate::array::{Dims, Values};
     use crate::engine;
+    use crate::options::Spacing;
 
     /// Counted triangle by triangle.
     #[test]

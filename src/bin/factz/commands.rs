@@ -1,11 +1,12 @@
 //! Compression and decompression of files.
 
-use crate::args::{BoundArguments, Choices, Compress, Decompress, FillArguments, Spacing};
+use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, choices_json, fill_json, joined, report_json, shape_json};
 use crate::foreign::Product;
+use crate::options::{BoundArguments, Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};

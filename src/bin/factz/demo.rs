@@ -1,11 +1,12 @@
 //! The demonstration on a built-in real field.
 
-use crate::args::{Demo, Look, Spacing};
+use crate::args::Demo;
 use crate::array::{Dims, Field, Values};
 use crate::failure::{failure, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, shape_json};
 use crate::measure::{head, measure, row, thread_counts, Measurement, LEGEND};
+use crate::options::{Look, Spacing};
 use crate::picture::{of_comparison, Column, Style};
 use crate::render::refuse_other_ending;
 use crate::say::Voice;

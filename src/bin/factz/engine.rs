@@ -1,10 +1,10 @@
 //! Where the work of a command is done: on the processor's threads or on a CUDA device.
 
-use crate::args::{BackendName, Place, Spacing};
 use crate::array::{typed, Dims, Field};
 use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::memory;
+use crate::options::{BackendName, Place, Spacing};
 use crate::progress::Progress;
 use factz::{
     BoundKind, Comparison, Config, CriticalPoint, Execution, Report, Request, Status, Ties, View, ViewMut,

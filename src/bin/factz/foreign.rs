@@ -2,7 +2,9 @@
 //! get out of them or into them.
 
 use crate::failure::{failure, is_dash, Failure};
-use crate::{npy, stream};
+use crate::npy;
+use crate::shell::{python, shell_name};
+use factz::stream::header::MAGIC;
 use std::path::Path;
 
 /// First bytes that tell every kind.
@@ -22,7 +24,7 @@ struct Kind {
     reverse: &'static str,
 }
 
-const STREAM: Kind = kind("a stream, not an array", &[], stream::begins).advice(
+const STREAM: Kind = kind("a stream, not an array", &[], begins_stream).advice(
     "give the arrays that `factz decompress FILE flow.npy` makes of it (of two fields, the second may be a stream, \
      in a file)",
 );
@@ -128,15 +130,16 @@ impl Kind {
     }
 }
 
-/// The command that runs a Python program.
-pub fn python(program: &str) -> String {
-    format!("python3 -c \"{program}\"")
-}
-
 /// Whether bytes are lines of printable characters, which values are not by chance.
 fn is_text(bytes: &[u8]) -> bool {
     let printable = |b: &u8| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     bytes.len() >= 16 && bytes.contains(&b'\n') && bytes.iter().all(printable)
+}
+
+/// Whether bytes begin as the header of a stream: with its mark, a small version and a short header. Values may
+/// begin with the mark by chance.
+pub fn begins_stream(start: &[u8]) -> bool {
+    start.starts_with(&MAGIC) && (start.get(5), start.get(7)) == (Some(&0), Some(&0))
 }
 
 fn by_content(start: &[u8]) -> Option<&'static Kind> {
@@ -206,14 +209,5 @@ impl Product {
             path.display(),
             kind.what
         ))
-    }
-}
-
-/// A name as it stands in a command for a shell; FILE for one with characters that a shell reads as its own.
-pub fn shell_name(path: &Path) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "._/+-:@%,=".contains(c);
-    match path.to_str() {
-        Some(name) if name != "-" && name.chars().all(is_plain) => name.to_owned(),
-        _ => "FILE".to_owned(),
     }
 }

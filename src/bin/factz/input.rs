@@ -2,9 +2,10 @@
 
 use crate::array::{Dims, Element, Field, Values};
 use crate::failure::{failure, is_dash, Failure};
-use crate::foreign::{self, python, shell_name};
+use crate::foreign;
 use crate::memory;
 use crate::npy::{self, Arrangement};
+use crate::shell::{python, shell_name};
 use crate::source::Source;
 use crate::store::Format;
 use factz::{Dtype, Real};

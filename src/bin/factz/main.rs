@@ -39,6 +39,7 @@ mod points;
 mod progress;
 mod render;
 mod say;
+mod shell;
 mod source;
 mod standard;
 mod store;

@@ -2,7 +2,7 @@
 
 use crate::array::Dims;
 use crate::failure::{failure, Failure};
-use crate::foreign::{python, shell_name};
+use crate::shell::{python, shell_name};
 use factz::Dtype;
 use std::io::Read;
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! A field and its reconstruction, from arrays or from a stream.
 
-use crate::args::{FillArguments, ShapeArguments, Spacing, SpacingArguments};
 use crate::array::{typed, Element, Field, Values};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected};
 use crate::memory;
+use crate::options::{FillArguments, ShapeArguments, Spacing, SpacingArguments};
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::store::Format;

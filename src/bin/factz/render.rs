@@ -1,11 +1,12 @@
 //! Pictures of fields and of comparisons.
 
-use crate::args::{Render, Spacing};
+use crate::args::Render;
 use crate::array::Dims;
 use crate::engine::Engine;
 use crate::failure::{bare_names, failure, input_names, output_name, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, shape_json};
+use crate::options::Spacing;
 use crate::output::{self, refuse_input, refuse_terminal};
 use crate::pair::Pair;
 use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};

@@ -1,9 +1,9 @@
 //! The words of a command: sentences or JSON, on standard output, or on standard error where the data goes
 //! there.
 
-use crate::args::Talk;
 use crate::class::Class;
 use crate::failure::{failure, Failure};
+use crate::options::Talk;
 use crate::standard;
 use factz::CriticalPoint;
 use serde_json::Value;

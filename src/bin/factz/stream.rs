@@ -1,12 +1,13 @@
 //! Streams as inputs: read, inspected and decoded.
 
-use crate::args::{FillArguments, ShapeArguments, Spacing};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, is_dash, Failure};
-use crate::foreign::{self, shell_name};
+use crate::foreign::{self, begins_stream};
+use crate::options::{FillArguments, ShapeArguments, Spacing};
 use crate::progress::Progress;
 use crate::say::{counted, grouped, Voice};
+use crate::shell::shell_name;
 use crate::source::Source;
 use crate::{input, memory};
 use factz::stream::header::{HEADER_BYTES, MAGIC};
@@ -14,12 +15,6 @@ use factz::{Report, Status, StreamInfo};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Whether bytes begin as the header of a stream: with its mark, a small version and a short header. Values may
-/// begin with the mark by chance.
-pub fn begins(start: &[u8]) -> bool {
-    start.starts_with(&MAGIC) && (start.get(5), start.get(7)) == (Some(&0), Some(&0))
-}
 
 /// A file or standard input whose stream has a good header.
 pub struct Opened {
@@ -48,7 +43,7 @@ impl Opened {
         let mut source = Source::open(path)?;
         let name = source.name.clone();
         let start = source.peek(HEADER_BYTES)?;
-        if !begins(start) && !start.starts_with(&MAGIC) {
+        if !begins_stream(start) && !start.starts_with(&MAGIC) {
             let what = foreign::of_stream(path, start);
             let text = what.unwrap_or("is no factz stream: it does not begin with the mark FCTZ".into());
             return Err(damaged(format!("{name}: {text}")));
@@ -82,7 +77,7 @@ impl Opened {
         let left = self.source.left();
         Ok(match self.source.behind(HEADER_BYTES)? {
             None => Rest::Nothing,
-            Some(next) => Rest::Surplus(left, begins(&next)),
+            Some(next) => Rest::Surplus(left, begins_stream(&next)),
         })
     }
 
@@ -158,7 +153,11 @@ impl Stream {
         let mut start = [0; 8];
         // Reading the file as an array reports a file that cannot be read.
         let looks = |mut file: File| file.read_exact(&mut start);
-        match !is_dash(path) && path.is_file() && File::open(path).and_then(looks).is_ok() && begins(&start) {
+        match !is_dash(path)
+            && path.is_file()
+            && File::open(path).and_then(looks).is_ok()
+            && begins_stream(&start)
+        {
             true => Stream::read(path).map(Some),
             false => Ok(None),
         }

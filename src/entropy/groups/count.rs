@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::lists::run_table;
 use super::masks::{some_masks, CodedMask};
-use super::{activity_table, lorenzo};
+use super::{activity_table, lorenzo, TILE_WEIGHT};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -20,9 +20,6 @@ pub struct Work {
     /// Steps of rows count as what would take as long.
     pub weight: u16,
 }
-
-/// Weight of a tile without entries.
-pub(super) const TILE_WEIGHT: u16 = 4;
 
 /// The tiles that are counted: all of them, or of large fields that are coded by rows one of so many that
 /// follow each other. Tables come from these counts, and have an escape then.

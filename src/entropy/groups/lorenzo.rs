@@ -8,10 +8,9 @@
 //! Where the coder takes a bit for each byte, however likely, those of rows without a symbol would be most of
 //! a tile that has few. So tiles of an activity up to [`LAST_SPARSE_TILE`] say before which rows have some.
 
-use super::count::TILE_WEIGHT;
-use super::encode::Step;
 use super::masks::some_masks;
-use super::Fault;
+use super::step::Step;
+use super::{Fault, TILE_WEIGHT};
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};

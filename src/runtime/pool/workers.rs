@@ -58,7 +58,9 @@ static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 
 impl Pool {
     /// The pool of this process. Threads do not survive a fork, and locks may be held for ever there: the
-    /// child of a fork makes a new one, and the old one is left alone.
+    /// child of a fork makes a new one, and the old one is left alone. That is why a pointer is exchanged: a
+    /// `OnceCell` that a thread of the parent was filling would block the child for ever. Where memory is
+    /// lacking there is none: the call runs on its own thread, and the next one tries again.
     fn of_this_process() -> Option<&'static Pool> {
         // SAFETY: has no effect.
         let process = unsafe { libc::getpid() };
@@ -136,7 +138,7 @@ impl Pool {
         }
     }
 
-    /// Starts threads until there are so many, or no more can be had.
+    /// Starts threads until there are so many, or no more can be had; the next job tries again.
     fn start(&'static self, state: &mut State, wanted: usize) {
         while state.started < wanted.min(MOST_THREADS) && !state.stop {
             let mut thread: libc::pthread_t = 0;

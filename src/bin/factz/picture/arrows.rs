@@ -1,6 +1,6 @@
 //! Sparse arrows along the flow, which say what the texture cannot: its direction.
 
-use super::panel::Sizes;
+use super::canvas::Sizes;
 use super::texture::direction;
 use super::view::Flow;
 use crate::failure::Failure;

@@ -41,6 +41,23 @@ pub enum Anchor {
     Right,
 }
 
+/// Sizes that follow from the width of the picture.
+#[derive(Clone, Copy)]
+pub struct Sizes {
+    pub text: f64,
+    pub line: usize,
+    /// Pixels of a grain of the texture.
+    pub grain: usize,
+}
+
+impl Sizes {
+    pub fn of(width: usize) -> Sizes {
+        let unit = width as f64 / 1600.0;
+        let whole = |x: f64| (x.round() as usize).max(1);
+        Sizes { text: (21.0 * unit).max(11.0), line: whole(1.5 * unit), grain: whole(1.2 * unit) }
+    }
+}
+
 pub struct Canvas {
     pub width: usize,
     pub height: usize,

@@ -1,9 +1,9 @@
 //! The legend below the panels: marks with their numbers, and notes.
 
-use super::canvas::{Anchor, Area, Canvas, GREY};
+use super::canvas::{Anchor, Area, Canvas, Sizes, GREY};
 use super::lettering::{text_width, wrapped};
 use super::marks::Mark;
-use super::panel::{Sizes, LAND};
+use super::panel::LAND;
 use super::thin::Thinning;
 use crate::say::grouped;
 

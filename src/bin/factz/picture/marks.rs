@@ -110,6 +110,14 @@ fn of<K: PartialEq>(table: &[(K, Mark)], key: K) -> Mark {
     table.iter().find(|(k, _)| *k == key).expect("a table has all marks").1
 }
 
+/// A mark at a place of the grid.
+#[derive(Clone, Copy)]
+pub struct Placed {
+    pub x: f64,
+    pub y: f64,
+    pub mark: Mark,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

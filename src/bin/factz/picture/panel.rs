@@ -1,30 +1,22 @@
 //! One field in an area of a picture: flow and speed, arrows, axes, marks.
 
 use super::arrows::{Path, Surface, HEAD};
-use super::canvas::{Anchor, Area, Canvas, BLACK};
+use super::canvas::{Anchor, Area, Canvas, Sizes, BLACK};
 use super::lettering::{fitted, text_width};
-use super::marks::{outline_width, Colour, Mark, Shape};
+use super::marks::{outline_width, Colour, Mark, Placed, Shape};
 use super::scale::Scale;
 use super::texture;
 use super::thin::Thinning;
 use super::ticks::{number, ticks};
 use super::view::{sample, Flow, View, Window};
-use crate::args::Spacing;
 use crate::array::Field;
 use crate::failure::Failure;
 use crate::memory;
+use crate::options::Spacing;
 use serde_json::{json, Value};
 
 /// Where there is no flow.
 pub const LAND: Colour = [168, 164, 160];
-
-/// A mark at a place of the grid.
-#[derive(Clone, Copy)]
-pub struct Placed {
-    pub x: f64,
-    pub y: f64,
-    pub mark: Mark,
-}
 
 /// The flow on the pixels of a view.
 pub struct Background {
@@ -58,23 +50,6 @@ impl Background {
 
 fn speed(&[u, v]: &[f64; 2]) -> f64 {
     u.hypot(v).min(f64::MAX)
-}
-
-/// Sizes that follow from the width of the picture.
-#[derive(Clone, Copy)]
-pub struct Sizes {
-    pub text: f64,
-    pub line: usize,
-    /// Pixels of a grain of the texture.
-    pub grain: usize,
-}
-
-impl Sizes {
-    pub fn of(width: usize) -> Sizes {
-        let unit = width as f64 / 1600.0;
-        let whole = |x: f64| (x.round() as usize).max(1);
-        Sizes { text: (21.0 * unit).max(11.0), line: whole(1.5 * unit), grain: whole(1.2 * unit) }
-    }
 }
 
 /// The points of a mark in a panel, and how many marks stand for them.

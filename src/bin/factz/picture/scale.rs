@@ -1,11 +1,10 @@
 //! The scale of colours for speeds, and its bar beside the panels.
 
-use super::canvas::{Anchor, Area, Canvas, BLACK};
+use super::canvas::{Anchor, Area, Canvas, Sizes, BLACK};
 use super::lettering::text_width;
 use super::marks::Colour;
-use super::panel::Sizes;
 use super::ticks::{number, rounded, steps, ticks};
-use crate::args::{Look, SpeedRange};
+use crate::options::{Look, SpeedRange};
 use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
 use serde_json::{json, Value};
 

@@ -1,7 +1,6 @@
 //! Marks where there are too many to draw all: one for a number of points.
 
-use super::marks::Mark;
-use super::panel::Placed;
+use super::marks::{Mark, Placed};
 use super::view::Window;
 
 /// How many points a mark stands for: of common marks, and of rare ones.

@@ -1,9 +1,9 @@
 //! The part of a comparison to look at more closely.
 
 use super::view::Window;
-use crate::args::Spacing;
 use crate::array::Dims;
 use crate::fate::{Fate, Pairing};
+use crate::options::Spacing;
 
 /// Of the field's width and height.
 const FRACTION: f64 = 1.0 / 6.0;

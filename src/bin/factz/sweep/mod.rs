@@ -6,13 +6,14 @@ mod peers;
 mod plots;
 mod tables;
 
-use crate::args::{Spacing, Sweep};
+use crate::args::Sweep;
 use crate::array::{Dims, Field};
 use crate::engine;
 use crate::failure::{bare_names, input_names, Failure};
 use crate::fate::paired;
 use crate::figures::{error_over_bound, joined, psnr_json, shape_json};
 use crate::measure::{measure, Measurement};
+use crate::options::Spacing;
 use crate::output::{self, Output};
 use crate::picture::{of_comparison, of_field, Column, Picture, Style};
 use crate::progress::Progress;

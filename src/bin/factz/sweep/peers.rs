@@ -1,10 +1,11 @@
 //! Other compressors, by way of Python's h5py and hdf5plugin, if they are there.
 
 use super::{Codec, Run};
-use crate::args::{Spacing, Sweep};
+use crate::args::Sweep;
 use crate::array::{typed, Element, Field, Values};
 use crate::engine::{self, Terms};
 use crate::failure::{failure, Failure};
+use crate::options::Spacing;
 use crate::say::megabytes_per_second;
 use factz::{BoundKind, Real};
 use serde::Deserialize;
