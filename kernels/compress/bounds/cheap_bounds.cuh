@@ -34,6 +34,14 @@ struct BoundsShared {
     }
 };
 
+// What this file has written out for speed, with the corners a and b of a row of cells and c and d of the
+// next row: boxes of two vectors of a row are shared by the triangles above and below it.
+constexpr bool consists_of(i32 triangle, i32 p, i32 q, i32 r) {
+    return has_corner(triangle, p) && has_corner(triangle, q) && has_corner(triangle, r);
+}
+static_assert(consists_of(LOWER, CORNER_A, CORNER_B, CORNER_D), "two corners of its row, and d");
+static_assert(consists_of(UPPER, CORNER_C, CORNER_D, CORNER_A), "two corners of the next row, and a");
+
 // Bounding box of two vectors.
 template <typename T>
 struct Hull {
@@ -131,16 +139,16 @@ __device__ __forceinline__ void lower_by_column_before(const BoundsShared<T>& sh
               y = lane - 1;
     T lower = no_bound<T>(), upper = no_bound<T>();
     if (y >= top && y < rows_of_cells) {
-        const P a = shared.before(start + y), b = shared.at(0, start + y), d = shared.before(start + y + 1),
-                e = shared.at(0, start + y + 1);
-        const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
+        const P a = shared.before(start + y), b = shared.at(0, start + y), c = shared.before(start + y + 1),
+                d = shared.at(0, start + y + 1);
+        const T size_a = size_of(a), size_b = size_of(b), size_c = size_of(c), size_d = size_of(d);
         auto corner_bound = [&](T axis, T size) -> T {
-            return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size)
+            return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_d), size)
                        ? axis
                        : no_bound<T>();
         };
-        lower = corner_bound(Hull<T>(a, b).axis(e), size_b);
-        upper = corner_bound(Hull<T>(d, e).axis(a), size_d);
+        lower = corner_bound(Hull<T>(a, b).axis(d), size_b);
+        upper = corner_bound(Hull<T>(c, d).axis(a), size_c);
     }
     const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
     const T vertex_bound = R::low(lower, R::low(lower_above, upper_above));
@@ -210,9 +218,9 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
         if (SIMPLE && (zero_a & zero_b) == FULL) {
 #pragma unroll 1
             for (; y < end; y++) {
-                const P d = R::pair(u[shared.PITCH], v[shared.PITCH]),
-                        e = R::pair(u[shared.PITCH + beside], v[shared.PITCH + beside]);
-                if (!__all_sync(FULL, is_zero<T>(d) & is_zero<T>(e))) break;
+                const P c = R::pair(u[shared.PITCH], v[shared.PITCH]),
+                        d = R::pair(u[shared.PITCH + beside], v[shared.PITCH + beside]);
+                if (!__all_sync(FULL, is_zero<T>(c) & is_zero<T>(d))) break;
                 special = FULL;
                 u += shared.PITCH, v += shared.PITCH;
             }
@@ -220,35 +228,36 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
 #pragma unroll(SIMPLE ? 2 : 1)
         for (; y < end; y++) {
             u += shared.PITCH, v += shared.PITCH;
-            const P d = R::pair(u[0], v[0]), e = R::pair(u[beside], v[beside]);
-            const Hull<T> hull_d(d, e);
-            const T size_d = size_of(d), size_e = size_of(e);
-            u32 zero_d = 0, zero_e = 0;
-            look_at(size_d, size_e, zero_d, zero_e);
-            const T axis_lower = hull_a.axis(e), axis_upper = hull_d.axis(a);
+            const P c = R::pair(u[0], v[0]), d = R::pair(u[beside], v[beside]);
+            const Hull<T> hull_c(c, d);
+            const T size_c = size_of(c), size_d = size_of(d);
+            u32 zero_c = 0, zero_d = 0;
+            look_at(size_c, size_d, zero_c, zero_d);
+            const T axis_lower = hull_a.axis(d), axis_upper = hull_c.axis(a);
             // A NaN is near. Where there is none, lanes without a cell are never near.
             const bool near_lower = SIMPLE ? axis_lower <= near : !(axis_lower > near),
                        near_upper = SIMPLE ? axis_upper <= near : !(axis_upper > near);
             u32 lowers = __ballot_sync(FULL, near_lower), uppers = __ballot_sync(FULL, near_upper);
             if (!SIMPLE) lowers &= cell_lanes, uppers &= cell_lanes;
             // A triangle of zeros has nothing to keep.
-            const u32 zeros = zero_a & zero_e;
-            lowers &= ~(zeros & zero_b), uppers &= ~(zeros & zero_d);
+            const u32 zeros = zero_a & zero_d;
+            lowers &= ~(zeros & zero_b), uppers &= ~(zeros & zero_c);
             if (lowers | uppers | near_above) {
                 near_above = lowers | uppers;
-                const T size = R::low(size_a, size_e);
+                const T size = R::low(size_a, size_d);
                 // Without zeros no corner is at the origin.
                 const bool easy_lower = (axis_lower <= near) & (NO_ZEROS || axis_lower > T(0)) &
                                         axis_lower == R::low(size_b, size);
                 const bool easy_upper = (axis_upper <= near) & (NO_ZEROS || axis_upper > T(0)) &
-                                        axis_upper == R::low(size_d, size);
+                                        axis_upper == R::low(size_c, size);
                 const T bound_lower = easy_lower ? axis_lower : none,
                         bound_upper = easy_upper ? axis_upper : none;
                 const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower),
                           hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
                 T lower_before = __shfl_up_sync(FULL, bound_lower, 1);
                 const T upper_before = __shfl_up_sync(FULL, bound_upper, 1);
-                // Lane 0 has no left neighbour.
+                // Lane 0 has no left neighbour. The vertex of the lane is corner a of both triangles, and b
+                // of the lower one before; that below is c of the upper one, and d of both before.
                 if (lane == 0) lower_before = none;
                 const T both = R::low(lower_before, bound_upper),
                         vertex_bound = R::low(R::low(above, both), bound_lower);
@@ -258,10 +267,10 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
                     write(y, vertex_bound);
                 }
             }
-            a = d, b = e;
-            hull_a = hull_d;
-            size_a = size_d, size_b = size_e;
-            zero_a = zero_d, zero_b = zero_e;
+            a = c, b = d;
+            hull_a = hull_c;
+            size_a = size_c, size_b = size_d;
+            zero_a = zero_c, zero_b = zero_d;
         }
         if (near_above && y < start + last - 1) write(y, above);
     }
