@@ -334,11 +334,8 @@ mod tests {
         // Twice the area of the cell.
         assert_eq!(Triangle::ALL.map(doubled_area), [1, 1]);
         for triangle in Triangle::ALL {
-            assert!(
-                triangle.has(A)
-                    && triangle.has(D)
-                    && !Triangle::ALL[1 - triangle as usize].has(triangle.apex())
-            );
+            let other = Triangle::ALL[1 - triangle as usize];
+            assert!(triangle.corners()[0] == A && triangle.has(D) && !other.has(triangle.apex()));
             for (axis, unit) in [[1, 0], [0, 1]].into_iter().enumerate() {
                 let [from, to] = triangle.edge_along(axis).map(|place| vertices(triangle, [0, 0])[place]);
                 assert_eq!([to[0] - from[0], to[1] - from[1]], unit);

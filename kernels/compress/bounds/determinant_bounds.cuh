@@ -42,6 +42,9 @@ __device__ __forceinline__ void lower_corners(
     const u64 slot = slot_bytes<T>(job) / sizeof(T);
     const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
     // Bounds of the tiles of the corners. Every triangle has a and d.
+    static_assert(has_corner(LOWER, CORNER_A) && has_corner(LOWER, CORNER_D) && has_corner(UPPER, CORNER_A) &&
+                      has_corner(UPPER, CORNER_D),
+        "the third corner is off the diagonal");
     T* const of_a = vertex_bounds_of<T>(job, t.tile);
     T* const of_c = t.y == TILE - 1 ? of_a + job.tiles_x * slot : of_a;
     T* const of_d = t.x == TILE - 1 ? of_c + slot : of_c;
