@@ -31,7 +31,8 @@ __device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64
     u32 open = 0, found = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
-        const u32 simplices = open_simplices(low.at[k], low.at[k + 1], high.at[k + 1], high.at[k]);
+        const u32 cell[CORNERS] = {low.at[k], low.at[k + 1], high.at[k], high.at[k + 1]};
+        const u32 simplices = open_simplices(cell);
         if (x + k < job.nx) open |= simplices << SIMPLICES * k;
     }
     // Triangles come before the edges of a base, which hold zeros only if a triangle is a tie.
@@ -45,7 +46,7 @@ __device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64
             signs(p, s);
             const u32 of_triangle = kind(p, s);
             if (of_triangle == IN) found |= 1u << bit;
-            if (of_triangle != TIE) open &= ~((simplex == LOWER ? OF_LOWER : OF_UPPER) << (bit - simplex));
+            if (of_triangle != TIE) open &= ~(boundary(simplex) << (bit - simplex));
         } else if (zeros_at<T, 1>(job, simplex, base_x, y).fields) {
             found |= 1u << bit;
         }
@@ -189,8 +190,10 @@ __device__ __forceinline__ void position_in_cell(const Corners<T>& p, i32 triang
     const double sum = m[0] + m[1] + m[2];
     const double w1 = sum > 0.0 ? m[1] / sum : 1.0 / 3.0, w2 = sum > 0.0 ? m[2] / sum : 1.0 / 3.0;
     const double far = fmin(w1 + w2, 1.0);
-    x = triangle == LOWER ? far : fmin(w1, far);
-    y = triangle == LOWER ? fmin(w2, far) : far;
+    // Corner 0 is the base. Offsets along an axis are 0 or 1.
+    auto along = [&](i32 first, i32 second) { return first && second ? far : fmin(first ? w1 : w2, far); };
+    x = along(corner_x(triangle, 1), corner_x(triangle, 2));
+    y = along(corner_y(triangle, 1), corner_y(triangle, 2));
 }
 
 // Writes a point per lane with `holds`, if there is room. Call with a warp.

@@ -15,12 +15,11 @@ __device__ __forceinline__ double unknown() { return __longlong_as_double(0x7ff8
 template <typename T>
 __device__ __forceinline__ void write_eigenvalues(
     const Corners<T>& p, i32 triangle, i32 type, double dx, double dy, CriticalPoint& point) {
-    // Along x: corner 1 - corner 0 (lower) or 1 - 2 (upper); along y: 2 - 1 or 2 - 0.
-    const bool lower = triangle == LOWER;
-    const T ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2], uy = lower ? p.u[1] : p.u[0],
-            vy = lower ? p.v[1] : p.v[0];
-    double derivatives[4] = {((double)p.u[1] - (double)ux) / dx, ((double)p.u[2] - (double)uy) / dy,
-        ((double)p.v[1] - (double)vx) / dx, ((double)p.v[2] - (double)vy) / dy};
+    auto difference = [&](const T corners[3], i32 begin, i32 end) {
+        return (double)at_end(corners, triangle, end) - (double)at_end(corners, triangle, begin);
+    };
+    double derivatives[4] = {difference(p.u, X_BEGIN, X_END) / dx, difference(p.u, Y_BEGIN, Y_END) / dy,
+        difference(p.v, X_BEGIN, X_END) / dx, difference(p.v, Y_BEGIN, Y_END) / dy};
     double largest = 0.0;
 #pragma unroll
     for (i32 k = 0; k < 4; k++) largest = fmax(largest, fabs(derivatives[k]));

@@ -134,7 +134,7 @@ struct CornerPair {
 };
 
 template <typename T>
-__device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x, u64 y, bool is_lower) {
+__device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x, u64 y, i32 triangle) {
     CornerPair<T> pair = {};
     if (x + 1 >= job.columns || y + 1 >= job.rows) return pair;
     pair.present = true;
@@ -146,11 +146,11 @@ __device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x,
             const u64 stride = component.layout.stride, pitch = component.layout.pitch;
             const T* base = static_cast<const T*>(component.values) + y * pitch + x * stride;
             T* values = c == 0 ? pair.p[f].u : pair.p[f].v;
-            values[0] = base[0];
-            values[1] = base[is_lower ? stride : stride + pitch];
-            values[2] = base[is_lower ? stride + pitch : pitch];
 #pragma unroll
-            for (i32 k = 0; k < 3; k++) pair.present &= Real<T>::finite(values[k]);
+            for (i32 k = 0; k < 3; k++) {
+                values[k] = base[(corner_x(triangle, k) ? stride : 0) + (corner_y(triangle, k) ? pitch : 0)];
+                pair.present &= Real<T>::finite(values[k]);
+            }
         }
     }
     pair.present &= !has_filled(job, pair.p[0]);
@@ -211,13 +211,12 @@ __device__ __forceinline__ u32 compare_listed(
     const u32 lane = threadIdx.x & 31;
     const bool has = lane < taken;
     const Place place = exact.triangles.place<T>(exact.triangles.at[first + min(lane, taken - 1)]);
-    const bool is_lower = place.simplex == LOWER;
+    const i32 triangle = place.simplex == LOWER ? LOWER : UPPER;
     CornerPair<T> pair = {};
-    if (has) pair = corner_pair<T>(job, place.x, place.y, is_lower);
-    u32 zeros = compare_triangle(
-        job, pair.present, pair.p[0], pair.p[1], is_lower ? LOWER : UPPER, exact.counts, exact.sums);
+    if (has) pair = corner_pair<T>(job, place.x, place.y, triangle);
+    u32 zeros = compare_triangle(job, pair.present, pair.p[0], pair.p[1], triangle, exact.counts, exact.sums);
     // Without the triangle, its vertex and edges may still be there.
-    if (has && !pair.present) zeros = is_lower ? OF_LOWER : OF_UPPER;
+    if (has && !pair.present) zeros = boundary(triangle);
     __syncwarp();
     return note_zeros<T>(job, exact.zeros, zeros_wait, place.x, place.y, zeros, exact.counts);
 }

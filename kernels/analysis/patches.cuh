@@ -31,19 +31,22 @@ __device__ __forceinline__ bool may_be_opposite(u32 a, u32 b) {
 
 // The simplices of a base that need exact signs: its triangles that are open, its vertex and edges that may
 // hold isolated zeros.
-__device__ __forceinline__ u32 open_simplices(u32 base, u32 right, u32 diagonal, u32 up) {
+__device__ __forceinline__ u32 open_simplices(const u32 cell[CORNERS]) {
+    const u32 base = cell[CORNER_A];
     if (!(base & PRESENT)) return 0;
-    const u32 lower = base & right & diagonal, upper = base & diagonal & up;
+    // Of the second and the third corner.
+    auto common = [&](i32 triangle) { return cell[corner(triangle, 1)] & cell[corner(triangle, 2)]; };
+    auto some = [&](i32 triangle) { return cell[corner(triangle, 1)] | cell[corner(triangle, 2)]; };
+    const u32 lower = base & common(LOWER), upper = base & common(UPPER);
     const bool has_lower = lower & PRESENT, has_upper = upper & PRESENT;
     // A triangle with a zero corner holds none inside, and no zero beside it is isolated.
-    const u32 lower_zeros = has_lower ? (right | diagonal) & ZERO : 0,
-              upper_zeros = has_upper ? (up | diagonal) & ZERO : 0;
+    const u32 lower_zeros = has_lower ? some(LOWER) & ZERO : 0,
+              upper_zeros = has_upper ? some(UPPER) & ZERO : 0;
     const bool is_zero = base & ZERO;
+    auto edge = [&](i32 simplex) { return (u32)may_be_opposite(base, cell[end_corner(simplex)]) << simplex; };
     return (u32)(has_lower && !(lower & SIDES) && !is_zero && !lower_zeros) << LOWER |
-           (u32)(has_upper && !(upper & SIDES) && !is_zero && !upper_zeros) << UPPER |
-           (u32)may_be_opposite(base, right) << EDGE_X | (u32)may_be_opposite(base, up) << EDGE_Y |
-           (u32)may_be_opposite(base, diagonal) << DIAGONAL |
-           (u32)(is_zero && !lower_zeros && !upper_zeros) << VERTEX;
+           (u32)(has_upper && !(upper & SIDES) && !is_zero && !upper_zeros) << UPPER | edge(EDGE_X) |
+           edge(EDGE_Y) | edge(DIAGONAL) | (u32)(is_zero && !lower_zeros && !upper_zeros) << VERTEX;
 }
 
 }  // namespace analysis

@@ -143,20 +143,25 @@ __device__ __forceinline__ u32 same_sides(const Row& row, bool right) {
 // sides in both fields. Bits as of open_between.
 template <typename T>
 __device__ __forceinline__ u32 kept_ties(const Row& low, const Row& high) {
-    const u32 a = low.zeros, b = low.zeros_right, c = high.zeros_right, d = high.zeros;
-    if (!(a | b | c | d)) return 0;
-    const u32 same_a = same_sides<T>(low, false), same_b = same_sides<T>(low, true),
-              same_c = same_sides<T>(high, true), same_d = same_sides<T>(high, false);
-    const u32 lower = (a & b & (c | same_c)) | (a & c & same_b) | (b & c & same_a),
-              upper = (a & c & (d | same_d)) | (a & d & same_c) | (c & d & same_a);
-    return lower | upper << 4;
+    const u32 zeros[CORNERS] = {low.zeros, low.zeros_right, high.zeros, high.zeros_right};
+    if (!(zeros[0] | zeros[1] | zeros[2] | zeros[3])) return 0;
+    const u32 same[CORNERS] = {same_sides<T>(low, false), same_sides<T>(low, true),
+        same_sides<T>(high, false), same_sides<T>(high, true)};
+    auto kept = [&](i32 triangle) {
+        const i32 p = corner(triangle, 0), q = corner(triangle, 1), r = corner(triangle, 2);
+        return (zeros[p] & zeros[q] & (zeros[r] | same[r])) | (zeros[p] & zeros[r] & same[q]) |
+               (zeros[q] & zeros[r] & same[p]);
+    };
+    return kept(LOWER) | kept(UPPER) << 4;
 }
 
 // The triangles between two rows that the signs leave open, the lower ones in four bits, then the upper ones;
 // without ties that stay, which are counted.
 template <typename T>
 __device__ __forceinline__ u32 open_between(const Row& low, const Row& high, u32 bases, u32& ties) {
-    const u32 diagonal = low.sides & high.right, lower = diagonal & low.right, upper = diagonal & high.sides;
+    const u32 sides[CORNERS] = {low.sides, low.right, high.sides, high.right},
+              diagonal = sides[CORNER_A] & sides[CORNER_D], lower = diagonal & sides[apex(LOWER)],
+              upper = diagonal & sides[apex(UPPER)];
     // One side suffices, of one component of each field.
     constexpr u32 BYTES = 0x0f0f0f0f;
     u32 settled = ((lower | lower >> 4) & BYTES) | (upper | upper << 4) & ~BYTES;

@@ -7,24 +7,20 @@ namespace analysis {
 // Parts of the triangulation that belong to a vertex, after its triangles LOWER and UPPER.
 enum : i32 { EDGE_X = 2, EDGE_Y, DIAGONAL, VERTEX, SIMPLICES };
 
-// Looked at with one of the triangles.
-constexpr u32 OF_LOWER = 1u << EDGE_X | 1u << DIAGONAL | 1u << VERTEX, OF_UPPER = 1u << EDGE_Y;
-
-// Offsets from -1 to 1 in four bits, those of the first vertex lowest.
-constexpr u32 offset(i32 k, i32 x, i32 y) { return (u32)((x + 1) | (y + 1) << 2) << 4 * k; }
-__device__ __forceinline__ long long offset_x(u32 offsets, i32 k) {
-    return (long long)(offsets >> 4 * k & 3) - 1;
-}
-__device__ __forceinline__ long long offset_y(u32 offsets, i32 k) {
-    return (long long)(offsets >> (4 * k + 2) & 3) - 1;
+// The edges and the vertex of a base that are looked at with one of its triangles. Twin of
+// Triangle::boundary.
+__device__ __forceinline__ constexpr u32 boundary(i32 triangle) {
+    return triangle == LOWER ? LOWER_BOUNDARY : UPPER_BOUNDARY;
 }
 
-// The vertices around a simplex, counter-clockwise; the first and the third around an edge are its ends.
-constexpr u32 AROUND_VERTEX = offset(0, 1, 0) | offset(1, 1, 1) | offset(2, 0, 1) | offset(3, -1, 0) |
-                              offset(4, -1, -1) | offset(5, 0, -1),
-              AROUND_EDGE_X = offset(0, 0, 0) | offset(1, 0, -1) | offset(2, 1, 0) | offset(3, 1, 1),
-              AROUND_EDGE_Y = offset(0, 0, 0) | offset(1, 1, 1) | offset(2, 0, 1) | offset(3, -1, 0),
-              AROUND_DIAGONAL = offset(0, 0, 0) | offset(1, 1, 0) | offset(2, 1, 1) | offset(3, 0, 1);
+// The corner where an edge ends; a of the vertex itself.
+__device__ __forceinline__ constexpr i32 end_corner(i32 simplex) { return number_of(SIMPLEX_ENDS, simplex); }
+
+// Offset of vertex k of a ring from the base of its simplex, from -1 to 1.
+__device__ __forceinline__ long long ring_x(u32 ring, i32 k) { return (long long)(ring >> 4 * k & 3) - 1; }
+__device__ __forceinline__ long long ring_y(u32 ring, i32 k) {
+    return (long long)(ring >> (4 * k + 2) & 3) - 1;
+}
 
 // A vector of each of N fields.
 template <typename T, i32 N>
@@ -65,6 +61,11 @@ __device__ __forceinline__ bool may_be_opposite(T u0, T v0, T u1, T v1) {
 // The simplices of the base of a triangle without missing vertices that may hold isolated zeros.
 template <typename T>
 __device__ __forceinline__ u32 candidates(const Corners<T>& p, i32 triangle) {
+    // Corner a comes first.
+    static_assert(corner(LOWER, 1) == end_corner(EDGE_X) && corner(LOWER, 2) == end_corner(DIAGONAL) &&
+                      LOWER_BOUNDARY == (1u << EDGE_X | 1u << DIAGONAL | 1u << VERTEX) &&
+                      corner(UPPER, 2) == end_corner(EDGE_Y) && UPPER_BOUNDARY == 1u << EDGE_Y,
+        "corners of the edges");
     const u32 last = may_be_opposite(p.u[0], p.v[0], p.u[2], p.v[2]);
     if (triangle == UPPER) return last << EDGE_Y;
     const u32 first = may_be_opposite(p.u[0], p.v[0], p.u[1], p.v[1]),
@@ -81,14 +82,14 @@ struct Zeros {
 
 template <typename T, i32 N>
 __device__ __noinline__ Zeros<N> zeros_at(const Analysis& job, i32 simplex, u64 base_x, u64 base_y) {
-    const u32 ring = simplex == VERTEX   ? AROUND_VERTEX
-                     : simplex == EDGE_X ? AROUND_EDGE_X
-                     : simplex == EDGE_Y ? AROUND_EDGE_Y
-                                         : AROUND_DIAGONAL;
-    const i32 length = simplex == VERTEX ? 6 : 4;
+    const u32 ring = simplex == VERTEX   ? VERTEX_RING
+                     : simplex == EDGE_X ? EDGE_X_RING
+                     : simplex == EDGE_Y ? EDGE_Y_RING
+                                         : DIAGONAL_RING;
+    const i32 length = simplex == VERTEX ? AROUND : 4;
     const long long x = (long long)base_x, y = (long long)base_y;
     auto load = [&](i32 k, Vertex<T, N>& p) {
-        return load_vertex(job, x + offset_x(ring, k), y + offset_y(ring, k), p);
+        return load_vertex(job, x + ring_x(ring, k), y + ring_y(ring, k), p);
     };
     Zeros<N> zeros = {};
     Vertex<T, N> a, b;
@@ -140,7 +141,7 @@ __device__ __forceinline__ void position_of_zero(
     const Analysis& job, i32 simplex, u64 base_x, u64 base_y, double& x, double& y) {
     x = y = 0.0;
     if (simplex == VERTEX) return;
-    const i32 dx = simplex != EDGE_Y, dy = simplex != EDGE_X;
+    const i32 dx = end_corner(simplex) & 1, dy = end_corner(simplex) >> 1;
     double p[2][2], largest = 0.0;
 #pragma unroll
     for (i32 k = 0; k < 2; k++) {

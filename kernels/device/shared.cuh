@@ -150,6 +150,36 @@ constexpr u32 ENCODE_LORENZO_SHARED_BYTES = 53768;
 constexpr u32 DECODE_RANS_SHARED_BYTES = 57040;
 constexpr u32 DECODE_HUFFMAN_SHARED_BYTES = 15824;
 
+// The mesh, which src/grid/mesh.rs explains. Triangles of a cell, and its corners; corners off
+// the diagonal; triangles around a vertex, and its neighbours.
+enum : i32 { LOWER = 0, UPPER = 1 };
+enum : i32 { CORNER_A = 0, CORNER_B = 1, CORNER_C = 2, CORNER_D = 3 };
+enum : i32 { CORNERS = 4, AROUND = 6 };
+enum : i32 { LOWER_APEX = 1, UPPER_APEX = 2 };
+// Corners of triangles in the order of the format, two bits each.
+constexpr u32 LOWER_CORNERS = 0x34;
+constexpr u32 UPPER_CORNERS = 0x2c;
+// Places of corners where edges along x and y begin and end, two bits each.
+constexpr u32 LOWER_EDGES = 0x94;
+constexpr u32 UPPER_EDGES = 0x86;
+// Edges and vertex of a base that are looked at with a triangle.
+constexpr u32 LOWER_BOUNDARY = 0x34;
+constexpr u32 UPPER_BOUNDARY = 0x8;
+// Corners where edges end, two bits each.
+constexpr u32 SIMPLEX_ENDS = 0x390;
+// Neighbours by direction: offsets plus 1, two bits each.
+constexpr u32 NEIGHBOURS_X = 0x41a;
+constexpr u32 NEIGHBOURS_Y = 0x69;
+// Triangles around: cell before the vertex, upper.
+constexpr u32 STAR_BEFORE_X = 0x1c;
+constexpr u32 STAR_BEFORE_Y = 0x38;
+constexpr u32 STAR_TRIANGLES = 0x2a;
+// Vertices around a simplex: offsets x and y plus 1, two bits each.
+constexpr u32 VERTEX_RING = 0x1049a6;
+constexpr u32 EDGE_X_RING = 0xa615;
+constexpr u32 EDGE_Y_RING = 0x49a5;
+constexpr u32 DIAGONAL_RING = 0x9a65;
+
 
 using factz_status = int32_t;
 

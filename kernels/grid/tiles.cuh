@@ -1,7 +1,7 @@
 // Tiles of 32 x 32 vertices and the order of the vertices in them. Twin of src/grid/tiles.rs.
 #pragma once
 #include "device/reduce.cuh"
-#include "grid/triangles.cuh"
+#include "grid/mesh.cuh"
 
 constexpr i32 TILE = 32;
 constexpr i32 TILE_VERTICES = 1024;

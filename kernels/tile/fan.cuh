@@ -4,20 +4,13 @@
 #pragma once
 #include "tile/window.cuh"
 
-// Offset of neighbour j of a vertex, counter-clockwise from (1, 0).
-__device__ __forceinline__ i32 neighbour_x(i32 j) { return (1050 >> 2 * j & 3) - 1; }
-__device__ __forceinline__ i32 neighbour_y(i32 j) { return (105 >> 2 * j & 3) - 1; }
-// Number, for incident_triangle, of the triangle of a vertex and its neighbours j and j + 1.
-__device__ __forceinline__ i32 incident_between(i32 j) { return j < 3 ? j : 8 - j; }
-
-// Bit j of a set of triangles is the one between neighbours j and j + 1, bit j of a set of neighbours is
-// neighbour j.
+// Bit j of a set of triangles is triangle j around the vertex, bit j of a set of neighbours is neighbour j.
 // INSIDE: all six neighbours lie in the window, and none is missing.
 template <typename T, bool INSIDE>
 struct Fan {
     typedef typename Real<T>::Pair P;
-    static constexpr u32 ALL = 63;
-    static constexpr i32 UNROLLED = sizeof(T) == 4 ? 6 : 1;
+    static constexpr u32 ALL = (1u << AROUND) - 1;
+    static constexpr i32 UNROLLED = sizeof(T) == 4 ? AROUND : 1;
 
     // Signs of six determinants.
     struct Signs {
@@ -43,7 +36,7 @@ struct Fan {
     Signs edges;  // determinants of neighbours j and j + 1
     Kinds before;
 
-    static __device__ __forceinline__ u32 of_next(u32 bits) { return bits >> 1 | (bits & 1) << 5; }
+    static __device__ __forceinline__ u32 of_next(u32 bits) { return bits >> 1 | (bits & 1) << (AROUND - 1); }
     __device__ __forceinline__ P vertex() const { return window.values[y * window.pitch + x]; }
 
     // True if neighbour j lies in the window.
@@ -69,8 +62,8 @@ struct Fan {
         P here = neighbour(0);
         u32 planes_here = half_planes<T>(here), present = 0;
 #pragma unroll UNROLLED
-        for (i32 j = 0; j < 6; j++) {
-            const P next = neighbour(j < 5 ? j + 1 : 0);
+        for (i32 j = 0; j < AROUND; j++) {
+            const P next = neighbour(j + 1 < AROUND ? j + 1 : 0);
             const u32 planes_next = half_planes<T>(next);
             if (!INSIDE) present |= (u32)(has(j) && !is_missing_at(j)) << j;
             planes |= (planes_here & planes_next) << 4 * j;
@@ -86,7 +79,7 @@ struct Fan {
     __device__ __forceinline__ bool stays_with(P candidate, const Rule& rule) const {
         Signs spokes = {0, 0};
 #pragma unroll UNROLLED
-        for (i32 j = 0; j < 6; j++) spokes.set(j, candidate, neighbour(j));
+        for (i32 j = 0; j < AROUND; j++) spokes.set(j, candidate, neighbour(j));
         const Kinds after = kinds(candidate, spokes);
         u32 differ = (before.out & after.enclosing()) | (before.enclosing() & after.out) |
                      (before.positive & after.negative) | (before.negative & after.positive);
@@ -110,9 +103,9 @@ struct Fan {
         }
         if (differ & exists) return false;
         for (u32 left = exists & ~stay; left; left &= left - 1) {
-            const i32 j = __ffs((i32)left) - 1, k = incident_between(j), triangle = incident_triangle(k);
-            const Corners<T> old_corners = corners_around(window, x, y, vertex(), k),
-                             new_corners = corners_around(window, x, y, candidate, k);
+            const i32 j = __ffs((i32)left) - 1, triangle = incident_triangle(j);
+            const Corners<T> old_corners = corners_around(window, x, y, vertex(), j),
+                             new_corners = corners_around(window, x, y, candidate, j);
             // With a point before and after, its type decides.
             const bool has_type = typed >> j & 1;
             const i32 sign = rule.turn(1);
@@ -130,7 +123,7 @@ private:
         const u32 own_planes = half_planes<T>(own), in_plane = planes & own_planes * 0x111111;
         u32 one_sided = 0;
 #pragma unroll
-        for (i32 j = 0; j < 6; j++) one_sided |= (u32)((in_plane >> 4 * j & 15) != 0) << j;
+        for (i32 j = 0; j < AROUND; j++) one_sided |= (u32)((in_plane >> 4 * j & 15) != 0) << j;
         const u32 next_positive = of_next(spokes.positive), next_negative = of_next(spokes.negative);
         const u32 some_positive = edges.positive | spokes.positive | next_negative,
                   some_negative = edges.negative | spokes.negative | next_positive;

@@ -81,7 +81,7 @@ __device__ __noinline__ T border_bound(
     T vertex_bound = Real<T>::MAX;
     if (around & job.pin) return T(0);
     if (!constraints.preserve) return vertex_bound;
-    for (i32 k = 0; k < 6; k++) {
+    for (i32 k = 0; k < AROUND; k++) {
         long long cx = x + incident_x(k), cy = y + incident_y(k);
         i32 triangle = incident_triangle(k);
         u32 outside = 0;
@@ -148,18 +148,17 @@ __device__ __forceinline__ bool stays_one_sided(
     if (x == 0 || y == 0 || x + 1 >= window.width || y + 1 >= window.height) return false;
     const auto* at = window.values + y * window.pitch + x;
     const u32 both = half_planes<T>(at[0]) & half_planes<T>(candidate);
-    const u32 first = half_planes<T>(at[1]);
+    auto planes_of = [&](i32 j) {
+        return half_planes<T>(at[neighbour_y(j) * window.pitch + neighbour_x(j)]);
+    };
+    const u32 first = planes_of(0);
     u32 before = first;
     bool one_sided = true;
-    auto next = [&](u32 planes) {
+#pragma unroll
+    for (i32 j = 1; j <= AROUND; j++) {
+        const u32 planes = j < AROUND ? planes_of(j) : first;
         one_sided &= (before & planes & both) != 0;
         before = planes;
-    };
-    next(half_planes<T>(at[window.pitch + 1]));
-    next(half_planes<T>(at[window.pitch]));
-    next(half_planes<T>(at[-1]));
-    next(half_planes<T>(at[-window.pitch - 1]));
-    next(half_planes<T>(at[-window.pitch]));
-    next(first);
+    }
     return one_sided;
 }

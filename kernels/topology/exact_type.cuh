@@ -90,14 +90,15 @@ __device__ __noinline__ void exact_type(
             __syncwarp();
             if (mine) {
                 // Differences as in jacobian, before they are multiplied.
-                const bool lower = triangle == LOWER;
-                const double ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2];
-                const double uy = lower ? p.u[1] : p.u[0], vy = lower ? p.v[1] : p.v[0];
+                auto at = [&](const T corners[3], i32 end) -> double {
+                    return at_end(corners, triangle, end);
+                };
                 const bool difference = which == 1;
                 const double along_x = rule.along_x, along_y = rule.along_y;
                 // trace: a + d; discriminant: (a - d)^2 + 4 b c.
-                const Product e[4] = {product(p.u[1], along_x, false), product(ux, along_x, true),
-                    product(p.v[2], along_y, difference), product(vy, along_y, !difference)};
+                const Product e[4] = {product(at(p.u, X_END), along_x, false),
+                    product(at(p.u, X_BEGIN), along_x, true), product(at(p.v, Y_END), along_y, difference),
+                    product(at(p.v, Y_BEGIN), along_y, !difference)};
                 if (which == 0) {
 #pragma unroll 1
                     for (i32 i = 0; i < 4; i++) add_product(sum, e[i]);
@@ -106,8 +107,10 @@ __device__ __noinline__ void exact_type(
                     for (i32 i = 0; i < 4; i++)
 #pragma unroll 1
                         for (i32 j = i; j < 4; j++) add_product(sum, e[i], e[j], j > i);
-                    const Product b[2] = {product(p.u[2], along_y, false), product(uy, along_y, true)};
-                    const Product c[2] = {product(p.v[1], along_x, false), product(vx, along_x, true)};
+                    const Product b[2] = {
+                        product(at(p.u, Y_END), along_y, false), product(at(p.u, Y_BEGIN), along_y, true)};
+                    const Product c[2] = {
+                        product(at(p.v, X_END), along_x, false), product(at(p.v, X_BEGIN), along_x, true)};
 #pragma unroll 1
                     for (i32 i = 0; i < 4; i++) add_product(sum, b[i & 1], c[i >> 1], 2);
                 }

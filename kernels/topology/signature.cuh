@@ -2,7 +2,7 @@
 // src/topology/signature.rs.
 #pragma once
 #include "grid/element.cuh"
-#include "grid/triangles.cuh"
+#include "grid/mesh.cuh"
 
 // Contents of signatures, and the spacing that types depend on. KEEPS_TIES: the setting of ties, above the
 // bits of the types.
@@ -91,15 +91,14 @@ struct Jacobian {
 
 template <typename T>
 __device__ __forceinline__ Jacobian jacobian(const Corners<T>& p, i32 triangle, const Rule& rule) {
-    bool lower = triangle == LOWER;
-    // Along x: corner 1 - corner 0 (lower) or 1 - 2 (upper); along y: 2 - 1 or 2 - 0.
-    T ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2];
-    T uy = lower ? p.u[1] : p.u[0], vy = lower ? p.v[1] : p.v[0];
+    auto difference = [&](const T corners[3], i32 begin, i32 end) {
+        return (double)at_end(corners, triangle, end) - (double)at_end(corners, triangle, begin);
+    };
     Jacobian j;
-    j.a = ((double)p.u[1] - (double)ux) * rule.along_x;
-    j.b = ((double)p.u[2] - (double)uy) * rule.along_y;
-    j.c = ((double)p.v[1] - (double)vx) * rule.along_x;
-    j.d = ((double)p.v[2] - (double)vy) * rule.along_y;
+    j.a = difference(p.u, X_BEGIN, X_END) * rule.along_x;
+    j.b = difference(p.u, Y_BEGIN, Y_END) * rule.along_y;
+    j.c = difference(p.v, X_BEGIN, X_END) * rule.along_x;
+    j.d = difference(p.v, Y_BEGIN, Y_END) * rule.along_y;
     return j;
 }
 

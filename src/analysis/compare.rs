@@ -1,12 +1,12 @@
 //! Changes by compression: critical points, ties, special values and errors, all decided exactly.
 
 use super::critical_points::kind_of;
-use super::zeros::{candidates, of_triangle, Fields, Simplex};
-use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind, TRIANGLES};
+use super::zeros::{candidates, Fields};
+use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::{cell, Simplex, Triangle};
 use crate::request::{BoundKind, Request};
 use crate::topology::bound::axis_distance;
 use crate::topology::signature::{keeps_tie, kind, signs, Rule, IN, TIE};
@@ -207,8 +207,7 @@ fn compare_band<T: Real>(
         }
         // The last column or row may have no cells.
         for x in if has_cells { domain.columns - 1 } else { 0 }..nx {
-            let open = of_triangle(Triangle::Lower) | of_triangle(Triangle::Upper);
-            part.zeros(&Fields { domain, views }, (x, y), open);
+            part.zeros(&Fields { domain, views }, (x, y), Simplex::ALL_OF_BOUNDARY);
         }
         std::mem::swap(&mut low, &mut high);
     }
@@ -302,13 +301,14 @@ impl Part {
             if low.flags[x] & PRESENT == 0 {
                 continue;
             }
-            let shared = low.flags[x] & high.flags[x + 1];
+            let at = cell([&low.flags, &high.flags], x);
             // Edges and vertices that may hold zeros.
             let mut open = 0;
-            for (triangle, third) in TRIANGLES.into_iter().zip([low.flags[x + 1], high.flags[x]]) {
-                let flags = shared & third;
+            for triangle in Triangle::ALL {
+                let [p, q, r] = triangle.of(&at);
+                let flags = p & q & r;
                 if flags & PRESENT == 0 {
-                    open |= of_triangle(triangle);
+                    open |= triangle.boundary();
                     continue;
                 }
                 let p0 = vectors(before, x, triangle);

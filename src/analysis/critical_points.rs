@@ -1,12 +1,12 @@
 //! The critical points of a field, with exact types.
 
 use super::eigenvalues::Spectrum;
-use super::zeros::{candidates, of_triangle, Fields, Index, Simplex};
-use super::{guarded, in_bands, row_of, vectors, Domain, TRIANGLES};
+use super::zeros::{candidates, Fields, Index};
+use super::{guarded, in_bands, row_of, vectors, Domain};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::{Simplex, Triangle};
 use crate::request::Request;
 use crate::runtime::memory;
 use crate::topology::exact_type::exact_type;
@@ -147,7 +147,7 @@ impl<T: Real> Search<'_, T> {
         if let Some(high) = high {
             let rows = [[&low[0][..], &low[1][..]], [&high[0][..], &high[1][..]]];
             for x in 0..cells {
-                let [lower, upper] = TRIANGLES.map(|triangle| vectors(rows, x as usize, triangle));
+                let [lower, upper] = Triangle::ALL.map(|triangle| vectors(rows, x as usize, triangle));
                 let open = self.triangle((x, y), &lower, Triangle::Lower)?
                     | self.triangle((x, y), &upper, Triangle::Upper)?;
                 if open != 0 {
@@ -157,7 +157,7 @@ impl<T: Real> Search<'_, T> {
         }
         // The last column or row may have no cells.
         for x in cells..grid.nx {
-            self.zeros((x, y), of_triangle(Triangle::Lower) | of_triangle(Triangle::Upper))?;
+            self.zeros((x, y), Simplex::ALL_OF_BOUNDARY)?;
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl<T: Real> Search<'_, T> {
         }
         if !finite(p) {
             let has_base = p[0][0].is_finite() && p[0][1].is_finite();
-            return Ok(if has_base { of_triangle(triangle) } else { 0 });
+            return Ok(if has_base { triangle.boundary() } else { 0 });
         }
         match kind(p, &signs(p)) {
             OUT => Ok(0),
@@ -188,7 +188,7 @@ impl<T: Real> Search<'_, T> {
         let point = CriticalPoint {
             cell_x: x,
             cell_y: y,
-            simplex: if triangle == Triangle::Lower { Simplex::Lower } else { Simplex::Upper },
+            simplex: triangle.simplex(),
             kind,
             index: Some(if kind == Kind::Saddle { -1 } else { 1 }),
             rounding_divergence: spectrum.rounding_divergence,
@@ -257,16 +257,14 @@ fn position<T: Real>(p: &[[T; 2]; 3], triangle: Triangle) -> (f64, f64) {
     let m = [m(1, 2), m(2, 0), m(0, 1)];
     let sum = m[0] + m[1] + m[2];
     let weight = |k: usize| if sum > 0.0 { m[k] / sum } else { 1.0 / 3.0 };
-    match triangle {
-        Triangle::Lower => {
-            let x = (weight(1) + weight(2)).min(1.0);
-            (x, weight(2).min(x))
-        }
-        Triangle::Upper => {
-            let y = (weight(1) + weight(2)).min(1.0);
-            (weight(1).min(y), y)
-        }
-    }
+    let far = (weight(1) + weight(2)).min(1.0);
+    // Corner 0 is the base. Offsets along an axis are 0 or 1.
+    let along = |axis: usize| match [1, 2].map(|k| triangle.offsets()[k][axis]) {
+        [1, 1] => far,
+        [1, _] => weight(1).min(far),
+        _ => weight(2).min(far),
+    };
+    (along(0), along(1))
 }
 
 #[cfg(test)]

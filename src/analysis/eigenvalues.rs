@@ -2,7 +2,7 @@
 //! Twin: kernels/analysis/eigenvalues.cuh.
 
 use crate::grid::element::Real;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::Triangle;
 use crate::topology::signature::Rule;
 
 /// The divergence of a focus is rounding where |tr J| is at most this fraction of the sum of the magnitudes
@@ -58,11 +58,7 @@ impl Spectrum {
 
 /// du/dx, du/dy, dv/dx and dv/dy on a triangle.
 fn derivatives<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> [f64; 4] {
-    // Corners from and to along x, then along y.
-    let (x0, x1, y0, y1) = match triangle {
-        Triangle::Lower => (0, 1, 1, 2),
-        Triangle::Upper => (2, 1, 0, 2),
-    };
+    let ([x0, x1], [y0, y1]) = (triangle.edge_along(0), triangle.edge_along(1));
     let difference = |from: usize, to: usize, c: usize| p[to][c].to_f64() - p[from][c].to_f64();
     let along = |c| [difference(x0, x1, c) / rule.dx, difference(y0, y1, c) / rule.dy];
     let ([a, b], [c, d]) = (along(0), along(1));

@@ -15,18 +15,18 @@ mod eigenvalues;
 pub mod range;
 pub mod zeros;
 
+pub use crate::grid::mesh::Simplex;
 pub use compare::{compare, Comparison};
 pub use critical_points::{critical_points, CriticalPoint, Kind};
 pub use range::{range, relative_bound, ValueRange};
-pub use zeros::Simplex;
 pub(crate) use zeros::INDEX_UNDEFINED;
 
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::View;
+use crate::grid::mesh::Triangle;
 use crate::grid::missing::Missing;
 use crate::grid::tiles::Grid;
-use crate::grid::triangles::{corners, Triangle};
 use crate::request::{Request, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::runtime::float_env;
 use crate::runtime::memory::{self, Reserve};
@@ -37,9 +37,6 @@ use std::ops::Range;
 /// Rows that one task works on: the division does not depend on the number of threads. Sums go up a tree that
 /// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/device/shared.cuh).
 pub(crate) const BAND: u64 = 32;
-
-/// The triangles of a cell, by number of their [`Simplex`].
-const TRIANGLES: [Triangle; 2] = [Triangle::Lower, Triangle::Upper];
 
 /// The part of a request that an analysis uses.
 #[derive(Clone, Copy)]
@@ -139,5 +136,5 @@ fn row_of<T: Clone>(value: T, columns: u64) -> Result<Vec<T>> {
 /// The vectors of a triangle of cell column `x`; `rows[r]` holds u and v of row r of the cells.
 #[inline(always)]
 fn vectors<T: Real>(rows: [[&[T]; 2]; 2], x: usize, triangle: Triangle) -> [[T; 2]; 3] {
-    corners(triangle).map(|(cx, cy)| [rows[cy][0][x + cx], rows[cy][1][x + cx]])
+    triangle.offsets().map(|[dx, dy]| [rows[dy][0][x + dx], rows[dy][1][x + dx]])
 }

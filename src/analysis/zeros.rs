@@ -4,83 +4,19 @@
 use super::Domain;
 use crate::grid::element::Real;
 use crate::grid::field::View;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::{offset, Simplex, Triangle};
 use crate::topology::signature::{pinned, sign_det};
 
-/// The parts of the triangulation that belong to a vertex (x, y), their base.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Simplex {
-    /// The triangle (x, y), (x+1, y), (x+1, y+1).
-    Lower = 0,
-    /// The triangle (x, y), (x+1, y+1), (x, y+1).
-    Upper = 1,
-    /// The edge to (x+1, y).
-    EdgeX = 2,
-    /// The edge to (x, y+1).
-    EdgeY = 3,
-    /// The edge to (x+1, y+1).
-    Diagonal = 4,
-    /// The vertex itself.
-    Vertex = 5,
-}
-
-impl Simplex {
-    /// All of them, by number.
-    pub const ALL: [Simplex; 6] =
-        [Simplex::Lower, Simplex::Upper, Simplex::EdgeX, Simplex::EdgeY, Simplex::Diagonal, Simplex::Vertex];
-
-    /// A bit for each simplex in a set.
-    pub(super) const fn bit(self) -> u32 {
-        self.bit_if(true)
-    }
-
-    const fn bit_if(self, holds: bool) -> u32 {
-        (holds as u32) << self as u32
-    }
-
-    /// Offset of the end of an edge from its base.
-    pub(super) const fn end(self) -> (i64, i64) {
-        match self {
-            Simplex::EdgeX => (1, 0),
-            Simplex::EdgeY => (0, 1),
-            _ => (1, 1),
-        }
-    }
-
-    /// Offsets of the vertices around a vertex, counter-clockwise; around an edge the first and the third
-    /// are its ends. Neighbours in this ring are edges of the triangles that have the simplex.
-    const fn ring(self) -> &'static [(i64, i64)] {
-        match self {
-            Simplex::Vertex => &[(1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1)],
-            Simplex::EdgeX => &[(0, 0), (0, -1), (1, 0), (1, 1)],
-            Simplex::EdgeY => &[(0, 0), (1, 1), (0, 1), (-1, 0)],
-            _ => &[(0, 0), (1, 0), (1, 1), (0, 1)],
-        }
-    }
-}
-
-/// The vertex and the edges of a base that are looked at with one of its triangles: the other triangle then
-/// need not be.
-pub(super) const fn of_triangle(triangle: Triangle) -> u32 {
-    match triangle {
-        Triangle::Lower => Simplex::EdgeX.bit() | Simplex::Diagonal.bit() | Simplex::Vertex.bit(),
-        Triangle::Upper => Simplex::EdgeY.bit(),
-    }
-}
-
-/// Those of them that may hold an isolated zero, of a triangle without missing vertices.
+/// The edges and the vertex with the base of a triangle without missing vertices that may hold an isolated
+/// zero, of those in [`Triangle::boundary`].
 #[inline(always)]
 pub(super) fn candidates<T: Real>(p: &[[T; 2]; 3], triangle: Triangle) -> u32 {
-    match triangle {
-        Triangle::Lower => {
-            let vertex = pinned(&p[0]) && !pinned(&p[1]) && !pinned(&p[2]);
-            Simplex::EdgeX.bit_if(may_be_opposite(&p[0], &p[1]))
-                | Simplex::Diagonal.bit_if(may_be_opposite(&p[0], &p[2]))
-                | Simplex::Vertex.bit_if(vertex)
-        }
-        Triangle::Upper => Simplex::EdgeY.bit_if(may_be_opposite(&p[0], &p[2])),
-    }
+    let may_hold = |simplex: Simplex| match simplex {
+        Simplex::Vertex => pinned(&p[0]) && !pinned(&p[1]) && !pinned(&p[2]),
+        edge => may_be_opposite(&p[0], &p[triangle.place(edge.end())]),
+    };
+    let boundary = Simplex::BOUNDARY.into_iter().filter(|simplex| triangle.boundary() & simplex.bit() != 0);
+    boundary.fold(0, |found, simplex| if may_hold(simplex) { found | simplex.bit() } else { found })
 }
 
 /// The Poincare index of a zero; none at the border of the grid and beside missing vertices, where the ring
@@ -111,11 +47,11 @@ impl<T: Real, const N: usize> Fields<'_, T, N> {
 
     /// The index of the isolated zero of each field at the vertex (x, y) or inside an edge from there.
     pub fn zeros(&self, simplex: Simplex, x: u64, y: u64) -> [Option<Index>; N] {
-        let at = |(dx, dy): (i64, i64)| self.vertex((x as i64 + dx, y as i64 + dy));
-        let Some(base) = at((0, 0)) else { return [None; N] };
+        let at = |[dx, dy]: [i64; 2]| self.vertex((x as i64 + dx, y as i64 + dy));
+        let Some(base) = at([0, 0]) else { return [None; N] };
         let mut holds = match simplex {
             Simplex::Vertex => base.map(|p| pinned(&p)),
-            edge => match at(edge.end()) {
+            edge => match at(offset(edge.end()).map(|along| along as i64)) {
                 Some(end) => std::array::from_fn(|f| are_opposite(&base[f], &end[f])),
                 None => return [None; N],
             },
@@ -151,7 +87,7 @@ impl<T: Real> Fields<'_, T, 1> {
         if simplex == Simplex::Vertex {
             return [0.0; 2];
         }
-        let (dx, dy) = simplex.end();
+        let [dx, dy] = offset(simplex.end()).map(|along| along as i64);
         let at = |x, y| self.views[0].map(|view| view.get(x, y));
         let along = fraction(&at(x as i64, y as i64), &at(x as i64 + dx, y as i64 + dy));
         [dx as f64 * along, dy as f64 * along]

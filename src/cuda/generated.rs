@@ -4,6 +4,7 @@ use super::constants::SHARED;
 use super::kernel_args::{Analysis, Inspection, Job};
 use super::launch::{Call, Launch, Needs, Waits};
 use super::schedule::{CONTENTS, LAUNCHES};
+use crate::grid::mesh::{Incident, Simplex, Triangle, A, AROUND, AXES, B, C, CORNERS, D, NEIGHBOURS, STAR};
 use crate::request::{Coder, Predictor};
 use std::fmt::Write;
 use std::path::Path;
@@ -54,6 +55,89 @@ fn constants() -> String {
     text
 }
 
+/// Numbers below 2^`bits` in one word, the first one lowest.
+fn packed(bits: usize, numbers: impl IntoIterator<Item = usize>) -> u32 {
+    let word = |word, (k, number): (usize, usize)| {
+        assert!(number < 1 << bits && bits * (k + 1) <= 32);
+        word | (number as u32) << (bits * k)
+    };
+    numbers.into_iter().enumerate().fold(0, word)
+}
+
+/// The tables of `src/grid/mesh.rs`.
+fn mesh() -> String {
+    // Offsets from -1 to 1 are numbers from 0 to 2.
+    let offsets = |offsets: &[[i64; AXES]], axes: &[usize]| {
+        packed(2, offsets.iter().flat_map(|offset| axes.iter().map(|&axis| (offset[axis] + 1) as usize)))
+    };
+    let of_star = |number: fn(&Incident) -> usize| packed(1, STAR.iter().map(number));
+    let ring = |simplex: Simplex| offsets(simplex.ring(), &[0, 1]);
+    let [lower, upper] = Triangle::ALL;
+    let corners = |triangle: Triangle| packed(2, triangle.corners());
+    let edges = |triangle: Triangle| packed(2, (0..AXES).flat_map(|axis| triangle.edge_along(axis)));
+    let words = [
+        (corners(lower), "LOWER_CORNERS", "Corners of triangles in the order of the format, two bits each."),
+        (corners(upper), "UPPER_CORNERS", ""),
+        (
+            edges(lower),
+            "LOWER_EDGES",
+            "Places of corners where edges along x and y begin and end, two bits each.",
+        ),
+        (edges(upper), "UPPER_EDGES", ""),
+        (
+            lower.boundary(),
+            "LOWER_BOUNDARY",
+            "Edges and vertex of a base that are looked at with a triangle.",
+        ),
+        (upper.boundary(), "UPPER_BOUNDARY", ""),
+        (
+            packed(2, Simplex::ALL.map(Simplex::end)),
+            "SIMPLEX_ENDS",
+            "Corners where edges end, two bits each.",
+        ),
+        (
+            offsets(&NEIGHBOURS, &[0]),
+            "NEIGHBOURS_X",
+            "Neighbours by direction: offsets plus 1, two bits each.",
+        ),
+        (offsets(&NEIGHBOURS, &[1]), "NEIGHBOURS_Y", ""),
+        (
+            of_star(|t| -t.cell[0] as usize),
+            "STAR_BEFORE_X",
+            "Triangles around: cell before the vertex, upper.",
+        ),
+        (of_star(|t| -t.cell[1] as usize), "STAR_BEFORE_Y", ""),
+        (of_star(|t| t.triangle as usize), "STAR_TRIANGLES", ""),
+        (
+            ring(Simplex::Vertex),
+            "VERTEX_RING",
+            "Vertices around a simplex: offsets x and y plus 1, two bits each.",
+        ),
+        (ring(Simplex::EdgeX), "EDGE_X_RING", ""),
+        (ring(Simplex::EdgeY), "EDGE_Y_RING", ""),
+        (ring(Simplex::Diagonal), "DIAGONAL_RING", ""),
+    ];
+    let mut text = format!(
+        "\n// The mesh, which src/grid/mesh.rs explains. Triangles of a cell, and its corners; corners off\n\
+         // the diagonal; triangles around a vertex, and its neighbours.\n\
+         enum : i32 {{ LOWER = {}, UPPER = {} }};\n\
+         enum : i32 {{ CORNER_A = {A}, CORNER_B = {B}, CORNER_C = {C}, CORNER_D = {D} }};\n\
+         enum : i32 {{ CORNERS = {CORNERS}, AROUND = {AROUND} }};\n\
+         enum : i32 {{ LOWER_APEX = {}, UPPER_APEX = {} }};\n",
+        lower as usize,
+        upper as usize,
+        lower.apex(),
+        upper.apex()
+    );
+    for (word, name, doc) in words {
+        if !doc.is_empty() {
+            writeln!(text, "// {doc}").unwrap();
+        }
+        writeln!(text, "constexpr u32 {name} = {word:#x};").unwrap();
+    }
+    text
+}
+
 fn sizes() -> String {
     let sizes = [
         ("Job", size_of::<Job>()),
@@ -71,7 +155,7 @@ fn shared_header() -> String {
         pragma_once: true,
         no_includes: true,
         sys_includes: vec!["stdint.h".into()],
-        after_includes: Some(format!("{TYPES}{}", constants())),
+        after_includes: Some(format!("{TYPES}{}{}", constants(), mesh())),
         trailer: Some(sizes()),
         documentation: false,
         tab_width: 4,

@@ -1,12 +1,12 @@
-//! The grid and the values at its vertices: element types, views of the caller's arrays, tiles and triangles,
+//! The grid and the values at its vertices: element types, views of the caller's arrays, tiles, the mesh,
 //! missing vertices. A leaf: it knows no other part of the codec.
 
 pub mod element;
 pub mod field;
 pub mod masks;
+pub mod mesh;
 pub mod missing;
 pub mod range;
 pub mod sides;
 pub mod tiles;
-pub mod triangles;
 pub mod wide_range;

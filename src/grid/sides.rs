@@ -1,11 +1,29 @@
 //! The sides of a block of a field, which other blocks may lie beside.
 
+use crate::grid::mesh::AXES;
+use crate::grid::tiles::Grid;
+
 /// Sides of the owned block, as bits of the `halo` and `pin` masks of a configuration.
-pub const SIDE_X_MIN: u32 = 1;
+pub const SIDE_X_MIN: u32 = side(0, false);
 /// The side of column nx - 1.
-pub const SIDE_X_MAX: u32 = 2;
+pub const SIDE_X_MAX: u32 = side(0, true);
 /// The side of row 0.
-pub const SIDE_Y_MIN: u32 = 4;
+pub const SIDE_Y_MIN: u32 = side(1, false);
 /// The side of row ny - 1.
-pub const SIDE_Y_MAX: u32 = 8;
-pub const SIDES_ALL: u32 = 15;
+pub const SIDE_Y_MAX: u32 = side(1, true);
+pub const SIDES_ALL: u32 = (1 << (2 * AXES)) - 1;
+
+/// The bit of the first or the last side across an axis.
+const fn side(axis: usize, is_last: bool) -> u32 {
+    1 << (2 * axis + is_last as usize)
+}
+
+/// The sides of the grid that a vertex lies beyond.
+#[inline(always)]
+pub fn sides_beyond(grid: Grid, at: [i64; AXES]) -> u32 {
+    let sizes = [grid.nx as i64, grid.ny as i64];
+    let across = |k: usize| {
+        (if at[k] < 0 { side(k, false) } else { 0 }) | (if at[k] >= sizes[k] { side(k, true) } else { 0 })
+    };
+    (0..AXES).fold(0, |sides, axis| sides | across(axis))
+}

@@ -3,10 +3,11 @@
 
 use crate::grid::element::Real;
 use crate::grid::field::View;
+use crate::grid::mesh::{cell, Corner, Triangle, A, B, C, CORNERS, D, STAR, TRIANGLES};
+use crate::grid::sides::sides_beyond;
 use crate::grid::tiles::{Grid, FRAMED};
-use crate::grid::triangles::{corners, Triangle, INCIDENT};
 use crate::predict::interpolation::PITCH;
-use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{Mode, Preserve};
 use crate::tile::constraints::Constraints;
 use crate::tile::on_demand::PART;
 use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
@@ -29,16 +30,16 @@ impl<T: Real> TileWindow<T> {
                 self.constrain_row(y, constraints);
                 continue;
             }
-            let [lower, upper] = self.near_triangles(y, constraints.bound_up);
-            if lower | upper == 0 {
+            let near = self.near_triangles(y, constraints.bound_up);
+            if near == [0; TRIANGLES] {
                 continue;
             }
             self.begin_bounds();
-            self.constrain_vertices(y, [lower, upper]);
-            self.may_be_critical[y] = [lower, upper];
+            self.constrain_vertices(y, near);
+            self.may_be_critical[y] = near;
             if constraints.mode == Mode::BlockWise {
-                for (k, triangle) in [Triangle::Lower, Triangle::Upper].into_iter().enumerate() {
-                    let (mut mask, mut around) = ([lower, upper][k], 0);
+                for (k, (triangle, mut mask)) in Triangle::ALL.into_iter().zip(near).enumerate() {
+                    let mut around = 0;
                     while mask != 0 {
                         let x = mask.trailing_zeros() as usize;
                         around |= (self.bound_triangle(x, y, triangle, constraints) as u64) << x;
@@ -55,9 +56,7 @@ impl<T: Real> TileWindow<T> {
     pub(super) fn count_critical_points(&mut self, (first_x, first_y): (usize, usize), rule: &Rule) {
         let mut critical = 0;
         for y in first_y..self.height.saturating_sub(1) {
-            for (triangle, mask) in
-                [Triangle::Lower, Triangle::Upper].into_iter().zip(self.may_be_critical[y])
-            {
+            for (triangle, mask) in Triangle::ALL.into_iter().zip(self.may_be_critical[y]) {
                 let mut mask = mask & (!0 << first_x);
                 while mask != 0 {
                     let p = self.corner_values(mask.trailing_zeros() as usize, y, triangle);
@@ -71,22 +70,24 @@ impl<T: Real> TileWindow<T> {
         self.stats.critical += critical;
     }
 
-    /// Constrains the vertices of the lower and the upper triangles of a row of cells.
-    fn constrain_vertices(&mut self, y: usize, [lower, upper]: [u64; 2]) {
-        self.constrained[y] |= lower | lower << 1 | upper;
-        self.constrained[y + 1] |= lower << 1 | upper | upper << 1;
+    /// Constrains the vertices of triangles of a row of cells.
+    fn constrain_vertices(&mut self, y: usize, near: [u64; TRIANGLES]) {
+        for (triangle, near) in Triangle::ALL.into_iter().zip(near) {
+            for [dx, dy] in triangle.offsets() {
+                self.constrained[y + dy] |= near << dx;
+            }
+        }
     }
 
     /// Triangles that have no bound in a row of cells: those that are zero at all corners, and those with a
     /// missing vertex.
     #[inline(always)]
-    fn without_bound(&self, y: usize) -> [u64; 2] {
-        let ([z, z_next], [n, n_next]) =
-            ([self.zero[y], self.zero[y + 1]], [self.missing[y], self.missing[y + 1]]);
-        [
-            (z & z >> 1 & z_next >> 1) | (n | n >> 1 | n_next >> 1),
-            (z & z_next >> 1 & z_next) | (n | n_next >> 1 | n_next),
-        ]
+    fn without_bound(&self, y: usize) -> [u64; TRIANGLES] {
+        Triangle::ALL.map(|triangle| {
+            let [zero, missing] =
+                [&self.zero, &self.missing].map(|rows| triangle.offsets().map(|[dx, dy]| rows[y + dy] >> dx));
+            (zero[0] & zero[1] & zero[2]) | (missing[0] | missing[1] | missing[2])
+        })
     }
 
     /// [`TileWindow::constrain`] for a row of cells where bounds are found on demand: until then the bound of
@@ -121,15 +122,29 @@ impl<T: Real> TileWindow<T> {
         self.may_be_critical[y] = [bits_of(&flags, 2), bits_of(&flags, 3)];
         let open = [near[0] & !without[0], near[1] & !without[1]];
         self.on_demand.set_row(y, cells, &distances, open);
-        let [lower, upper] = &distances;
+        self.lower_the_bounds(y, cells, &distances);
+    }
+
+    /// Lowers the bounds of the vertices of the triangles of a row of cells.
+    #[inline(always)]
+    fn lower_the_bounds(&mut self, y: usize, cells: usize, bounds: &[[T; FRAMED]; TRIANGLES]) {
         let (row, next) = self.lower_bounds[y * PITCH..(y + 2) * PITCH].split_at_mut(PITCH);
+        let [lower, upper] = bounds;
+        let least =
+            |corner: Corner, x: usize| match [Triangle::Lower.has(corner), Triangle::Upper.has(corner)] {
+                [true, true] => lower[x].min(upper[x]),
+                [true, false] => lower[x],
+                _ => upper[x],
+            };
+        // The left corners of all cells before the right ones, so that the compiler can use vector
+        // instructions.
         for x in 0..cells {
-            row[x] = row[x].min(lower[x].min(upper[x]));
-            next[x] = next[x].min(upper[x]);
+            row[x] = row[x].min(least(A, x));
+            next[x] = next[x].min(least(C, x));
         }
         for x in 0..cells {
-            row[x + 1] = row[x + 1].min(lower[x]);
-            next[x + 1] = next[x + 1].min(lower[x].min(upper[x]));
+            row[x + 1] = row[x + 1].min(least(B, x));
+            next[x + 1] = next[x + 1].min(least(D, x));
         }
     }
 
@@ -141,15 +156,14 @@ impl<T: Real> TileWindow<T> {
         let [rows, next] =
             [row, row + PITCH].map(|row| [&self.u[row..row + cells + 1], &self.v[row..row + cells + 1]]);
         let [lower, upper] = &mut distances;
+        let of = |p: [T; CORNERS]| {
+            let (low, high) = (p[A].min(p[D]), p[A].max(p[D]));
+            let with = |apex: T| low.min(apex).max(-high.max(apex));
+            [with(p[Triangle::Lower.apex()]), with(p[Triangle::Upper.apex()])]
+        };
         // Written without branches, so that the compiler can use vector instructions.
         for x in 0..cells {
-            let of = |component: usize| {
-                let (row, next) = (rows[component], next[component]);
-                let (a, b, c, d) = (row[x], row[x + 1], next[x + 1], next[x]);
-                let (low, high) = (a.min(c), a.max(c));
-                [low.min(b).max(-high.max(b)), low.min(d).max(-high.max(d))]
-            };
-            let (u, v) = (of(0), of(1));
+            let (u, v) = (of(cell([rows[0], next[0]], x)), of(cell([rows[1], next[1]], x)));
             lower[x] = u[0].max(v[0]);
             upper[x] = u[1].max(v[1]);
         }
@@ -170,8 +184,8 @@ impl<T: Real> TileWindow<T> {
         }
         let Constraints { rule, bound, .. } = constraints;
         let (cells, (x0, y0)) = (self.width - 1, self.on_demand.origin);
-        let one = |(cx, cy): (usize, usize), triangle| {
-            let p = corners(triangle).map(|(dx, dy)| {
+        let one = |(cx, cy): (usize, usize), triangle: Triangle| {
+            let p = triangle.offsets().map(|[dx, dy]| {
                 let (gx, gy) = ((x0 + (cx + dx) as u64) as i64, (y0 + (cy + dy) as u64) as i64);
                 [u.get(gx, gy), v.get(gx, gy)]
             });
@@ -199,23 +213,20 @@ impl<T: Real> TileWindow<T> {
     /// origin on both axes, as bits by column. Triangles that are zero at all corners constrain nothing, nor
     /// do those with a missing vertex.
     #[inline(always)]
-    fn near_triangles(&self, y: usize, bound: T) -> [u64; 2] {
+    fn near_triangles(&self, y: usize, bound: T) -> [u64; TRIANGLES] {
         let cells = self.width - 1;
         let (mut near, row) = ([0u8; FLAGS], y * PITCH);
-        let rows = [
-            &self.u[row..row + cells + 1],
-            &self.u[row + PITCH..row + PITCH + cells + 1],
-            &self.v[row..row + cells + 1],
-            &self.v[row + PITCH..row + PITCH + cells + 1],
-        ];
+        let rows =
+            [&self.u, &self.v].map(|values| [row, row + PITCH].map(|row| &values[row..row + cells + 1]));
         // Written without branches, so that the compiler can use vector instructions.
         for x in 0..cells {
-            let mut far = [false; 2];
-            for f in [0, 2] {
-                let (a, b, c, d) = (rows[f][x], rows[f][x + 1], rows[f + 1][x + 1], rows[f + 1][x]);
-                let (low, high) = (a.min(c), a.max(c));
-                far[0] |= (low.min(b) > bound) | (high.max(b) < -bound);
-                far[1] |= (low.min(d) > bound) | (high.max(d) < -bound);
+            let mut far = [false; TRIANGLES];
+            for component in rows {
+                let p = cell(component, x);
+                let (low, high) = (p[A].min(p[D]), p[A].max(p[D]));
+                let is_far = |apex: Corner| (low.min(p[apex]) > bound) | (high.max(p[apex]) < -bound);
+                far[0] |= is_far(Triangle::Lower.apex());
+                far[1] |= is_far(Triangle::Upper.apex());
             }
             near[x] = !far[0] as u8 | (!far[1] as u8) << 1;
         }
@@ -234,7 +245,7 @@ impl<T: Real> TileWindow<T> {
     ) -> bool {
         let p = self.corner_values(x, y, triangle);
         let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
-        for (dx, dy) in corners(triangle) {
+        for [dx, dy] in triangle.offsets() {
             let i = (y + dy) * PITCH + x + dx;
             self.lower_bounds[i] = self.lower_bounds[i].min(bound);
         }
@@ -280,7 +291,7 @@ impl<T: Real> TileWindow<T> {
     }
 
     fn corner_values(&self, x: usize, y: usize, triangle: Triangle) -> [[T; 2]; 3] {
-        corners(triangle).map(|(dx, dy)| {
+        triangle.offsets().map(|[dx, dy]| {
             let i = (y + dy) * PITCH + x + dx;
             [self.u[i], self.v[i]]
         })
@@ -293,10 +304,10 @@ impl<T: Real> TileWindow<T> {
 fn edge_distances<T: Real>([row, next]: &[[[T; PART + 1]; 2]; 2]) -> [[T; PART]; 2] {
     let mut edges = [[0.0; PART]; 2];
     for x in 0..PART {
-        let (a, b) = ([row[0][x], row[1][x]], [row[0][x + 1], row[1][x + 1]]);
-        let (d, c) = ([next[0][x], next[1][x]], [next[0][x + 1], next[1][x + 1]]);
-        edges[0][x] = edge_distance(&[a, b, c]);
-        edges[1][x] = edge_distance(&[a, c, d]);
+        let [u, v] = [cell([&row[0], &next[0]], x), cell([&row[1], &next[1]], x)];
+        let at = [[u[A], v[A]], [u[B], v[B]], [u[C], v[C]], [u[D], v[D]]];
+        edges[0][x] = edge_distance(&Triangle::Lower.of(&at));
+        edges[1][x] = edge_distance(&Triangle::Upper.of(&at));
     }
     let mut bounds = [[T::ZERO; PART]; 2];
     for x in 0..PART {
@@ -314,38 +325,29 @@ struct Border<'a, T> {
 }
 
 impl<T: Real> Border<'_, T> {
-    /// The sides that a vertex lies beyond.
-    fn beyond(&self, x: i64, y: i64) -> u32 {
-        let (nx, ny) = (self.grid.nx as i64, self.grid.ny as i64);
-        (if x < 0 { SIDE_X_MIN } else { 0 })
-            | (if x >= nx { SIDE_X_MAX } else { 0 })
-            | (if y < 0 { SIDE_Y_MIN } else { 0 })
-            | (if y >= ny { SIDE_Y_MAX } else { 0 })
-    }
-
     /// The bound of a vertex on a side, as far as pinned sides and triangles that reach into the halo tell
     /// it.
     fn vertex_bound(&self, x: i64, y: i64) -> T {
         let Constraints { preserve, pin, halo, rule, bound, bound_up, missing, .. } = self.constraints;
-        let around =
-            self.beyond(x - 1, y) | self.beyond(x + 1, y) | self.beyond(x, y - 1) | self.beyond(x, y + 1);
+        let beyond = |at| sides_beyond(self.grid, at);
+        let around = beyond([x - 1, y]) | beyond([x + 1, y]) | beyond([x, y - 1]) | beyond([x, y + 1]);
         if around & pin != 0 {
             return T::ZERO;
         }
         let mut least = T::MAX;
-        for (dx, dy, triangle) in INCIDENT.into_iter().filter(|_| *preserve != Preserve::None) {
-            let corners = corners(triangle).map(|(ox, oy)| (x + dx + ox as i64, y + dy + oy as i64));
-            let outside = corners.iter().fold(0, |sides, &(x, y)| sides | self.beyond(x, y));
+        for incident in STAR.into_iter().filter(|_| *preserve != Preserve::None) {
+            let corners = incident.offsets().map(|[dx, dy]| [x + dx, y + dy]);
+            let outside = corners.into_iter().fold(0, |sides, at| sides | beyond(at));
             // A triangle exists where all the sides it reaches over have a halo.
             if outside == 0 || outside & !halo != 0 {
                 continue;
             }
             let [u, v] = &self.views;
-            let p = corners.map(|(x, y)| [u.get(x, y), v.get(x, y)]);
+            let p = corners.map(|[x, y]| [u.get(x, y), v.get(x, y)]);
             // Also where the distance is not a number.
             let far = axis_distance(&p) > *bound_up;
             if !far && !p.iter().any(|&p| missing.is_filled(p)) {
-                least = least.min(triangle_bound(&p, triangle, rule, *bound));
+                least = least.min(triangle_bound(&p, incident.triangle, rule, *bound));
             }
         }
         least

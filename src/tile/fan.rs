@@ -4,28 +4,51 @@
 //! determinants decide the others, and signatures those that are not outside.
 
 use crate::grid::element::Real;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::{AROUND, AXES, NEIGHBOURS, STAR, VERTICES};
 use crate::tile::window::TileWindow;
 use crate::topology::signature::{sign_det, signature, stays, Rule, Signature, OUT};
 
-/// Triangles around a vertex.
-const AROUND: usize = 6;
+/// The corners of each triangle in the order of the format: 0 is the vertex itself, 1 neighbour k, 2 the
+/// neighbour after it.
+const ORDERS: [[usize; VERTICES]; AROUND] = {
+    let mut orders = [[0; VERTICES]; AROUND];
+    let mut i = 0;
+    while i < AROUND * VERTICES {
+        let (k, corner) = (i / VERTICES, i % VERTICES);
+        orders[k][(STAR[k].place + corner) % VERTICES] = corner;
+        i += 1;
+    }
+    orders
+};
 
-/// Lower or upper: triangle k, counted counter-clockwise; and its corners in the order of signatures: 0 is
-/// the vertex itself, 1 neighbour k, 2 the neighbour after it.
-const TRIANGLES: [(Triangle, [usize; 3]); AROUND] = [
-    (Triangle::Lower, [0, 1, 2]),
-    (Triangle::Upper, [0, 1, 2]),
-    (Triangle::Lower, [2, 0, 1]),
-    (Triangle::Upper, [2, 0, 1]),
-    (Triangle::Lower, [1, 2, 0]),
-    (Triangle::Upper, [1, 2, 0]),
-];
+/// Columns and rows of the neighbours, counted from those before the vertex.
+const PLACES: [(usize, usize); AROUND] = places(NEIGHBOURS);
+
+/// Columns and rows of the cells of the triangles, counted from those before the vertex.
+const CELLS: [(usize, usize); AROUND] = {
+    let mut cells = NEIGHBOURS;
+    let mut k = 0;
+    while k < AROUND {
+        cells[k] = STAR[k].cell;
+        k += 1;
+    }
+    places(cells)
+};
+
+const fn places(offsets: [[i64; AXES]; AROUND]) -> [(usize, usize); AROUND] {
+    let mut places = [(0, 0); AROUND];
+    let mut k = 0;
+    while k < AROUND {
+        places[k] = ((offsets[k][0] + 1) as usize, (offsets[k][1] + 1) as usize);
+        k += 1;
+    }
+    places
+}
 
 /// A vertex with its neighbours, of which the triangles in a window are looked at.
 pub(super) struct Fan<'a, T> {
     rule: &'a Rule,
-    /// At (1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1) and (0, -1).
+    /// In the order of [`NEIGHBOURS`].
     neighbours: [[T; 2]; AROUND],
     /// The triangles in the window that have no missing vertex, a bit for each.
     exists: u8,
@@ -42,15 +65,13 @@ impl<'a, T: Real> Fan<'a, T> {
     pub(super) fn new(window: &TileWindow<T>, x: usize, y: usize, rule: &'a Rule) -> Self {
         let (left, up) = (x > 0, y > 0);
         let (right, down) = (x + 1 < window.width, y + 1 < window.height);
-        let cells = [right & down, right & down, left & down, left & up, left & up, right & up];
         // A neighbour beyond the window is the vertex itself, and in no triangle that exists.
         let columns = [x - left as usize, x, x + right as usize];
         let rows = [y - up as usize, y, y + down as usize];
-        let places = [(2, 1), (2, 2), (1, 2), (0, 1), (0, 0), (1, 0)];
-        let neighbours = places.map(|(i, j)| window.get(columns[i], rows[j]));
-        let mut exists = bits(cells);
+        let neighbours = PLACES.map(|(i, j)| window.get(columns[i], rows[j]));
+        let mut exists = bits(CELLS.map(|(i, j)| [left, right][i] & [up, down][j]));
         if window.any_missing {
-            let missing = bits(places.map(|(i, j)| window.missing[rows[j]] >> columns[i] & 1 != 0));
+            let missing = bits(PLACES.map(|(i, j)| window.missing[rows[j]] >> columns[i] & 1 != 0));
             exists &= !(missing | of_next(missing));
         }
         let z = T::ZERO;
@@ -111,9 +132,8 @@ impl<'a, T: Real> Fan<'a, T> {
     }
 
     fn signature(&self, k: usize, vertex: [T; 2]) -> Signature {
-        let (triangle, order) = TRIANGLES[k];
         let corners = [vertex, self.neighbours[k], self.neighbours[(k + 1) % AROUND]];
-        signature(&order.map(|corner| corners[corner]), triangle, self.rule)
+        signature(&ORDERS[k].map(|corner| corners[corner]), STAR[k].triangle, self.rule)
     }
 }
 
@@ -142,8 +162,8 @@ fn set_bits(mut bits: u8) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::grid::mesh::Triangle;
     use crate::grid::tiles::FRAMED;
-    use crate::grid::triangles::{corners, INCIDENT};
     use crate::predict::interpolation::PITCH;
     use crate::random::Random;
     use crate::request::Ties;
@@ -172,9 +192,9 @@ mod tests {
                 && (0..window.height as i64).contains(&y)
                 && window.missing[y as usize] >> x & 1 == 0
         };
-        let places = INCIDENT.map(|(dx, dy, triangle)| {
-            let place = |(ox, oy): (usize, usize)| (x as i64 + dx + ox as i64, y as i64 + dy + oy as i64);
-            (triangle, corners(triangle).map(place))
+        let places = STAR.map(|incident| {
+            let place = |[dx, dy]: [i64; AXES]| (x as i64 + dx, y as i64 + dy);
+            (incident.triangle, incident.offsets().map(place))
         });
         let whole = places.into_iter().filter(|(_, corners)| corners.iter().all(inside));
         whole.map(|(t, corners)| (t, corners.map(|(x, y)| (x as usize, y as usize)))).collect()

@@ -1,13 +1,13 @@
 //! Bounds of the triangles of a window that are found where they are asked for.
 
 use crate::grid::element::Real;
+use crate::grid::mesh::{self, Triangle, STAR, TRIANGLES};
 use crate::grid::tiles::FRAMED;
-use crate::grid::triangles::{Triangle, INCIDENT};
 use crate::predict::interpolation::PITCH;
 use crate::runtime::vectors::in_wide_vectors;
 
 /// A value for each triangle of a window, and for the cells before its first column and row.
-type ByTriangle<T> = [[T; PITCH * (FRAMED + 1)]; 2];
+type ByTriangle<T> = [[T; PITCH * (FRAMED + 1)]; TRIANGLES];
 
 /// Cells whose triangles are looked at side by side.
 pub(super) const PART: usize = 8;
@@ -20,7 +20,7 @@ pub(super) struct BoundsOnDemand<T> {
     /// largest value where no triangle is near the origin.
     bounds: ByTriangle<T>,
     /// Triangles whose bounds are not found yet, a bit for each column of cells.
-    open: [[u64; FRAMED + 1]; 2],
+    open: [[u64; FRAMED + 1]; TRIANGLES],
 }
 
 /// Index of the cell at the upper left of vertex (x, y).
@@ -31,12 +31,12 @@ fn cell_before(x: usize, y: usize) -> usize {
 
 /// The incident triangles of a vertex: the kind, and column and row of the cell, counted from the one at the
 /// upper left.
-const AROUND: [(usize, usize, usize); 6] = {
-    let mut around = [(0, 0, 0); 6];
+const AROUND: [(usize, usize, usize); mesh::AROUND] = {
+    let mut around = [(0, 0, 0); mesh::AROUND];
     let mut k = 0;
-    while k < 6 {
-        let (dx, dy, triangle) = INCIDENT[k];
-        around[k] = (triangle as usize, (dx + 1) as usize, (dy + 1) as usize);
+    while k < mesh::AROUND {
+        let [dx, dy] = STAR[k].cell;
+        around[k] = (STAR[k].triangle as usize, (dx + 1) as usize, (dy + 1) as usize);
         k += 1;
     }
     around
@@ -46,14 +46,20 @@ impl<T: Real> BoundsOnDemand<T> {
     /// Forgets the triangles of the window before; this one has `height` rows.
     pub(super) fn clear(&mut self, height: usize) {
         self.bounds.iter_mut().for_each(|of_kind| of_kind[..PITCH * (height + 1)].fill(T::MAX));
-        self.open = [[0; FRAMED + 1]; 2];
+        self.open = [[0; FRAMED + 1]; TRIANGLES];
     }
 
     /// The bounds of the triangles of a row of cells, or their distances along the axes where bits of `open`
     /// are set.
     #[inline(always)]
-    pub(super) fn set_row(&mut self, y: usize, cells: usize, bounds: &[[T; FRAMED]; 2], open: [u64; 2]) {
-        for kind in 0..2 {
+    pub(super) fn set_row(
+        &mut self,
+        y: usize,
+        cells: usize,
+        bounds: &[[T; FRAMED]; TRIANGLES],
+        open: [u64; TRIANGLES],
+    ) {
+        for kind in 0..TRIANGLES {
             self.open[kind][y + 1] = open[kind] << 1;
             self.bounds[kind][cell_before(1, y + 1)..][..cells].copy_from_slice(&bounds[kind][..cells]);
         }
@@ -97,7 +103,7 @@ impl<T: Real> BoundsOnDemand<T> {
                 );
             } else {
                 *open ^= bit;
-                self.bounds[kind][first + dy * PITCH + dx] = one(cell, INCIDENT[at].2);
+                self.bounds[kind][first + dy * PITCH + dx] = one(cell, STAR[at].triangle);
             }
         }
     }

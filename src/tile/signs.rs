@@ -2,6 +2,7 @@
 //! a component of one sign before and after, and bits tell that of a whole row at once.
 
 use crate::grid::element::Real;
+use crate::grid::mesh::{AROUND, NEIGHBOURS};
 use crate::grid::tiles::FRAMED;
 use crate::predict::interpolation::PITCH;
 use crate::tile::window::{bits_of, TileWindow, FLAGS};
@@ -54,17 +55,20 @@ impl Signs {
     #[inline(always)]
     pub(super) fn one_sided_around(&self, y: usize, moved: &RowSigns) -> u64 {
         let [above, row, below] = [&self.0[y - 1], &self.0[y], &self.0[y + 1]];
-        let (mut before, mut after) = ([0; 6], [0; 6]);
+        let (mut before, mut after) = ([0; AROUND], [0; AROUND]);
         for kind in 0..4 {
-            let (above, at, below) = (above[kind], row[kind], below[kind]);
-            // Counter-clockwise, from the right.
-            let around = [at >> 1, below >> 1, below, at << 1, above << 1, above];
-            for k in 0..6 {
-                let pair = around[k] & around[(k + 1) % 6];
+            let (at, rows) = (row[kind], [above[kind], row[kind], below[kind]]);
+            let around = NEIGHBOURS.map(|[dx, dy]| match (rows[(1 + dy) as usize], dx) {
+                (row, 1) => row >> 1,
+                (row, -1) => row << 1,
+                (row, _) => row,
+            });
+            for k in 0..AROUND {
+                let pair = around[k] & around[(k + 1) % AROUND];
                 before[k] |= pair & at;
                 after[k] |= pair & moved[kind];
             }
         }
-        (0..6).fold(!0, |all, k| all & before[k] & after[k])
+        (0..AROUND).fold(!0, |all, k| all & before[k] & after[k])
     }
 }

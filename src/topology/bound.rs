@@ -3,7 +3,7 @@
 //! A bound is always below the true one: every rounding in this module lowers it.
 
 use crate::grid::element::Real;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::Triangle;
 use crate::request::Ties;
 use crate::topology::signature::{
     finite, jacobian, kind, pinned, signs, Jacobian, Rule, OUT, ROUNDING, TIE, UNDERFLOW,

@@ -2,7 +2,7 @@
 //! integers of a fixed size. Nothing is allocated. Twin: kernels/topology/exact_type.cuh.
 
 use crate::grid::element::Real;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::Triangle;
 use crate::topology::signature::Rule;
 
 /// Words of an exact sum.
@@ -16,18 +16,14 @@ const LOWEST: i32 = -4296;
 /// Both are multiplied by |dx * dy| (squared for the discriminant), which leaves products of doubles and their
 /// sums.
 pub fn exact_type<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> (i32, i32) {
-    // The vertices where an edge along x and an edge along y begin; they end at vertex 1 and at vertex 2.
-    let (x0, y0) = match triangle {
-        Triangle::Lower => (0, 1),
-        Triangle::Upper => (2, 0),
-    };
+    let ([x0, x1], [y0, y1]) = (triangle.edge_along(0), triangle.edge_along(1));
     let value = |vertex: usize, component: usize| p[vertex][component].to_f64();
     let [along_x, along_y] = rule.factors();
     let along_x = |component| {
-        [product(value(1, component), along_x, false), product(value(x0, component), along_x, true)]
+        [product(value(x1, component), along_x, false), product(value(x0, component), along_x, true)]
     };
     let along_y = |component| {
-        [product(value(2, component), along_y, false), product(value(y0, component), along_y, true)]
+        [product(value(y1, component), along_y, false), product(value(y0, component), along_y, true)]
     };
     let ([a0, a1], b, c, [d0, d1]) = (along_x(0), along_y(0), along_x(1), along_y(1));
     let mut trace = Sum::new();

@@ -2,7 +2,7 @@
 //! against rational arithmetic, on triangles chosen to be hard.
 
 use crate::grid::element::Real;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::Triangle;
 use crate::random::Random;
 use crate::request::Ties;
 use crate::topology::bound::{axis_distance, triangle_bound};

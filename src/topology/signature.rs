@@ -2,7 +2,7 @@
 //! and after compression.
 
 use crate::grid::element::Real;
-use crate::grid::triangles::Triangle;
+use crate::grid::mesh::Triangle;
 use crate::request::{Config, Preserve, Ties};
 
 /// Contents of signatures, and the spacing that types of critical points depend on.
@@ -94,7 +94,7 @@ pub fn sign_det<T: Real>(a: T, b: T, c: T, d: T) -> i32 {
 
 /// The signature of a triangle (docs/algorithm.md, section 2).
 ///
-/// `p[k]` is (u, v) at corner k in the order of [`crate::grid::triangles::corners`].
+/// `p[k]` is (u, v) at corner k in the order of [`crate::grid::mesh::CELL`].
 #[inline]
 pub fn signature<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> Signature {
     if !finite(p) {
@@ -309,11 +309,7 @@ pub(super) struct Jacobian {
 }
 
 pub(super) fn jacobian<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> Jacobian {
-    // Corners from and to along x, then along y.
-    let (x0, x1, y0, y1) = match triangle {
-        Triangle::Lower => (0, 1, 1, 2),
-        Triangle::Upper => (2, 1, 0, 2),
-    };
+    let ([x0, x1], [y0, y1]) = (triangle.edge_along(0), triangle.edge_along(1));
     let [along_x, along_y] = rule.factors();
     Jacobian {
         a: (p[x1][0].to_f64() - p[x0][0].to_f64()) * along_x,

@@ -46,6 +46,14 @@ struct BoundsShared {
     }
 };
 
+// What this file has written out for speed, with the corners a and b of a row of cells and c and d of the
+// next row: boxes of two vectors of a row are shared by the triangles above and below it.
+constexpr bool consists_of(i32 triangle, i32 p, i32 q, i32 r) {
+    return has_corner(triangle, p) && has_corner(triangle, q) && has_corner(triangle, r);
+}
+static_assert(consists_of(LOWER, CORNER_A, CORNER_B, CORNER_D), "two corners of its row, and d");
+static_assert(consists_of(UPPER, CORNER_C, CORNER_D, CORNER_A), "two corners of the next row, and a");
+
 // Bounding box of two vectors.
 template <typename T>
 struct Hull {
@@ -143,16 +151,16 @@ __device__ __forceinline__ void lower_by_column_before(const BoundsShared<T>& sh
               y = lane - 1;
     T lower = no_bound<T>(), upper = no_bound<T>();
     if (y >= top && y < rows_of_cells) {
-        const P a = shared.before(start + y), b = shared.at(0, start + y), d = shared.before(start + y + 1),
-                e = shared.at(0, start + y + 1);
-        const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
+        const P a = shared.before(start + y), b = shared.at(0, start + y), c = shared.before(start + y + 1),
+                d = shared.at(0, start + y + 1);
+        const T size_a = size_of(a), size_b = size_of(b), size_c = size_of(c), size_d = size_of(d);
         auto corner_bound = [&](T axis, T size) -> T {
-            return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size)
+            return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_d), size)
                        ? axis
                        : no_bound<T>();
         };
-        lower = corner_bound(Hull<T>(a, b).axis(e), size_b);
-        upper = corner_bound(Hull<T>(d, e).axis(a), size_d);
+        lower = corner_bound(Hull<T>(a, b).axis(d), size_b);
+        upper = corner_bound(Hull<T>(c, d).axis(a), size_c);
     }
     const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
     const T vertex_bound = R::low(lower, R::low(lower_above, upper_above));

@@ -97,17 +97,21 @@ __device__ __forceinline__ P next_lane(P p) {
     return Real<T>::pair(__shfl_down_sync(FULL, p.x, 1), __shfl_down_sync(FULL, p.y, 1));
 }
 
-// Cells whose triangle with the corners a, b, c in them is near the origin. Three zeros have nothing to keep.
-__device__ __forceinline__ u32 near_triangles(const RowBits& a, const RowBits& b, const RowBits& c) {
-    u32 far = a.zero & b.zero & c.zero;
+// Cells whose lower or upper triangle is near the origin. Three zeros have nothing to keep.
+__device__ __forceinline__ u32 near_triangles(const RowBits cell[CORNERS], i32 triangle) {
+    const RowBits &p = cell[corner(triangle, 0)], &q = cell[corner(triangle, 1)],
+                  &r = cell[corner(triangle, 2)];
+    u32 far = p.zero & q.zero & r.zero;
 #pragma unroll
-    for (i32 side = 0; side < SIDES_OF_BOX; side++) far |= a.beyond[side] & b.beyond[side] & c.beyond[side];
+    for (i32 side = 0; side < SIDES_OF_BOX; side++) far |= p.beyond[side] & q.beyond[side] & r.beyond[side];
     return ~far;
 }
-// Cells whose triangle may hold the origin: both components change their sign.
-__device__ __forceinline__ u32 around_origin(const RowBits& a, const RowBits& b, const RowBits& c) {
-    return ((a.negative_u ^ b.negative_u) | (a.negative_u ^ c.negative_u)) &
-           ((a.negative_v ^ b.negative_v) | (a.negative_v ^ c.negative_v));
+// Cells whose lower or upper triangle may hold the origin: both components change their sign.
+__device__ __forceinline__ u32 around_origin(const RowBits cell[CORNERS], i32 triangle) {
+    const RowBits &p = cell[corner(triangle, 0)], &q = cell[corner(triangle, 1)],
+                  &r = cell[corner(triangle, 2)];
+    return ((p.negative_u ^ q.negative_u) | (p.negative_u ^ r.negative_u)) &
+           ((p.negative_v ^ q.negative_v) | (p.negative_v ^ r.negative_v));
 }
 
 // Cells of a tile that can be near the origin (compress/bounds/sort.cuh), as bits by column and row.
@@ -196,17 +200,20 @@ __device__ __forceinline__ bool is_touched_from_before(
         return load_vertex<T>(job, (long long)shape.x0 + x, (long long)shape.y0 + y);
     };
     // The triangles of cell (-1, y), of which the lower one touches (0, y) and both touch (0, y + 1).
-    auto look_at = [&](P a, P b, P d, P e, bool& lower, bool& upper) {
-        const RowBits bits_a = test.one(a), bits_e = test.one(e);
-        lower = near_triangles(bits_a, test.one(b), bits_e) & 1;
-        upper = near_triangles(bits_a, bits_e, test.one(d)) & 1;
+    static_assert(has_corner(LOWER, CORNER_B) && !has_corner(UPPER, CORNER_B) &&
+                      has_corner(LOWER, CORNER_D) && has_corner(UPPER, CORNER_D),
+        "(0, y) is corner b, (0, y + 1) corner d");
+    auto look_at = [&](P a, P b, P c, P d, bool& lower, bool& upper) {
+        const RowBits cell[CORNERS] = {test.one(a), test.one(b), test.one(c), test.one(d)};
+        lower = near_triangles(cell, LOWER) & 1;
+        upper = near_triangles(cell, UPPER) & 1;
     };
     const i32 row = lane < shape.last_y ? lane : shape.last_y;
     const P a = vertex(-1, row), b = vertex(0, row);
-    P d = next_lane<T>(a), e = next_lane<T>(b);
-    if (lane == 31 && shape.last_y == TILE) d = vertex(-1, TILE), e = vertex(0, TILE);
+    P c = next_lane<T>(a), d = next_lane<T>(b);
+    if (lane == 31 && shape.last_y == TILE) c = vertex(-1, TILE), d = vertex(0, TILE);
     bool lower, upper, lower_above = false, upper_above = false;
-    look_at(a, b, d, e, lower, upper);
+    look_at(a, b, c, d, lower, upper);
     const bool exists = lane < shape.last_y;
     const u32 touched = __ballot_sync(FULL, exists && (lower || upper));
     if (lane == 0 && shape.ty > 0) look_at(vertex(-1, -1), vertex(0, -1), a, b, lower_above, upper_above);
@@ -289,26 +296,26 @@ __device__ __forceinline__ void constrained_vertices(const Job& job) {
         next.load(k + warps);
         const TileBits bits = read_tile_bits<T>(job, near, test);
 
-        // The corners of a row of cells per lane: above left and right, below left and right.
-        const RowBits &a = bits.rows, b = to_the_right(a, bits.end), d = row_below(a, bits.last),
-                      e = to_the_right(d, row_below(bits.end, bits.last_end));
+        // The corners of a row of cells per lane.
+        const RowBits &a = bits.rows, b = to_the_right(a, bits.end), c = row_below(a, bits.last),
+                      d = to_the_right(c, row_below(bits.end, bits.last_end));
+        const RowBits cell[CORNERS] = {a, b, c, d};
         const u32 cells = near.columns_of_row(lane);
-        const u32 lowers = near_triangles(a, b, e) & cells, uppers = near_triangles(a, e, d) & cells;
-        u32 from_above = __shfl_up_sync(FULL, lowers << 1 | uppers << 1 | uppers, 1);
+        const u32 lowers = near_triangles(cell, LOWER) & cells, uppers = near_triangles(cell, UPPER) & cells;
+        u32 from_above = __shfl_up_sync(FULL, vertices_of(lowers, uppers, 1), 1);
         if (lane == 0) {
             // The row of cells above belongs to other tiles.
-            const RowBits after = to_the_right(bits.above, {});
+            const RowBits cell_above[CORNERS] = {bits.above, to_the_right(bits.above, {}), a, b};
             const u32 some = near.above() ? near.columns() : 0;
-            const u32 lowers_above = near_triangles(bits.above, after, b) & some,
-                      uppers_above = near_triangles(bits.above, b, a) & some;
-            from_above = lowers_above << 1 | uppers_above << 1 | uppers_above;
+            from_above = vertices_of(
+                near_triangles(cell_above, LOWER) & some, near_triangles(cell_above, UPPER) & some, 1);
         }
-        u32 constrained = from_above | lowers | lowers << 1 | uppers;
+        u32 constrained = from_above | vertices_of(lowers, uppers, 0);
         if (near.before() && is_touched_from_before<T>(job, near.shape, test)) constrained |= 1;
         BoundsView<T>(job).constrained_rows(tile)[lane] = constrained;
 
-        const u32 lower_candidates = lowers & around_origin(a, b, e),
-                  upper_candidates = uppers & around_origin(a, e, d);
+        const u32 lower_candidates = lowers & around_origin(cell, LOWER),
+                  upper_candidates = uppers & around_origin(cell, UPPER);
         critical += count_critical<T>(job, near.shape, lower_candidates, upper_candidates);
         list_constrained_tile(job, control, near, tile, bits, constrained,
             __popc(lower_candidates) + __popc(upper_candidates), test.has_rare);

@@ -23,13 +23,14 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
     const T* const v = vertex_at<T>(job.v, job.v_layout, x, y);
     const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch,
                     stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-    // The corner across the diagonal is the second or the third. Select addresses instead of values, so that
-    // nothing waits here.
-    const bool upper = t.which == UPPER;
+    // Selects addresses instead of values, so that nothing waits here.
     Corners<T> p;
-    p.u[0] = *u, p.v[0] = *v;
-    p.u[1] = u[stride_u + (upper ? pitch_u : 0)], p.v[1] = v[stride_v + (upper ? pitch_v : 0)];
-    p.u[2] = u[pitch_u + (upper ? 0 : stride_u)], p.v[2] = v[pitch_v + (upper ? 0 : stride_v)];
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const bool right = corner_x(t.which, k), below = corner_y(t.which, k);
+        p.u[k] = u[(right ? stride_u : 0) + (below ? pitch_u : 0)];
+        p.v[k] = v[(right ? stride_v : 0) + (below ? pitch_v : 0)];
+    }
     return p;
 }
 // Lowers the bounds of the three corners; some belong to the tiles to the right and below. positions: those
@@ -40,13 +41,18 @@ __device__ __forceinline__ void lower_corners(
     const Triangle t(packed);
     const u64 slot = slot_bytes<T>(job) / sizeof(T);
     const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
-    T* const own = vertex_bounds_of<T>(job, t.tile);
-    T* const under = t.y == TILE - 1 ? own + job.tiles_x * slot : own;
-    T* const far = t.x == TILE - 1 ? under + slot : under;
-    T* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + slot : own;
-    lower_to(own + positions[row + t.x], vertex_bound);
-    lower_to(far + positions[below + after], vertex_bound);
-    lower_to(third + positions[t.which == UPPER ? below + t.x : row + after], vertex_bound);
+    // Bounds of the tiles of the corners. Every triangle has a and d.
+    static_assert(has_corner(LOWER, CORNER_A) && has_corner(LOWER, CORNER_D) && has_corner(UPPER, CORNER_A) &&
+                      has_corner(UPPER, CORNER_D),
+        "the third corner is off the diagonal");
+    T* const of_a = vertex_bounds_of<T>(job, t.tile);
+    T* const of_c = t.y == TILE - 1 ? of_a + job.tiles_x * slot : of_a;
+    T* const of_d = t.x == TILE - 1 ? of_c + slot : of_c;
+    const bool has_c = apex(t.which) == CORNER_C;
+    T* const of_apex = has_c ? of_c : t.x == TILE - 1 ? of_a + slot : of_a;
+    lower_to(of_a + positions[row + t.x], vertex_bound);
+    lower_to(of_d + positions[below + after], vertex_bound);
+    lower_to(of_apex + positions[has_c ? below + t.x : row + after], vertex_bound);
 }
 
 // Triangles that need the ladder, gathered until a warp is full.

@@ -23,11 +23,13 @@ __device__ __forceinline__ u32 half_plane_bits(typename Real<T>::Pair p) {
 // at that offset. All are below 256.
 template <typename Planes>
 __device__ __forceinline__ bool is_one_sided_around(u32 own, u32 candidate, Planes planes) {
-    // Counter-clockwise from (1, 0), a byte each; and the neighbours after them.
-    const u32 n0 = planes(1, 0), n1 = planes(1, 1), n2 = planes(0, 1), n3 = planes(-1, 0),
-              n4 = planes(-1, -1), n5 = planes(0, -1);
-    const u32 first = (n0 | n1 << 8) | (n2 | n3 << 8) << 16, after_first = first >> 8 | n4 << 24,
-              last = n4 | n5 << 8, after_last = n5 | n0 << 8;
+    u32 n[AROUND];
+#pragma unroll
+    for (i32 j = 0; j < AROUND; j++) n[j] = planes(neighbour_x(j), neighbour_y(j));
+    // A byte for each neighbour, and for the neighbours after them.
+    static_assert(AROUND == 6, "four bytes and two");
+    const u32 first = (n[0] | n[1] << 8) | (n[2] | n[3] << 8) << 16, after_first = first >> 8 | n[4] << 24,
+              last = n[4] | n[5] << 8, after_last = n[5] | n[0] << 8;
     // One half plane before and after the move: a triangle with two different ones is looked at closely.
     const u32 both = (own & candidate) * 0x01010101, four = first & after_first & both,
               two = (last & after_last & both) | 0x01010000;
