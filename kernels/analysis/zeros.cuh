@@ -4,9 +4,6 @@
 
 namespace analysis {
 
-// Parts of the triangulation that belong to a vertex, after its triangles LOWER and UPPER.
-enum : i32 { EDGE_X = 2, EDGE_Y, DIAGONAL, VERTEX, SIMPLICES };
-
 // Looked at with one of the triangles.
 constexpr u32 OF_LOWER = 1u << EDGE_X | 1u << DIAGONAL | 1u << VERTEX, OF_UPPER = 1u << EDGE_Y;
 

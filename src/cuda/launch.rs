@@ -28,7 +28,7 @@ pub(super) struct Shape {
     pub(super) stream_bytes: u64,
 }
 
-/// How a kernel waits for the kernel before it (kernels/device/control.cuh). It matters where the launch is
+/// How a kernel waits for the kernel before it (kernels/device/overlap.cuh). It matters where the launch is
 /// early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {

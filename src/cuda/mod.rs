@@ -19,10 +19,13 @@ mod generated;
 mod kernel_args;
 mod launch;
 mod launcher;
+#[cfg(test)]
+mod method_constants;
 #[cfg(all(test, feature = "cuda"))]
 mod occupancy;
 mod pointers;
 mod schedule;
+mod shared_memory;
 pub mod workspace;
 
 /// Stand for the structs of the interface that kernels write: src/capi says what is in them.

@@ -3,6 +3,10 @@
 
 use super::constants::*;
 use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits, MANY};
+use super::shared_memory::{
+    COUNT_LORENZO_SHARED_BYTES, COUNT_SHARED_BYTES, DECODE_HUFFMAN_SHARED_BYTES, DECODE_RANS_SHARED_BYTES,
+    ENCODE_LORENZO_SHARED_BYTES, ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES,
+};
 use crate::error::Result;
 use crate::predict::tuning::samples;
 use crate::request::{Coder, Predictor};

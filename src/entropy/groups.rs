@@ -14,6 +14,7 @@ mod encode;
 mod lists;
 mod lorenzo;
 mod masks;
+pub mod weights;
 
 pub use count::{count, Sample};
 pub use decode::decode;

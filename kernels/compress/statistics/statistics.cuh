@@ -3,6 +3,8 @@
 // src/cpu/statistics.rs.
 #pragma once
 #include "compress/statistics/strips.cuh"
+#include "grid/field.cuh"
+#include "grid/pair.cuh"
 #include "predict/cleared.cuh"
 
 // A strip by PARTS warps, each of which takes consecutive rows. WIDE: all lanes have four aligned columns.

@@ -8,9 +8,9 @@
 //! Where the coder takes a bit for each byte, however likely, those of rows without a symbol would be most of
 //! a tile that has few. So tiles of an activity up to [`LAST_SPARSE_TILE`] say before which rows have some.
 
-use super::count::TILE_WEIGHT;
 use super::encode::Step;
 use super::masks::some_masks;
+use super::weights::{MASK_LIST_WEIGHT, STEPS, STEP_WEIGHT, TILE_WEIGHT};
 use super::Fault;
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -22,12 +22,6 @@ use crate::entropy::tables::{
 use crate::grid::masks::{row_mask, MaskRows};
 use crate::grid::tiles::{TileShape, TILE};
 use crate::runtime::memory;
-
-/// Weight of a step, and of the list of a mask: what takes a GPU about as long as so many entries of lists.
-const STEP_WEIGHT: u16 = 28;
-const MASK_LIST_WEIGHT: u16 = 64;
-/// The steps of a tile by its activity, about.
-const STEPS: [u16; ROW_ACTIVITIES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
 
 /// All tables of a stream that is coded by rows.
 pub fn tables() -> impl Iterator<Item = usize> {
