@@ -65,23 +65,29 @@ static_assert(bytes_of(TILE_VERTICES / 2 * SYMBOL_BITS + 3 * TILE_VERTICES / 2 +
 
 // Lists: in a sparse block symbols cost less than a bit a vertex, 3 bits each plus raw bits.
 constexpr u64 most_entries(u64 vertices) { return (vertices - 1) / 3; }
-static_assert(1 + most_entries(64) + most_entries(192) + most_entries(768) <= MOST_ENTRIES,
+static_assert(
+    1 + most_entries(COARSE_VERTICES) + most_entries(MIDDLE_VERTICES) + most_entries(FINE_VERTICES) <=
+        MOST_ENTRIES,
     "the positions of all entries of a tile, and one before");
-static_assert(most_entries(64) + most_entries(192) <= 255 && most_entries(768) <= 255,
+static_assert(most_entries(COARSE_VERTICES) + most_entries(MIDDLE_VERTICES) <= 255 &&
+                  most_entries(FINE_VERTICES) <= 255,
     "sums of numbers of entries have a byte");
 // For activity c the cost is below 2^c / 64 bits a vertex. (Fewer vertices have fewer entries.)
 constexpr bool counts_fit() {
     for (u32 c = 1; c <= LAST_LIST_ACTIVITY; c++)
         for (u32 block = 0; block < 3; block++) {
-            const u64 vertices = block == 0 ? 64 : block == 1 ? 192 : 768, cost = ((vertices << c) - 1) / 64;
+            const u64 vertices = block == 0   ? COARSE_VERTICES
+                                 : block == 1 ? MIDDLE_VERTICES
+                                              : FINE_VERTICES,
+                      cost = ((vertices << c) - 1) / 64;
             const u32 bits = block == 0 ? c - 1 : block == 1 ? c : c + 2;
             if (cost / 3 >= 1ull << bits) return false;
         }
     return true;
 }
 static_assert(counts_fit(), "the number of entries of a list fits what count_bits says");
-static_assert(
-    most_entries(64) <= FIRST_MIDDLE_ENTRY && FIRST_MIDDLE_ENTRY + most_entries(192) <= FIRST_FINE_ENTRY,
+static_assert(most_entries(COARSE_VERTICES) <= FIRST_MIDDLE_ENTRY &&
+                  FIRST_MIDDLE_ENTRY + most_entries(MIDDLE_VERTICES) <= FIRST_FINE_ENTRY,
     "the lists of a tile lie one behind the other");
 
 // Slots.
@@ -114,7 +120,8 @@ constexpr bool positions_stay() {
     u64 later = 0;
     for (u32 list = FINE_LIST;; list--) {
         const u64 start = list == TOP_LIST ? 0 : 4ull << 2 * list, end = 16ull << 2 * list,
-                  most = list == TOP_LIST ? 0 : most_entries(list == COARSE_LIST ? 64 : end - start);
+                  most = list == TOP_LIST ? 0
+                                          : most_entries(list == COARSE_LIST ? COARSE_VERTICES : end - start);
         // After n vertices the payload of the next one ends below the words, and so do the entries before it.
         for (u64 n = 0; n < end - start; n++)
             if (SLOT_ENTRY_BYTES + 8 * (end - n) + bytes_of(later + n * VERTEX) > SLOT ||
@@ -158,8 +165,8 @@ static_assert(TILE_VERTICES / 8 <= 1 << (MASK_COUNT_BITS - 1) && TILE_VERTICES /
 static_assert(TILE_VERTICES / 8 <= 1 << 8, "the run before an entry of a mask has the upper byte of it");
 static_assert(8 + 10 + 5 + 9 == 32 && RUNS <= 32 && ALPHABET <= 256 && TILE_VERTICES <= 1024,
     "an entry of a list: symbol, position, run, 9 raw bits");
-static_assert(
-    256 * TILE_SLOT_BYTES_F64_LORENZO <= GROUP_BYTES_MASK, "the bytes of a group of 256 tiles have 24 bits");
+static_assert(MAX_GROUP_TILES * TILE_SLOT_BYTES_F64_LORENZO <= GROUP_BYTES_MASK,
+    "the bytes of a group of 256 tiles have 24 bits");
 static_assert(
     GROUP_BYTES_MASK / 2 < 1 << 23, "in twos they have 23 bits, below 8 for tiles and 33 for the first one");
 static_assert(
@@ -201,7 +208,7 @@ static_assert(
     "the list of hard triangles: as many as a tile has in the place of its payload");
 static_assert(ListsView::HARD_OF_SLOT % 32 == 0 && ListsView::HARD_OF_SLOT / 32 <= 2 * TILE,
     "and a word for 32 of them in that of its masks");
-static_assert(HARD_TILE_BITS + 11 == 32 && MOST_TILES >> HARD_TILE_BITS <= 1 << 27,
+static_assert(MOST_TILES >> HARD_TILE_BITS <= 1 << UPPER_TILE_BITS,
     "a triangle with its tile: the bits above are in that word");
 static_assert(32 * SORT_WARPS < 1 << 16, "tiles of both kinds of a block are counted in 16 bits each");
 static_assert(sizeof(BoundsShared<double>) <= 48 << 10 && sizeof(BoundsShared<float>) <= 48 << 10,

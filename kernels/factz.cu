@@ -53,7 +53,7 @@
 #endif
 
 // An entry: the element type, the argument, threads of a block and blocks on a multiprocessor (at least), how
-// it waits for the previous kernel (device/control.cuh), what it calls.
+// it waits for the previous kernel (device/overlap.cuh), what it calls.
 #define ENTRY(name, Element, Argument, bounds, waits, ...)                                           \
     extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Argument job) { \
         typedef Element T;                                                                           \
@@ -265,3 +265,21 @@ KERNEL(factz_write_points, Analysis, (256, 2), (256, 2), in_order, analysis::wri
 #ifndef FACTZ_EMULATED
 ENTRY(factz_inspect, void, Inspection, (32), in_order, analysis::inspect)
 #endif
+
+// Sizes of structs of the kernels, as src/cuda/shared_memory.rs has them.
+static_assert(sizeof(Nearness) == 48, "as in Rust");
+static_assert(sizeof(CountShared) == 32672, "as in Rust");
+static_assert(sizeof(RowCountShared) == 35264, "as in Rust");
+static_assert(sizeof(EncodeLists) == 1348, "as in Rust");
+static_assert(sizeof(MaskLists) == 320, "as in Rust");
+static_assert(sizeof(EncodeMasks) == 832, "as in Rust");
+static_assert(sizeof(Chunk) == 1792, "as in Rust");
+static_assert(sizeof(EncodeGroup) == 16320, "as in Rust");
+static_assert(sizeof(EncodeShared) == BY_DEVICE(86144, 54704), "as in Rust");
+static_assert(sizeof(RowShared) == 53768, "as in Rust");
+static_assert(sizeof(GroupWords) == 384, "as in Rust");
+static_assert(sizeof(BatchLists) == 576, "as in Rust");
+static_assert(sizeof(DecodeGroup) == 3792, "as in Rust");
+static_assert(sizeof(DecodeRows) == 1536, "as in Rust");
+static_assert(sizeof(DecodeShared<false>) == 57040, "as in Rust");
+static_assert(sizeof(DecodeShared<true>) == 15824, "as in Rust");

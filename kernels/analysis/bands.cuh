@@ -34,7 +34,7 @@ enum : i32 {
     COUNT_LARGEST,   // bits of the largest error
     COUNT_BY_TYPE,
     // Of the range of the first field: numbers in the order of the values, 0 where there is none.
-    RANGE_BELOW = COUNT_BY_TYPE + 8,  // larger for lower values
+    RANGE_BELOW = COUNT_BY_TYPE + POINT_TYPES,  // larger for lower values
     RANGE_ABOVE,
     RANGE_ZERO,
     RANGE_NONFINITE,
@@ -146,19 +146,6 @@ __device__ __forceinline__ bool has_filled(const Analysis& job, const Corners<T>
     return job.has_fill && (is_filled(p.u[0], p.v[0], job.fill) | is_filled(p.u[1], p.v[1], job.fill) |
                                is_filled(p.u[2], p.v[2], job.fill));
 }
-
-enum : i32 {
-    SADDLE,
-    ATTRACTING_NODE,
-    REPELLING_NODE,
-    ATTRACTING_FOCUS,
-    REPELLING_FOCUS,
-    CENTER,
-    INSIDE_TYPES,  // of points inside triangles
-    VERTEX_ZERO = INSIDE_TYPES,
-    EDGE_ZERO,
-    POINT_TYPES
-};
 
 // Rule by which points have types. Twin of Rule::of.
 __device__ __forceinline__ Rule rule_of(const Analysis& job) { return Rule(true, job.ties, job.dx, job.dy); }

@@ -7,7 +7,6 @@ namespace analysis {
 
 // The divergence of a focus is rounding where |trace| is at most this fraction of the sum of the magnitudes
 // of the four derivatives.
-constexpr double ROUNDING_DIVERGENCE_F32 = 1e-5, ROUNDING_DIVERGENCE_F64 = 1e-12;
 
 // A NaN with the bits that the host has too.
 __device__ __forceinline__ double unknown() { return __longlong_as_double(0x7ff8000000000000ll); }

@@ -1,5 +1,6 @@
 // Reads the header of a stream. Twin of src/capi/inspect.rs.
 #pragma once
+#include "grid/missing.cuh"
 #include "stream/header.cuh"
 
 namespace analysis {

@@ -4,9 +4,6 @@
 
 namespace analysis {
 
-// Parts of the triangulation that belong to a vertex, after its triangles LOWER and UPPER.
-enum : i32 { EDGE_X = 2, EDGE_Y, DIAGONAL, VERTEX, SIMPLICES };
-
 // The edges and the vertex of a base that are looked at with one of its triangles. Twin of
 // Triangle::boundary.
 __device__ __forceinline__ constexpr u32 boundary(i32 triangle) {

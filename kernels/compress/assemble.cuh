@@ -2,6 +2,7 @@
 // src/stream and src/cpu/entropy.rs.
 #pragma once
 #include "compress/tables/coding_tables.cuh"
+#include "grid/field.cuh"
 #include "stream/checksum.cuh"
 
 __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
@@ -154,8 +155,8 @@ __device__ __forceinline__ u32 store_groups(const Job& job, AssembleShared& shar
             // Barriers of the sum separate reads of the last round from writes of this one.
             const u64 before_mine = block_exclusive_sum(padded_bytes((u32)about), all);
             if (group < part_end) {
-                const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2;
-                const u64 end_tile = first + (about >> 24 & 255) + 1;
+                const u32 count = bytes_in((u32)about) / 2;
+                const u64 end_tile = first + tiles_less_one_in((u32)about) + 1;
                 shared.to[threadIdx.x] = (place + before_mine) / 4;
                 shared.from[threadIdx.x] = end_tile * slot_bytes<T>(job) - 2 * count;
                 shared.counts[threadIdx.x] = count;

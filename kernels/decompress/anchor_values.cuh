@@ -1,6 +1,7 @@
 // Values of the anchors, by a scan over their coarse codes.
 #pragma once
 #include "decompress/vertex_values.cuh"
+#include "grid/missing.cuh"
 #include "predict/anchor_scan.cuh"
 #include "predict/anchors.cuh"
 
@@ -8,7 +9,7 @@
 template <typename T>
 __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& code, u32& symbol) {
     const ReconstructView<T> work(job);
-    const u32 info = work.headers()[index], mask_state = info & 255;
+    const u32 info = work.headers()[index], mask_state = mask_state_byte(info);
     code = {0, 0, 0};
     symbol = SYMBOL_ZERO;
     if (mask_state != 0 && (TileView(job).hidden_row(index, 0) & 1)) return false;

@@ -1,7 +1,10 @@
 // Writes tiles without codes: all vertices are zero or filled, as land of an ocean.
 #pragma once
 #include "decompress/status.cuh"
-#include "tile/coding.cuh"
+#include "entropy/quantized_tile.cuh"
+#include "grid/field.cuh"
+#include "grid/missing.cuh"
+#include "grid/tiles.cuh"
 
 // 16 bytes of a row.
 template <typename T>
@@ -24,7 +27,7 @@ __device__ __noinline__ void write_codeless_tile(const Job& job, const Control& 
     T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     const P zero = Real<T>::pair(T(0), T(0)), fill = fill_of<T>(control);
     // Values of all vertices, unless both masks have some.
-    const bool is_zero = state / 3 == MASK_ALL, is_constant = is_zero || state / 3 == MASK_NONE;
+    const bool is_zero = zero_covers<MASK_ALL>(state), is_constant = is_zero || zero_covers<MASK_NONE>(state);
     if (is_constant && ox == TILE && is_aligned<T>(job)) {
         constexpr i32 EACH = 16 / sizeof(T), LANES = TILE / EACH, ROWS = 32 / LANES;
         const P value = is_zero ? zero : fill;
@@ -39,7 +42,7 @@ __device__ __noinline__ void write_codeless_tile(const Job& job, const Control& 
     }
     for (i32 y = 0; y < oy; y++) {
         if (lane >= ox) continue;
-        const P value = is_zero || work.masks()[index * 64 + y] >> lane & 1 ? zero : fill;
+        const P value = is_zero || work.mask_row(index, 0, y) >> lane & 1 ? zero : fill;
         u[y * (long long)job.u_layout.pitch + lane * (long long)job.u_layout.stride] = value.x;
         v[y * (long long)job.v_layout.pitch + lane * (long long)job.v_layout.stride] = value.y;
     }

@@ -17,9 +17,6 @@ struct DecodeShared {
 };
 static_assert(sizeof(DecodeRows) * DECODE_WARPS < sizeof(DecodeGroup) * DECODE_GROUPS,
     "the Lorenzo predictor takes no more shared memory");
-static_assert(sizeof(DecodeShared<false>) == DECODE_RANS_SHARED_BYTES &&
-                  sizeof(DecodeShared<true>) == DECODE_HUFFMAN_SHARED_BYTES,
-    "the launch asks for as much");
 
 // Fills the tables that all groups of a block need. Call with a block.
 template <typename T, bool HUFFMAN>

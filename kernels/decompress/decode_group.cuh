@@ -5,6 +5,7 @@
 // symbols is long. The reader (decode_reader.cuh) turns states into symbols, runs and raw bits. The placer
 // (decode_placer.cuh) plans a chunk before (what each lane decodes) and places its symbols afterwards.
 #pragma once
+#include "device/control.cuh"
 #include "device/shared.cuh"
 #include "entropy/groups/decode.cuh"
 
@@ -13,7 +14,7 @@ constexpr u32 LISTS_AND_ACTIVITIES = TILE_LISTS * ACTIVITIES;
 // Shared state of the two warps. A barrier between chunks keeps writes from data still being read.
 struct DecodeGroup {
     BatchLists lists;
-    MaskedTiles<7> masked;
+    MaskedTiles<MOST_MASKED_TILES> masked;
     GroupWords words;
     u32 plans[4][32];  // of a chunk, for the reader
     u32 found[2][32];  // by the reader
@@ -48,7 +49,7 @@ __device__ __forceinline__ u32 plan_of_list(u32 list, u32 activity) {
     return activity == 0 ? TABLES << PLAN_TABLE_AT | TABLES << PLAN_RUN_TABLE_AT
                          : (u32)list_start(list) | PLAN_HERE | PLAN_ACTIVE | (sparse ? PLAN_LISTED : 0) |
                                table_in_list(list, activity, list_start(list)) << PLAN_TABLE_AT |
-                               (sparse ? RUN + activity - 1 : (u32)TABLES) << PLAN_RUN_TABLE_AT;
+                               (sparse ? RUN + activity - 1 : TABLES) << PLAN_RUN_TABLE_AT;
 }
 
 // Result of the reader: symbol, run << 8.

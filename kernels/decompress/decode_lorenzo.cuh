@@ -4,6 +4,7 @@
 #include "decompress/status.cuh"
 #include "entropy/groups/decode.cuh"
 #include "entropy/groups/lorenzo.cuh"
+#include "entropy/symbols.cuh"
 
 // Shared memory of a warp: masks of a batch, then rows of a tile.
 struct DecodeRows {
@@ -32,13 +33,13 @@ struct RowDecoder {
         const DecodeView<T> work(job);
         const i32 lane = threadIdx.x & 31;
         const u32 mode = decoder.head_step(exists, MASK_STATE);
-        bad |= warp_or(mode >= 9 * BOUND_SHIFTS) != 0;
+        bad |= warp_or(mode >= MASK_STATES * BOUND_SHIFTS) != 0;
         u32 info = info_of_mode(mode);
         const bool coded = exists && !bad && has_codes(mask_state_in(info));
         const u32 activity = decoder.head_step(coded, TILE_ACTIVITY);
         bad |= warp_or(activity >= ROW_ACTIVITIES) != 0;
         if (bad) return 0;
-        info |= activity << 8;
+        info = with_activity(info, activity, 0);
         if (exists) work.headers()[batch + lane] = info, work.steps()[batch + lane] = activity ? FULL : 0;
         __syncwarp();
         bad = decode_masks(job, decoder, shared.masks, batch, info, exists);

@@ -4,6 +4,8 @@
 #pragma once
 #include "decompress/parse_groups.cuh"
 #include "decompress/residuals.cuh"
+#include "grid/missing.cuh"
+#include "predict/quantizer.cuh"
 
 // Fills the control block from the header. Call with a block.
 template <typename T>

@@ -26,7 +26,7 @@ __device__ __forceinline__ void sum_words_before(const uint2* stream, uint2 (&be
             const u32 number = 2 * (at + PARSE_THREADS * i + k);
             const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
             some_bytes += padded_bytes(a) + padded_bytes(b);
-            some_tiles += (a >> GROUP_BYTES_BITS) + (b >> GROUP_BYTES_BITS);
+            some_tiles += tiles_less_one_in(a) + tiles_less_one_in(b);
         }
         bytes += some_bytes;
         tiles += some_tiles;
@@ -67,7 +67,7 @@ __device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, 
     // Sums of bytes / 4 cannot overflow, whatever the words say.
     const u32 fours[2] = {padded_bytes(about[0]) / 4, padded_bytes(about[1]) / 4};
     const u32 counts[2] = {
-        here[0] + (about[0] >> GROUP_BYTES_BITS), here[1] + (about[1] >> GROUP_BYTES_BITS)};
+        here[0] + tiles_less_one_in(about[0]), here[1] + tiles_less_one_in(about[1])};
     const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
               all_counts = warp_inclusive_sum(counts[0] + counts[1]);
     const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,
@@ -86,11 +86,10 @@ __device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, 
     bool bad = false;
 #pragma unroll
     for (u32 i = 0; i < 2; i++) {
-        const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
+        const u32 g = number + i, size = bytes_in(about[i]);
         if (!here[i]) continue;
         work.group_offsets()[g] = offset;
-        // First tile (33 bits), tiles - 1 (8 bits), bytes / 2 (23 bits).
-        work.group_sizes()[g] = tile << 31 | (u64)(counts[i] - 1) << 23 | size / 2;
+        work.group_sizes()[g] = GroupTiles::make(tile, counts[i], size);
         offset += 4 * (u64)fours[i];
         tile += counts[i];
         bad |= size < LEAST_STATE_BYTES || size % 2 != 0;
@@ -98,7 +97,7 @@ __device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, 
         if (g == words.groups - 1) bad |= offset != words.stream_bytes || tile != job.tiles();
     }
     bytes += 4 * (u64)(fours[0] + fours[1]);
-    tiles += (about[0] >> GROUP_BYTES_BITS) + (about[1] >> GROUP_BYTES_BITS);
+    tiles += tiles_less_one_in(about[0]) + tiles_less_one_in(about[1]);
     return bad;
 }
 

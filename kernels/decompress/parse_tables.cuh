@@ -26,7 +26,7 @@ __device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at, bo
 
 // A block loads the first words of the stream at once, before it knows where its table is.
 constexpr u32 FIRST_WORDS = 2 * PARSE_THREADS;
-constexpr u32 MOST_TABLE_BITS = 255 * 32;
+constexpr u32 MOST_TABLE_BITS = STORED_WORDS * 32;
 constexpr u32 ENTRY_WARPS = ALPHABET / 32;  // warps with a table entry per thread
 struct TableReader {
     u32 words[FIRST_WORDS + 2];  // the padding is read only by invalid entries
@@ -161,7 +161,7 @@ __device__ __forceinline__ void make_code_table(
         place += __popc(same_length(mine) & ((1u << lane) - 1)) * (1 | CODES >> mine.field << 16);
         if (mine.exists) {
             shared.starts[place & 0xffff] = place >> 16;
-            shared.symbols[place & 0xffff] = mine.field << 8 | mine.symbol;
+            shared.symbols[place & 0xffff] = code_word(mine.field, mine.symbol);
         }
     }
     __syncthreads();

@@ -2,6 +2,8 @@
 #pragma once
 #include "decompress/codeless_tile.cuh"
 #include "decompress/vertex_values.cuh"
+#include "grid/field.cuh"
+#include "grid/missing.cuh"
 #include "tile/finest_level.cuh"
 
 // Shared memory of a warp for two interior tiles.
@@ -16,7 +18,7 @@ struct ReconstructedPair {
 __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
     const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll 1
-    for (i32 position = lane; position < 256; position += HALF) {
+    for (i32 position = lane; position < FINE_START; position += HALF) {
         i32 x, y;
         place_of(position, x, y);
         const u32 row_low = __shfl_sync(FULL, low, y & (HALF - 1), HALF),
@@ -29,7 +31,7 @@ __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
         const i32 y = 2 * j & (HALF - 1);
         const u32 even = __shfl_sync(FULL, rows, y, HALF) >> 2 * lane,
                   odd = __shfl_sync(FULL, rows, y + 1, HALF) >> 2 * lane;
-        u8* const to = symbols + 256 + HALF * j + lane;
+        u8* const to = symbols + FINE_START + HALF * j + lane;
         if (even & 2) to[0] = HIDDEN;
         if (odd & 1) to[256] = HIDDEN;
         if (odd & 2) to[512] = HIDDEN;
@@ -46,7 +48,7 @@ __device__ __noinline__ void write_unseen(const Job& job, const u8* symbols, u64
     T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride,
               stride_v = job.v_layout.stride;
-    if ((work.headers()[index] & 255) % 3 == MASK_SOME) {
+    if (fill_covers<MASK_SOME>(mask_state_byte(work.headers()[index]))) {
         const auto fill = fill_of<T>(control_of(job));
 #pragma unroll 1
         for (i32 y = 0; y < TILE; y++) {
@@ -139,7 +141,7 @@ template <typename Q>
 __device__ __forceinline__ void expect_rows(const Q* payload, const u8* symbols, i32 pair) {
     const i32 lane = threadIdx.x & (HALF - 1);
     const i32 at = 512 + 32 * pair + 4 * lane + (lane < HALF / 2 ? 0 : 224),
-              ahead = 256 + 32 * (pair + 1) + 4 * lane;
+              ahead = FINE_START + 32 * (pair + 1) + 4 * lane;
     if (pair >= 0 && pair < HALF / 2)
         expect_payload(payload + at, *reinterpret_cast<const u32*>(symbols + at));
     if (pair + 1 < HALF / 2 && lane < HALF / 2)
@@ -162,7 +164,7 @@ __device__ __forceinline__ void reconstruct_finest(const Job& job, const Control
     // State that advances by rows: the lane's addresses, its symbols, and the steps that have any.
     T *u = vertex_at<T>(job.u, job.u_layout, shape.x0 + 2 * lane, shape.y0),
       *v = vertex_at<T>(job.v, job.v_layout, shape.x0 + 2 * lane, shape.y0);
-    i32 fine = 256 + lane;
+    i32 fine = FINE_START + lane;
     u32 some = all_steps >> 8;
     auto put = [&](i32 phase, i32 j, P prediction) -> P {
         // Phase 0 is ahead of the others.
@@ -214,8 +216,9 @@ __device__ __forceinline__ void reconstruct_pair(
     u8* const far_sides = reinterpret_cast<u8*>(lattice.even + EVEN + 1);
     const Q* const payload = work.raw() + index * TILE_VERTICES;
     const u64 below = index + job.tiles_x, right = index + 1;
-    const u32 info = work.headers()[index] & 255, info_below = work.headers()[below] & 255,
-              info_right = work.headers()[right] & 255;
+    const u32 info = mask_state_byte(work.headers()[index]),
+              info_below = mask_state_byte(work.headers()[below]),
+              info_right = mask_state_byte(work.headers()[right]);
     u32 steps = work.steps()[index], steps_below = work.steps()[below], steps_right = work.steps()[right];
     if (lane < 4)
         lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =

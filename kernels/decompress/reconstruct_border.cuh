@@ -2,6 +2,8 @@
 #pragma once
 #include "decompress/codeless_tile.cuh"
 #include "decompress/vertex_values.cuh"
+#include "grid/field.cuh"
+#include "grid/missing.cuh"
 #include "tile/traversal.cuh"
 
 constexpr i32 BORDER_THREADS = 32 * RECONSTRUCT_BORDER_WARPS;
@@ -29,7 +31,7 @@ struct BorderTileDecoder {
     __device__ __forceinline__ BorderTileDecoder(
         const Job& job, const Control& control, ReconstructedTile<T>& shared, u64 index)
         : job(job), control(control), shared(shared), index(index), shape(wide_tile_shape(job, index)),
-          mask_state(ReconstructView<T>(job).headers()[index] & 255),
+          mask_state(mask_state_byte(ReconstructView<T>(job).headers()[index])),
           masks(ReconstructView<T>(job).masks() + index * 64) {}
     __device__ __forceinline__ bool is_hidden(i32 x, i32 y) const {
         return (masks[y] | masks[TILE + y]) >> x & 1;
@@ -72,7 +74,8 @@ struct BorderTileDecoder {
     __device__ __forceinline__ bool far_symbol(
         u64 owner, i32 position, bool vertical, i32 x, i32 y, u32& symbol) const {
         const ReconstructView<T> work(job);
-        const u32 states = work.headers()[owner] & 255, steps = has_codes(states) ? work.steps()[owner] : 0;
+        const u32 states = mask_state_byte(work.headers()[owner]),
+                  steps = has_codes(states) ? work.steps()[owner] : 0;
         symbol =
             steps >> (position >> 5) & 1 ? work.symbols()[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
         if (states == 0) return false;

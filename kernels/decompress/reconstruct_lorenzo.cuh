@@ -2,6 +2,7 @@
 // src/predict/lorenzo.rs.
 #pragma once
 #include "decompress/lorenzo_values.cuh"
+#include "grid/field.cuh"
 
 // Symbols of a warp's tiles; padding puts the tiles into different banks.
 struct StagedTiles {

@@ -1,8 +1,9 @@
 // Residuals of vertices from their symbols, for the hierarchical predictor.
 #pragma once
+#include "decompress/readings.cuh"
 #include "decompress/status.cuh"
 #include "entropy/payload.cuh"
-#include "decompress/readings.cuh"
+#include "predict/quantizer.cuh"
 
 // Residuals of symbols without raw bits, by level and symbol; zeros behind them.
 constexpr u32 SMALL_RESIDUALS = 32;

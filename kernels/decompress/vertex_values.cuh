@@ -2,6 +2,7 @@
 #pragma once
 #include "decompress/residuals.cuh"
 #include "entropy/differences.cuh"
+#include "grid/missing.cuh"
 #include "tile/lattice.cuh"
 
 // Per half warp: a stored vertex is missing.
@@ -45,5 +46,5 @@ __device__ __forceinline__ P value_of(const ReconstructTables<T>& tables,
 // True if half a warp can reconstruct the tile: its closed block lies in the grid, and it has codes.
 __device__ __forceinline__ bool is_paired(const Job& job, u64 index, u32 info) {
     const TileShape shape = wide_tile_shape(job, index);
-    return shape.last_x == TILE && shape.last_y == TILE && has_codes(info & 255);
+    return shape.last_x == TILE && shape.last_y == TILE && has_codes(mask_state_byte(info));
 }

@@ -1,13 +1,9 @@
 // Control block of a call, at the start of the workspace: bounds, counts and lists that kernels share. The
 // first kernel zeroes it.
 #pragma once
-#include "device/ptx.cuh"
-#include "device/workspace.cuh"
+#include "device/overlap.cuh"
 #include "device/reduce.cuh"
-#include "grid/field.cuh"
-#include "grid/missing.cuh"
-#include "predict/quantizer.cuh"
-#include "topology/signature.cuh"
+#include "device/workspace.cuh"
 
 struct LevelCount {
     u32 vertices, nonzero, bits;
@@ -29,15 +25,16 @@ enum : u32 {
 // Tiles with vertex bounds are sorted into WEIGHTS classes by their expected work, which the number of
 // triangles that need determinants predicts.
 constexpr u32 WEIGHTS = 8;
-// Packing of a tile's class and its number in the class; NOT_LISTED for a tile on no list. (28 bits suffice:
-// capacities.cuh.)
-constexpr u32 WEIGHT_AT = 28, NOT_LISTED = ~0u;
-__device__ __forceinline__ u32 weight_of(u32 hard) {
-    return hard == 0 ? 0 : 1 + hard / 64 < WEIGHTS ? 1 + hard / 64 : WEIGHTS - 1;
-}
 
 // Groups of each of PARTS parts of the stream.
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
+
+// Bin widths and their reciprocals by level and refinement: values of T, stored as doubles.
+struct Quantizer {
+    double width[LEVELS][REFINEMENTS];
+    double inverse[LEVELS][REFINEMENTS];
+    double accept;
+};
 
 // Largest error so far, as the bits of a double, padded to 16 bytes so that cp.async can copy it past the L1
 // cache.
@@ -55,7 +52,7 @@ struct Control {
     u64 fill_bits;  // the fill value, or a NaN
     u32 has_fill, warnings;
     u32 level_bound_scaling;
-    u32 interpolants[5];
+    u32 interpolants[ANCHOR_LEVEL];
     i32 status;
     u32 table_bytes;
     u32 content;
@@ -76,7 +73,7 @@ struct Control {
     // Finished blocks, by kernel.
     u32 tickets[8];
     alignas(128) Quantizer quantizer;
-    LevelCount tune[LEVEL_BOUND_SCALINGS][6][LEVELS];
+    LevelCount tune[LEVEL_BOUND_SCALINGS][INTERPOLANTS][LEVELS];
     u64 part_bytes[PARTS];  // of the groups of each part of the stream
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
@@ -102,51 +99,4 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
     bool last = mine == gridDim.x - 1;
     if (last) __threadfence();
     return last;
-}
-
-// Least distance of a tile's cells from the origin, per axis: by bands of eight rows, and by side.
-constexpr i32 BANDS = 4, BAND_ROWS = 8;
-struct alignas(16) Nearness {
-    float bands[BANDS];
-    float top, bottom, left, right;
-    u32 kind;      // of the tile
-    u32 weighted;  // class << WEIGHT_AT | number in its class and kind
-    u64 bounded;   // which chunks of vertex bounds are stored (compress/bounds/vertex_bounds.cuh)
-
-    __device__ __forceinline__ float all() const {
-        return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3]));
-    }
-};
-static_assert(sizeof(Nearness) == ORIGIN_DISTANCE_BYTES, "a tile has its place");
-__device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
-    return NearnessView(job).tiles()[tile];
-}
-__device__ __forceinline__ float float_down(float x) { return x; }
-__device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }
-
-__device__ __forceinline__ Rule rule_of(const Job& job) {
-    return Rule(job.preserve == PRESERVE_TYPES, job.ties, job.dx, job.dy);
-}
-
-// How a kernel begins, by its launch (src/cuda/schedule.rs). At its start it waits for the previous kernel;
-// the next one may begin only then, so that no more than two are at work.
-__device__ __forceinline__ void after_previous() {
-    wait_for_kernel_before();
-    let_next_begin();
-}
-// It works first, then calls after_previous itself.
-__device__ __forceinline__ void waits_inside() {}
-// It is launched when the previous kernel has ended.
-__device__ __forceinline__ void in_order() {}
-// It reads nothing of the previous kernel and waits for it at its end (end_overlap), so that for the next
-// kernel both have ended. Several can follow each other. Everything before the first kernel that they overlap
-// must be complete: that kernel must be launched in order, or not wait at its start.
-__device__ __forceinline__ void overlaps_previous() { let_next_begin(); }
-__device__ __forceinline__ void end_overlap() {
-    if (blockIdx.x == 0) wait_for_kernel_before();
-}
-// It has no work, as a kernel before the previous one decided: it ends when the previous kernel ends.
-__device__ __forceinline__ void pass_over() {
-    let_next_begin();
-    end_overlap();
 }

@@ -1,5 +1,6 @@
 // Shared by kernels and library: constants, arguments of kernels, results. Generated from
-// src/cuda/constants.rs, src/cuda/kernel_args.rs and src/capi (see src/cuda/generated.rs); do not edit.
+// src/cuda/method_constants.rs, src/cuda/constants.rs, src/cuda/kernel_args.rs and src/capi
+// (see src/cuda/generated.rs); do not edit.
 // clang-format off
 
 #pragma once
@@ -11,6 +12,296 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t i32;
+
+// Vertices of the grid at most.
+constexpr u64 MAX_VERTICES = 0x1000000000000;
+
+// Vertices along the side of a tile, of a tile, and along the side of a closed tile.
+constexpr i32 TILE = 32;
+constexpr i32 TILE_VERTICES = 1024;
+constexpr i32 CLOSED = 33;
+
+// Dyadic levels of a tile; the last one has the anchors.
+constexpr i32 LEVELS = 6;
+constexpr i32 ANCHOR_LEVEL = 5;
+
+// Sides of a block, as bits of halo and pin.
+constexpr u32 SIDE_X_MIN = 1;
+constexpr u32 SIDE_X_MAX = 2;
+constexpr u32 SIDE_Y_MIN = 4;
+constexpr u32 SIDE_Y_MAX = 8;
+
+// Largest magnitude of a code, exact in the element type.
+constexpr i32 MAX_CODE_F32 = 4194303;
+constexpr i32 MAX_CODE_F64 = 1073741823;
+
+// Spreads consecutive numbers: the upper bits of the products look random.
+constexpr u32 SHUFFLE = 2654435761;
+
+// Sample of vertices that shows a range made by outliers: at most so many vertices; tiny and large
+// ones by their distance from the range; a part of them, at least or at most.
+constexpr u32 WIDE_SAMPLES = 1024;
+constexpr double WIDE_TINY = 1000000.0;
+constexpr double WIDE_LARGE = 4.0;
+constexpr u32 WIDE_PART = 16;
+
+// The stream: bytes of the header, the only version, the content.
+constexpr u32 HEADER_BYTES = 128;
+constexpr u16 FORMAT_VERSION = 1;
+constexpr u32 CONTENT_CODED = 0;
+constexpr u32 CONTENT_STORED = 1;
+
+// The first word of a stream.
+constexpr u32 MAGIC = 1515471686;
+
+// Places of the fields in the header, in bytes.
+constexpr i32 AT_MAGIC = 0;
+constexpr i32 AT_VERSION = 4;
+constexpr i32 AT_HEADER_BYTES = 6;
+constexpr i32 AT_CHECKSUM = 8;
+constexpr i32 AT_DTYPE = 12;
+constexpr i32 AT_MODE = 13;
+constexpr i32 AT_CODER = 14;
+constexpr i32 AT_PREDICTOR = 15;
+constexpr i32 AT_PRESERVE = 16;
+constexpr i32 AT_BOUND_KIND = 17;
+constexpr i32 AT_CONTENT = 18;
+constexpr i32 AT_TIES = 19;
+constexpr i32 AT_LEVEL_BOUND_SCALING = 20;
+constexpr i32 AT_INTERPOLANTS = 21;
+constexpr i32 AT_COMPONENTS = 26;
+constexpr i32 AT_HAS_FILL = 27;
+constexpr i32 AT_TABLE_BYTES = 28;
+constexpr i32 AT_NX = 32;
+constexpr i32 AT_NY = 40;
+constexpr i32 AT_NZ = 48;
+constexpr i32 AT_BOUND = 56;
+constexpr i32 AT_ABSOLUTE_BOUND = 64;
+constexpr i32 AT_HALF_BIN_WIDTH = 72;
+constexpr i32 AT_DX = 80;
+constexpr i32 AT_DY = 88;
+constexpr i32 AT_FILL_U = 96;
+constexpr i32 AT_FILL_V = 104;
+constexpr i32 AT_STREAM_BYTES = 112;
+constexpr i32 AT_GROUPS = 120;
+
+// Checksum: factor of the index of a word, factors of the mix.
+constexpr u32 CHECKSUM_STEP = 2654435769;
+constexpr u32 CHECKSUM_MIX_0 = 2246822507;
+constexpr u32 CHECKSUM_MIX_1 = 3266489909;
+
+// Tables of a stream; bytes of their directory at least: a bit for each table that takes bytes.
+constexpr u32 TABLES = 50;
+constexpr u32 LEAST_DIRECTORY_BYTES = 8;
+
+// Words of 4 bytes of a stored table at most.
+constexpr u32 STORED_WORDS = 255;
+
+// Bits of a group's bytes in its word; above them are its tiles less one. Tiles of a group at most.
+constexpr u32 GROUP_BYTES_BITS = 24;
+constexpr u64 MAX_GROUP_TILES = 256;
+
+// The alphabet of vertex codes: a vertex as predicted; values bit for bit; first symbol of differences
+// to the prediction, and their number; all symbols; first symbol that raw bits may follow.
+constexpr u32 SYMBOL_ZERO = 0;
+constexpr u32 STORED = 179;
+constexpr u32 FIRST_DIFFERENCE = 180;
+constexpr u32 DIFFERENCES = 11;
+constexpr u32 SYMBOLS = 191;
+constexpr u32 FIRST_WITH_RAW_BITS = 25;
+
+// Largest component of the codes of refinement 0 that have a symbol for each pair.
+constexpr i32 SMALL = 2;
+
+// First symbols of kinds of codes; bit lengths of a component, and buckets of a refinement.
+constexpr u32 PAIR0 = 25;
+constexpr u32 PAIR0_SIDE = 7;
+constexpr u32 WIDE0 = 74;
+constexpr u32 PAIR1 = 99;
+constexpr u32 PAIR1_SIDE = 4;
+constexpr u32 BUCKET = 115;
+constexpr u32 BUCKETS = 8;
+
+// Magnitude bits of the buckets of a refinement but the last, beyond the first, four bits each.
+constexpr u32 BUCKET_OFFSETS = 174338576;
+
+// Refinements of codes; those that stand for a vertex that is stored, and for one that a mask has.
+constexpr i32 REFINEMENTS = 9;
+constexpr i32 EXACT = 9;
+constexpr i32 MASKED = 10;
+
+// Symbols of a table; the one for a symbol without a code of its own.
+constexpr u32 ALPHABET = 256;
+constexpr u32 ESCAPE = 255;
+
+// Coverage of a tile by a mask, and pairs of coverages by both masks (3 * zero + fill).
+constexpr u32 MASK_NONE = 0;
+constexpr u32 MASK_ALL = 1;
+constexpr u32 MASK_SOME = 2;
+constexpr u32 MASK_STATES = 9;
+
+// How often the error bound of a tile of the Lorenzo predictor may be halved, and not at all.
+constexpr i32 BOUND_SHIFTS = 8;
+
+// Activities of a block, and of a tile that is coded by rows: 0 has no symbols, the last one has all.
+constexpr u32 ACTIVITIES = 8;
+constexpr u32 ROW_ACTIVITIES = 9;
+constexpr u32 FULL_ACTIVITY = 8;
+
+// Blocks up to this activity are lists of the vertices that are not zero.
+constexpr u32 LAST_LIST_ACTIVITY = 6;
+
+// Tiles up to this activity say which rows have a symbol.
+constexpr u32 LAST_SPARSE_TILE = 3;
+
+// Vertices of the blocks of a tile, and the positions where the last two begin.
+constexpr u32 COARSE_VERTICES = 64;
+constexpr u32 MIDDLE_VERTICES = 192;
+constexpr u32 FINE_VERTICES = 768;
+constexpr i32 MIDDLE_START = 64;
+constexpr i32 FINE_START = 256;
+
+// Positions in front of the sparse lists of a tile.
+constexpr i32 TOP_VERTICES = 16;
+
+// Numbers of the tables, those of lists.
+constexpr u32 MASK_STATE = 0;
+constexpr u32 COARSE_ACTIVITY = 1;
+constexpr u32 MIDDLE_ACTIVITY = 2;
+constexpr u32 FINE_ACTIVITY = 10;
+constexpr u32 MASK_BYTE = 18;
+constexpr u32 ANCHOR_TABLE = 19;
+constexpr u32 STEP_16 = 20;
+constexpr u32 STEP_8 = 21;
+constexpr u32 STEP_4 = 22;
+constexpr u32 STEP_2 = 29;
+constexpr u32 STEP_1 = 36;
+constexpr u32 RUN = 43;
+constexpr u32 MASK_RUN = 49;
+
+// Those of rows; the activity of a tile has the table of the coarse block.
+constexpr u32 TILE_ACTIVITY = 1;
+constexpr u32 ROW_BYTE = 20;
+constexpr u32 PATTERN = 28;
+constexpr u32 ROW_SYMBOL = 35;
+
+// Sum of the frequencies of a rANS table, and its bits; bits of the shift of a table.
+constexpr u32 SCALE_BITS = 12;
+constexpr u32 SCALE = 4096;
+constexpr u32 SHIFT_BITS = 3;
+
+// Huffman: bits of the longest code, codes of this length, bits of the sum of scaled counts.
+constexpr u32 MAX_LENGTH = 11;
+constexpr u32 CODES = 2048;
+constexpr u32 WEIGHT_BITS = 15;
+
+// Runs of zeros: their symbols, and the first one with raw bits.
+constexpr u32 RUNS = 28;
+constexpr u32 FIRST_RUN_WITH_RAW_BITS = 16;
+
+// Raw bits of the number of entries of a mask.
+constexpr u32 MASK_COUNT_BITS = 8;
+
+// States of the 32 lanes of a group: their lower end before the tail; lanes that end in state 1, the
+// first ones; lanes that the states of the tail move on by with each operation.
+constexpr u32 LOW = 65536;
+constexpr u32 ENDS_AT_1 = 4;
+constexpr u32 TURN = 19;
+
+// Bytes of the states in front of the words of a group: octaves, lower halves behind them, other bits
+// of the upper halves.
+constexpr u32 HALVES_AT = 16;
+constexpr u32 LEAST_STATE_BYTES = 80;
+constexpr u32 MOST_STATE_BYTES = 140;
+
+// Bytes of a group, about; where there would be more groups than so many, KiB of a group at most.
+constexpr u64 GROUP_BYTES = 1024;
+constexpr u64 MANY_GROUPS = 32768;
+constexpr u64 MOST_GROUP_KIB = 8;
+
+// Limits of the weight of a group: more than any tile has; sums of all tiles fit 64 bits.
+constexpr u64 LEAST_GROUP_WEIGHT = 1600;
+constexpr u32 MOST_GROUP_WEIGHT = 268435456;
+
+// Weight of a tile without entries, of a step of rows, and of the list of a mask.
+constexpr u32 TILE_WEIGHT = 4;
+constexpr u32 STEP_WEIGHT = 28;
+constexpr u32 MASK_LIST_WEIGHT = 64;
+
+// Steps of a tile that is coded by rows, about, by activity from 1, a byte each.
+constexpr u64 STEPS_BY_ACTIVITY = 0x2019120d0a080706;
+
+// Tiles of a large field that are counted, or up to twice as many.
+constexpr u64 SAMPLED_TILES = 4096;
+
+// Signatures: bits of the kind, and the kinds; those that never stay have the bits of UNCERTAIN under
+// the mask.
+constexpr u32 KIND_BITS = 3;
+constexpr u32 OUT = 0;
+constexpr u32 NONFINITE = 1;
+constexpr u32 UNCERTAIN = 2;
+constexpr u32 IN = 3;
+constexpr u32 TIE = 4;
+constexpr u32 ZEROS = 5;
+constexpr u32 SEGMENT = 6;
+constexpr u32 ANSWER = 7;
+constexpr u32 NEVER_STAYS_MASK = 3;
+
+// Relative rounding error of an operation on doubles: 2^-53. Far above the absolute error of one that
+// underflows: 2^-1000.
+constexpr double ROUNDING = 1.1102230246251565e-16;
+constexpr double UNDERFLOW_GUARD = 9.332636185032189e-302;
+
+// Steps of the ladder of bounds; its top, in units of the bound; factor for the roundings of a rung.
+constexpr i32 RUNGS = 20;
+constexpr double LADDER_TOP = 1.0000009536743164;
+constexpr double LADDER_MARGIN = 1.0000000000009095;
+
+// Words of 32 bits of an exact sum, and the exponent of its first bit.
+constexpr i32 EXACT_WORDS = 264;
+constexpr i32 EXACT_LOWEST = -4296;
+
+// Choices of the interpolant of a level; weights of the outer neighbours of the first two: of all four
+// neighbours, of three.
+constexpr i32 INTERPOLANTS = 6;
+constexpr double CUBIC_MIDDLE = 0.0625;
+constexpr double CUBIC_SIDE = 0.125;
+constexpr double SOFTENED_MIDDLE = 0.03125;
+
+// Choices of the bin widths of levels; the second one: bound / min(alpha^level, beta).
+constexpr i32 LEVEL_BOUND_SCALINGS = 2;
+constexpr double LEVEL_SCALING_ALPHA = 1.5;
+constexpr double LEVEL_SCALING_BETA = 3.0;
+
+// Halvings of the bound that a vertex of the Lorenzo predictor may need, and one that stands for more.
+constexpr i32 HALVINGS = 25;
+
+// Cost of a halving for a vertex in eighths of a bit, of a refined vertex besides its bits.
+constexpr u32 BOUND_SHIFT_RATE = 8;
+constexpr u32 REFINED_BITS = 9;
+
+// Parts of the triangulation that belong to a vertex, after its two triangles.
+constexpr i32 EDGE_X = 2;
+constexpr i32 EDGE_Y = 3;
+constexpr i32 DIAGONAL = 4;
+constexpr i32 VERTEX = 5;
+constexpr i32 SIMPLICES = 6;
+
+// Types of critical points, those inside triangles first.
+constexpr i32 SADDLE = 0;
+constexpr i32 ATTRACTING_NODE = 1;
+constexpr i32 REPELLING_NODE = 2;
+constexpr i32 ATTRACTING_FOCUS = 3;
+constexpr i32 REPELLING_FOCUS = 4;
+constexpr i32 CENTER = 5;
+constexpr i32 INSIDE_TYPES = 6;
+constexpr i32 VERTEX_ZERO = 6;
+constexpr i32 EDGE_ZERO = 7;
+constexpr i32 POINT_TYPES = 8;
+
+// The divergence of a focus is rounding up to this fraction of the derivatives.
+constexpr double ROUNDING_DIVERGENCE_F32 = 1e-5;
+constexpr double ROUNDING_DIVERGENCE_F64 = 1e-12;
 
 // Values of factz_status that a kernel finds out.
 constexpr i32 STATUS_OK = 0;
@@ -36,20 +327,24 @@ constexpr u32 TIES_ALL = 0;
 constexpr u32 TIES_ZEROS = 1;
 constexpr u32 TIES_SOS = 2;
 
-// Tiles of a group at most.
-constexpr u64 MAX_GROUP_TILES = 256;
-
 // Bytes of the control block: results of reductions and the state of the call.
 constexpr u64 CONTROL_BYTES = 16384;
 
 // Bytes of a tile's distances from the origin.
 constexpr u64 ORIGIN_DISTANCE_BYTES = 48;
 
+// Bands of rows whose distance is known.
+constexpr i32 BANDS = 4;
+
 // Bytes of the stored tables before they are put together: a length for each, and full tables.
 constexpr u64 TABLE_SECTION_BYTES = 51052;
 
-// Bytes of the tables of the encoder: two words a symbol. Tables of mask states and activities have
-// fewer symbols; one more table has one symbol.
+// Symbols of tables of mask states and activities, at most; those of vertex codes, and of runs.
+constexpr u32 HEAD_ALPHABET = 128;
+constexpr u32 CODE_SYMBOLS = 192;
+constexpr u32 RUN_SYMBOLS = 32;
+
+// Bytes of the tables of the encoder: two words a symbol. One more table has one symbol.
 constexpr u64 CODING_TABLE_BYTES = 83976;
 
 // Bytes of a tile's slot, which kernels/device/workspace.cuh describes: first list entries, payload and
@@ -92,6 +387,15 @@ constexpr i32 BORDER_WARPS = 2;
 constexpr i32 SPECULATIVE_WARPS = 2;
 constexpr i32 LORENZO_INTERIOR_WARPS = 4;
 constexpr i32 LORENZO_BORDER_WARPS = 4;
+
+// Tiles of a batch, a lane each.
+constexpr i32 BATCH = 32;
+
+// Entries of the lists of a tile, at most: a third of the vertices of sparse blocks, and one before.
+constexpr i32 MOST_ENTRIES = 352;
+
+// Bytes between rows of staged symbols: equal columns of all rows fall into different banks.
+constexpr u32 STAGED_ROW = 36;
 constexpr i32 COUNT_WARPS = 16;
 constexpr i32 ROW_COUNT_WARPS = 16;
 constexpr u32 TABLE_THREADS = 256;
@@ -105,12 +409,28 @@ constexpr i32 ENCODE_GROUPS_SMALL = 2;
 constexpr i32 ENCODE_ROLES = 5;
 constexpr i32 ROW_CODE_WARPS = 20;
 
+// Warps of a group that prepare chunks for the one that codes them; pieces of 16 raw bits before those
+// of a symbol, at most; entries of masks that a warp holds.
+constexpr i32 PREPARERS = 4;
+constexpr u32 MOST_PIECES = 8;
+constexpr i32 MASK_RING = 256;
+
 // Parts of the groups whose bytes are summed while they are made; blocks that assemble the stream.
 constexpr u32 PARTS = 384;
 constexpr u32 ASSEMBLE_WARPS = 16;
 constexpr u32 PARSE_THREADS = 1024;
 constexpr i32 DECODE_GROUPS = 4;
 constexpr i32 DECODE_ROLES = 2;
+
+// Tiles of a batch whose masks the decoder holds by position; bytes of a block of its words: a pair for
+// each lane.
+constexpr i32 MOST_MASKED_TILES = 7;
+constexpr u32 WORD_BLOCK_BYTES = 128;
+
+// Starts of the search in a decoding table of rANS, a byte each; entries of a table that leaves a state
+// unchanged.
+constexpr u32 STARTS_BYTES = 256;
+constexpr u32 NO_TABLE_ENTRIES = 4;
 
 // Anchors of a thread, and of a block, which sums them.
 constexpr u32 ANCHOR_THREADS = 256;
@@ -377,3 +697,7 @@ struct Inspection {
 static_assert(sizeof(Job) == 344, "as in Rust");
 static_assert(sizeof(Analysis) == 264, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");
+static_assert(sizeof(ValueRange) == 64, "as in Rust");
+static_assert(sizeof(CriticalPoint) == 80, "as in Rust");
+static_assert(sizeof(Comparison) == 256, "as in Rust");
+static_assert(sizeof(Info) == 128, "as in Rust");

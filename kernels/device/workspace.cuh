@@ -3,14 +3,14 @@
 // region has several names. No other file casts an address of the workspace.
 #pragma once
 #include "device/ptx.cuh"
-#include "grid/element.cuh"
-#include "grid/tiles.cuh"
 
 struct Control;
 struct Nearness;
 struct ListSizes;
 struct SeenCounts;
 struct SeenFilled;
+template <typename T>
+struct Real;
 template <typename T>
 struct SeenRange;
 template <typename T>
@@ -65,12 +65,17 @@ struct ControlView : WorkspaceView {
 // A tile from the phase on that finds its header word and the rows of its masks.
 struct TileView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    // [tiles]: mask states | all coded << 4 | bound shift << 5 | activities << 8, 16, 24
+    // [tiles]: info words (entropy/quantized_tile.cuh)
     REGION(u32, headers, tile_headers)
     REGION(u32, masks, masks)  // [tiles][2][32]: rows of zeros, rows of filled and nonfinite vertices
+    // Of a tile: the rows of the zero mask (plane 0), then those of the fill mask (plane 1).
+    __device__ __forceinline__ u32* masks_of(u64 tile) const { return masks() + tile * (2 * TILE); }
+    __device__ __forceinline__ u32& mask_row(u64 tile, u32 plane, u32 y) const {
+        return masks()[tile * (2 * TILE) + plane * TILE + y];
+    }
     // Vertices of row y that a mask has.
     __device__ __forceinline__ u32 hidden_row(u64 tile, i32 y) const {
-        const u32* const rows = masks() + tile * 64 + y;
+        const u32* const rows = masks_of(tile) + y;
         return rows[0] | rows[TILE];
     }
 };
@@ -193,7 +198,7 @@ struct EncodeView : CountView {
     using CountView::CountView;
     REGION(const i32, anchor_codes, anchor_codes)  // [tiles][4]
     REGION(u8, slots, slots)  // [tiles] of SLOT_BYTES: words of a group in the slots of its tiles
-    REGION(u64, group_sizes, group_sizes)  // [groups]: bytes | tiles - 1 << 24 | an odd number of words << 63
+    REGION(u64, group_sizes, group_sizes)  // [groups]: words of the stream (stream/sections.cuh)
 };
 
 // ---------------------------------------------------------------- decompression
@@ -205,7 +210,7 @@ struct ParseView : WorkspaceView {
     REGION(u8, slot_starts, slot_starts)       // [TABLES][ALPHABET]: where the search for a slot begins
     REGION(u16, huffman_codes, huffman_codes)  // [TABLES][CODES]: symbol | length << 8, by the next bits
     REGION(u64, group_offsets, group_offsets)  // [groups]: bytes of the stream before each
-    REGION(u64, group_sizes, group_sizes)      // [groups]: first tile << 31 | tiles - 1 << 23 | bytes / 2
+    REGION(u64, group_sizes, group_sizes)      // [groups]: GroupTiles (stream/sections.cuh)
 };
 
 // Decode and the sums of anchors.

@@ -2,8 +2,12 @@
 #pragma once
 #include "entropy/lists.cuh"
 
-constexpr u32 MAX_LENGTH = 11, CODES = 1u << MAX_LENGTH, WEIGHT_BITS = 15;
 constexpr u32 NO_CODE = 0xffffffffu;
+
+// Word of a decoding table: length << 8 | symbol.
+__device__ __forceinline__ u32 code_word(u32 length, u32 symbol) { return length << 8 | symbol; }
+__device__ __forceinline__ u32 length_in(u32 word) { return word >> 8; }
+__device__ __forceinline__ u32 symbol_of_code(u32 word) { return word & 255; }
 
 // Builds an optimal code without a length limit: the weights of the inner nodes and, for each, its parent.
 // Leaves ascend by weight and come before inner nodes of equal weight. NO_WEIGHT follows the last leaf and

@@ -1,6 +1,7 @@
 // 32 lanes with a state each that share one sequence of 16-bit words: the encoder, which works backwards, and
 // the decoder. Twin of src/entropy/lanes.rs; FORMAT.md, sections 3.1 and 3.2.
 #pragma once
+#include "device/workspace.cuh"
 #include "entropy/groups/lists.cuh"
 #include "entropy/huffman.cuh"
 #include "stream/sections.cuh"
@@ -9,6 +10,8 @@
 // frequency. A symbol without its own code has the escape's entry.
 constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14, ENTRY_NOTHING = 1u << 13;
 __device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
+__device__ __forceinline__ u32 frequency_in(u32 entry) { return entry >> 16; }  // or length
+__device__ __forceinline__ constexpr u32 with_frequency(u32 frequency) { return frequency << 16; }
 
 // Up to 16 raw bits in the high end of a word, their number in the low end. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) {
@@ -19,7 +22,7 @@ __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) {
 template <bool HUFFMAN>
 struct Encoder {
     // Entry of a lane that takes no part.
-    static constexpr u32 NOTHING = (HUFFMAN ? 0 : SCALE << 16) | ENTRY_NOTHING;
+    static constexpr u32 NOTHING = with_frequency(HUFFMAN ? 0 : SCALE) | ENTRY_NOTHING;
     u32 x;      // in the tail, less LOW
     u32 lift;   // LOW in the tail, otherwise 0
     u16* next;  // place of the next word; words are written from the end of the space of the group down
@@ -50,8 +53,8 @@ struct Encoder {
         return stay(x, active, __funnelshift_l(x, 0, bits) == 0 && next <= ~LOW, next);
     }
     static __device__ __noinline__ InTail code_by_tail(u32 x, u32 entry, u32 reciprocal) {
-        const u32 f = entry >> 16, next = x < f ? put_in_spread(x, f, code_in(entry))
-                                                : divided(x, f, code_in(entry), reciprocal);
+        const u32 f = frequency_in(entry), next = x < f ? put_in_spread(x, f, code_in(entry))
+                                                        : divided(x, f, code_in(entry), reciprocal);
         return stay(x, !(entry & ENTRY_NOTHING), x + LOW >> (32 - SCALE_BITS) < f, next);
     }
     // False, and the end of the tail, if the operation has to be done behind it.
@@ -95,7 +98,7 @@ struct Encoder {
         const u32 first = x;
         const bool need_first = __funnelshift_l(first, 0, word) != 0;
         const u32 second = __funnelshift_l(word, need_first ? first >> 16 : first, word);
-        const u32 f = entry >> 16, bits = raw_word(code_in(entry), f);
+        const u32 f = frequency_in(entry), bits = raw_word(code_in(entry), f);
         const bool need_second =
             HUFFMAN ? __funnelshift_l(second, 0, bits) != 0 : second >> (32 - SCALE_BITS) >= f;
         x = need_second ? second >> 16 : second;
@@ -118,7 +121,7 @@ struct Encoder {
     }
     // A symbol by its entry.
     __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
-        const u32 f = entry >> 16;
+        const u32 f = frequency_in(entry);
         if (HUFFMAN) {
             put(raw_word(code_in(entry), f), !(entry & ENTRY_NOTHING));
         } else {
@@ -150,7 +153,7 @@ struct Encoder {
     // correction step makes the quotient exact or one too small.
     static __device__ __forceinline__ u32 reciprocal_of(u32 entry) {
         if (HUFFMAN) return 0;
-        const u32 f = entry >> 16, estimate = reciprocal_below(f);
+        const u32 f = frequency_in(entry), estimate = reciprocal_below(f);
         return estimate + __umulhi(0u - f * estimate, estimate);
     }
 };
@@ -158,7 +161,7 @@ struct Encoder {
 // Decoding tables in shared memory for rANS: for each table the start of the search for a slot, then its
 // entries; behind them a table that leaves a state unchanged. Huffman tables do not fit and stay in global
 // memory.
-constexpr u32 DECODE_TABLE_BYTES = STARTS_BYTES + ALPHABET * sizeof(u32), NO_TABLE_ENTRIES = 4;
+constexpr u32 DECODE_TABLE_BYTES = STARTS_BYTES + ALPHABET * sizeof(u32);
 template <bool HUFFMAN>
 struct DecodeTables {
     alignas(16) u8
@@ -206,10 +209,11 @@ constexpr u32 ESCAPE_BITS = 255;
 // block of 64 words that contains the next one, and the block after it; the block after that is on its way,
 // so no step waits for memory. The first block is stored twice, also behind the second, so reads need not
 // wrap. Words after the end of the group are zeros.
-constexpr u32 WORD_BLOCK_BYTES = 2 * 64;
 struct GroupWords {
     u32 pairs[3 * WORD_BLOCK_BYTES / 4];
 };
+// Selector of __byte_perm: the lower half of the first word, above it that of the second.
+constexpr u32 LOWER_HALVES = 0x5410;
 template <bool HUFFMAN>
 struct Decoder {
     // Distance between tables, and the number of the table that leaves a state unchanged.
@@ -253,8 +257,7 @@ struct Decoder {
         const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
         const ParseView work(job);
         const u8* const bytes = job.stream + work.group_offsets()[group];
-        const u32 lane = threadIdx.x & 31,
-                  count = (u32)work.group_sizes()[group] << 1 & (u32)GROUP_BYTES_MASK;
+        const u32 lane = threadIdx.x & 31, count = GroupTiles{work.group_sizes()[group]}.bytes();
         this->job = &job;
         this->tables = HUFFMAN ? 0 : shared_place(tables.bytes) - FIRST_SHARED_TABLE * DECODE_TABLE_BYTES;
         // warp_or keeps the compiler from recomputing one address from the other.
@@ -319,7 +322,7 @@ struct Decoder {
     __device__ __forceinline__ void refill() {
         const bool need = x < low;
         const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
-        if (need) x = __byte_perm(word, x, 0x5410);
+        if (need) x = __byte_perm(word, x, LOWER_HALVES);
         at += 2 * __popc(mask);
     }
     // Up to 16 raw bits per lane.
@@ -389,8 +392,8 @@ struct Decoder {
                                        reinterpret_cast<const u8*>(ParseView(*job).huffman_codes()) +
                                        (place + sizeof(u16) * (x & (CODES - 1))))
                                  : 0;
-        x >>= entry >> 8;
-        return entry & 255;
+        x >>= length_in(entry);
+        return symbol_of_code(entry);
     }
     // Decodes a symbol from a table in global memory; 0 in inactive lanes.
     __device__ __forceinline__ u32 head_step(bool active, u32 table) {

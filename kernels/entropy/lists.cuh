@@ -4,10 +4,6 @@
 #include "device/ptx.cuh"
 #include "entropy/tables.cuh"
 
-// Blocks up to this activity are sparse: only non-zero symbols are coded, each with the run before it.
-constexpr u32 LAST_LIST_ACTIVITY = ACTIVITIES - 2;
-constexpr u32 MASK_COUNT_BITS = 8;
-constexpr u32 RUNS = 28, FIRST_RUN_WITH_RAW_BITS = 16;
 // The lists of a tile: its first 16 positions, always dense, and the rest of the three blocks.
 enum : u32 { TOP_LIST, COARSE_LIST, MIDDLE_LIST, FINE_LIST, TILE_LISTS };
 

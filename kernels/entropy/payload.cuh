@@ -1,5 +1,6 @@
 // Raw bits of vertices, as kernels hand them to each other through global memory.
 #pragma once
+#include "entropy/symbols.cuh"
 #include "entropy/tables.cuh"
 #include "grid/tiles.cuh"
 

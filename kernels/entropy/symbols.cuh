@@ -1,11 +1,6 @@
 // The alphabet of vertex codes. Twin of src/entropy/symbols.rs; FORMAT.md, section 4.5.
 #pragma once
-#include "predict/quantizer.cuh"
-
-constexpr u32 SYMBOL_ZERO = 0, STORED = 179, FIRST_DIFFERENCE = 180, DIFFERENCES = 11,
-              SYMBOLS = FIRST_DIFFERENCE + DIFFERENCES, FIRST_WITH_RAW_BITS = 25;
-constexpr i32 SMALL = 2;
-constexpr u32 PAIR0 = 25, PAIR0_SIDE = 7, WIDE0 = 74, PAIR1 = 99, PAIR1_SIDE = 4, BUCKET = 115, BUCKETS = 8;
+#include "grid/element.cuh"
 
 struct Code {
     i32 refinement;
@@ -13,8 +8,8 @@ struct Code {
 };
 
 __device__ __forceinline__ constexpr u32 bucket_bits(u32 refinement, u32 bucket) {
-    // 2 * refinement - 2 plus 0, 1, 2, 3, 4, 6, 10; the last bucket takes any code.
-    return bucket >= 7 ? 31 : 2 * refinement - 2 + (u32)(0xa643210u >> (4 * bucket) & 15);
+    // The last bucket takes any code.
+    return bucket >= BUCKETS - 1 ? 31 : 2 * refinement - 2 + (BUCKET_OFFSETS >> (4 * bucket) & 15);
 }
 
 struct Meaning {
@@ -136,11 +131,11 @@ static __device__ __noinline__ Symbol encode_symbol_large(Code code) { return la
 // other kinds.
 constexpr u32 KIND_LENGTHS = 32;
 struct Kinds {
-    u32 at[9 * KIND_LENGTHS];
+    u32 at[REFINEMENTS * KIND_LENGTHS];
 };
 constexpr Kinds kinds_of_codes() {
     Kinds kinds = {};
-    for (u32 refinement = 0; refinement <= 8; refinement++)
+    for (u32 refinement = 0; refinement < REFINEMENTS; refinement++)
         for (u32 k = 0; k < KIND_LENGTHS; k++) {
             u32 bucket = 0;
             while (refinement > 0 && bucket_bits(refinement, bucket) < k) bucket++;

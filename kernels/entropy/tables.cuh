@@ -1,52 +1,25 @@
 // Tables of symbol statistics: their numbers, choice and decoding form. Twin of src/entropy/tables.rs.
 #pragma once
+#include "device/reduce.cuh"
+#include "entropy/quantized_tile.cuh"
 #include "entropy/symbols.cuh"
-#include "tile/coding.cuh"
 
-constexpr u32 SCALE_BITS = 12, SCALE = 4096, ESCAPE = 255, ALPHABET = 256;
-// Shift of a rANS table, which follows the number of its entries: the lowest bits of all its frequencies are
-// 0.
-constexpr u32 SHIFT_BITS = 3, MOST_SHIFT = (1 << SHIFT_BITS) - 1;
-enum : u32 {
-    MASK_STATE = 0,
-    COARSE_ACTIVITY = 1,
-    MIDDLE_ACTIVITY = 2,
-    FINE_ACTIVITY = MIDDLE_ACTIVITY + ACTIVITIES,
-    MASK_BYTE = FINE_ACTIVITY + ACTIVITIES,
-    ANCHOR_TABLE,
-    STEP_16,
-    STEP_8,
-    STEP_4,
-    STEP_2 = STEP_4 + ACTIVITIES - 1,
-    STEP_1 = STEP_2 + ACTIVITIES - 1,
-    RUN = STEP_1 + ACTIVITIES - 1,
-    MASK_RUN = RUN + ACTIVITIES - 2,
-    TABLES
-};
-static_assert(TABLES == 50, "the sizes of the table section depend on it");
-constexpr u64 GROUP_BYTES = 1024;
-constexpr u64 MANY_GROUPS = 32768, MOST_GROUP_KIB = 8;
-// States of 32 lanes before the words of a group: octaves, lower halves, other bits of the upper halves.
-constexpr u32 HALVES_AT = 16, LEAST_STATE_BYTES = HALVES_AT + 64, MOST_STATE_BYTES = LEAST_STATE_BYTES + 60;
-constexpr u32 LOW = 1 << 16;              // lower end of the states before the tail
-constexpr u32 ENDS_AT_1 = 4;              // lanes that end in state 1, the first ones; the others end in 0
-constexpr u32 TURN = 19;                  // lanes that the states of the tail move on by with each operation
-constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than any tile has
-constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
+// The shift of a rANS table follows the number of its entries: the lowest bits of all its frequencies are 0.
+constexpr u32 MOST_SHIFT = (1 << SHIFT_BITS) - 1;
 
 __device__ __forceinline__ u32 table_of(i32 position, u32 activity) {
     u32 c = activity - 1;
-    return position >= 256  ? STEP_1 + c
-           : position >= 64 ? STEP_2 + c
-           : position >= 16 ? STEP_4 + c
-           : position >= 4  ? (u32)STEP_8
-           : position >= 1  ? (u32)STEP_16
-                            : (u32)ANCHOR_TABLE;
+    return position >= FINE_START     ? STEP_1 + c
+           : position >= MIDDLE_START ? STEP_2 + c
+           : position >= TOP_VERTICES ? STEP_4 + c
+           : position >= 4            ? STEP_8
+           : position >= 1            ? STEP_16
+                                      : ANCHOR_TABLE;
 }
 
 // The table for the activity of block k, given the activities of the blocks before.
 __device__ __forceinline__ u32 activity_table(u32 info, i32 k) {
-    return k == 0   ? (u32)COARSE_ACTIVITY
+    return k == 0   ? COARSE_ACTIVITY
            : k == 1 ? MIDDLE_ACTIVITY + activity_in(info, 0)
                     : FINE_ACTIVITY + activity_in(info, 1);
 }
@@ -136,5 +109,4 @@ __device__ __forceinline__ u32 state_behind_spread(u32 state, u32 key, u32 found
 // Pads a table: its difference to any key is never the smallest, and the search stops at it.
 constexpr u32 NO_ENTRY = decode_entry(SCALE, 0, 255);
 // Slots that share a start of the search.
-constexpr u32 SLOTS_PER_START = 16;
-constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START;  // per table, a byte for each start of the search
+constexpr u32 SLOTS_PER_START = SCALE / STARTS_BYTES;

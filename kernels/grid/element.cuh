@@ -14,7 +14,7 @@ struct Real;
 template <>
 struct Real<float> {
     static constexpr u32 BYTES = 4;
-    static constexpr float MAX_CODE = 4194303.0f;  // 2^22 - 1
+    static constexpr float MAX_CODE = MAX_CODE_F32;
     static constexpr float MAX = 3.402823466e38f;
     typedef float2 Pair;
     typedef u32 Bits;  // integer of the size of T
@@ -55,7 +55,7 @@ struct Real<float> {
 template <>
 struct Real<double> {
     static constexpr u32 BYTES = 8;
-    static constexpr double MAX_CODE = 1073741823.0;  // 2^30 - 1
+    static constexpr double MAX_CODE = MAX_CODE_F64;
     static constexpr double MAX = 1.7976931348623157e308;
     typedef double2 Pair;
     typedef u64 Bits;

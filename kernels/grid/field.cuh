@@ -1,5 +1,6 @@
 // The caller's arrays. Twin of src/grid/field.rs.
 #pragma once
+#include "device/ptx.cuh"
 #include "grid/element.cuh"
 
 // Address of a vertex; x or y is -1 in the lower halo.

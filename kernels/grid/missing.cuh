@@ -1,5 +1,6 @@
 // Missing vertices: not finite, or equal to the fill value. Twin of src/grid/missing.rs.
 #pragma once
+#include "device/control.cuh"
 #include "grid/element.cuh"
 
 template <typename T>
@@ -35,4 +36,14 @@ __device__ __forceinline__ double fill_value(u32 element_bytes, u64 bits) {
 template <typename T>
 __device__ __forceinline__ bool has_negative_zero(T u, T v) {
     return is_filled(u, v, 1ull << (8 * sizeof(T) - 1));
+}
+
+// True if a vertex has the bits that the fill mask stands for; their values.
+template <typename T>
+__device__ __forceinline__ bool has_fill(const Control& control, T u, T v) {
+    return (Real<T>::bits(u) == control.fill[0]) & (Real<T>::bits(v) == control.fill[1]);
+}
+template <typename T>
+__device__ __forceinline__ typename Real<T>::Pair fill_of(const Control& control) {
+    return Real<T>::pair(Real<T>::from_bits(control.fill[0]), Real<T>::from_bits(control.fill[1]));
 }

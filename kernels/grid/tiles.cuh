@@ -3,12 +3,6 @@
 #include "device/reduce.cuh"
 #include "grid/mesh.cuh"
 
-constexpr i32 TILE = 32;
-constexpr i32 TILE_VERTICES = 1024;
-constexpr i32 CLOSED = 33;
-constexpr i32 LEVELS = 6;
-constexpr i32 ANCHOR_LEVEL = 5;
-
 struct TileShape {
     u64 tx, ty, x0, y0;
     i32 last_x, last_y;

@@ -1,11 +1,8 @@
 // Warns if outliers stretch the range of a field, from a sample of vertices. Twin of src/grid/wide_range.rs.
 #pragma once
 #include "device/control.cuh"
+#include "grid/field.cuh"
 #include "grid/missing.cuh"
-
-constexpr u32 WIDE_SAMPLES = 1024;
-constexpr double WIDE_TINY = 1e6, WIDE_LARGE = 4.0;
-constexpr u32 WIDE_PART = 16;
 
 // Per block: magnitudes of the sampled vertices of this thread, 0 for missing ones. They are loaded before
 // the range is known.
@@ -22,7 +19,7 @@ struct WideSample {
             const u64 k = threadIdx.x + i * THREADS;
             sizes[i] = T(0);
             if (k >= samples) continue;
-            const u64 anywhere = (u32)k * 0x9e3779b1u >> 16,
+            const u64 anywhere = (u32)k * SHUFFLE >> 16,
                       index = k * vertices / samples + (anywhere * (vertices / samples) >> 16);
             const u64 y = index / job.nx, x = index - y * job.nx;
             const T u = *vertex_at<T>(job.u, job.u_layout, (long long)x, (long long)y);

@@ -2,6 +2,7 @@
 // summary words. Twin of anchor_differences in src/cpu/quantize.rs, which walks along the chain of anchors.
 #pragma once
 #include "device/control.cuh"
+#include "grid/tiles.cuh"
 
 // A set of numbers below n: a bit each; above, a bit for each non-zero word, up to a single word. Seven
 // levels suffice for n <= 2^32. The workspace holds two sets: tiles whose anchor has a code, and rows whose

@@ -4,8 +4,6 @@
 #include "grid/pair.cuh"
 #include "grid/tiles.cuh"
 
-constexpr i32 INTERPOLANTS = 6;
-
 template <typename T>
 struct Interpolant {
     T middle, side;
@@ -16,8 +14,8 @@ template <typename T>
 __device__ __forceinline__ Interpolant<T> interpolant_of(u32 choice) {
     const u32 k = choice < 3 ? choice : choice - 3;
     Interpolant<T> interpolant;
-    interpolant.middle = k == 0 ? T(0.0625) : k == 1 ? T(0.03125) : T(0);
-    interpolant.side = k == 0 ? T(0.125) : T(0);
+    interpolant.middle = k == 0 ? T(CUBIC_MIDDLE) : k == 1 ? T(SOFTENED_MIDDLE) : T(0);
+    interpolant.side = k == 0 ? T(CUBIC_SIDE) : T(0);
     interpolant.coons = choice >= 3;
     return interpolant;
 }

@@ -2,21 +2,9 @@
 #pragma once
 #include "predict/anchors.cuh"
 #include "predict/quantizer.cuh"
-#include "tile/coding.cuh"
 
-constexpr i32 BOUND_SHIFTS = 8;
-constexpr i32 HALVINGS = BOUND_SHIFTS + 2 * (REFINEMENTS - 1) + 1;
-constexpr u32 BOUND_SHIFT_RATE = 8, REFINED_BITS = 9;
 template <typename T>
 constexpr i32 MANTISSA_BITS = sizeof(T) == 4 ? 23 : 52;
-
-// The info word of a tile holds the bound shift above the mask states; the stream combines both into one
-// mode.
-__device__ __forceinline__ u32 bound_shift_in(u32 info) { return info >> 5 & 7; }
-__device__ __forceinline__ u32 stream_mode(u32 info) {
-    return 9 * bound_shift_in(info) + mask_state_in(info);
-}
-__device__ __forceinline__ u32 info_of_mode(u32 mode) { return mode / 9 << 5 | mode % 9; }
 
 // Width of a bin. Halved and quartered step by step, because each step may round below the normal range.
 template <typename T>

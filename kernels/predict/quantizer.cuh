@@ -1,25 +1,14 @@
 // Uniform quantization of residuals. Twin of src/predict/quantizer.rs.
 #pragma once
+#include "device/control.cuh"
 #include "grid/pair.cuh"
-#include "grid/tiles.cuh"
-
-constexpr i32 REFINEMENTS = 9;
-constexpr i32 EXACT = 9, MASKED = 10;
-constexpr i32 LEVEL_BOUND_SCALINGS = 2;
 
 __device__ __forceinline__ double level_scaling_alpha(u32 level_bound_scaling) {
-    return level_bound_scaling ? 1.5 : 1.0;
+    return level_bound_scaling ? LEVEL_SCALING_ALPHA : 1.0;
 }
 __device__ __forceinline__ double level_scaling_beta(u32 level_bound_scaling) {
-    return level_bound_scaling ? 3.0 : 1.0;
+    return level_bound_scaling ? LEVEL_SCALING_BETA : 1.0;
 }
-
-// Bin widths and their reciprocals by level and refinement: values of T, stored as doubles.
-struct Quantizer {
-    double width[LEVELS][REFINEMENTS];
-    double inverse[LEVELS][REFINEMENTS];
-    double accept;
-};
 
 template <typename T>
 __device__ T acceptance(double bound) {

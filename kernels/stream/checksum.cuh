@@ -3,11 +3,11 @@
 #pragma once
 #include "stream/header.cuh"
 
-constexpr u32 CHECKSUM_WORD = AT_CHECKSUM / 4, CHECKSUM_STEP = 0x9e3779b9u;
+constexpr u32 CHECKSUM_WORD = AT_CHECKSUM / 4;
 // The term of a word, from the word plus its index times CHECKSUM_STEP.
 __device__ __forceinline__ u32 checksum_mix(u32 x) {
-    x = (x ^ x >> 16) * 0x85ebca6bu;
-    x = (x ^ x >> 13) * 0xc2b2ae35u;
+    x = (x ^ x >> 16) * CHECKSUM_MIX_0;
+    x = (x ^ x >> 13) * CHECKSUM_MIX_1;
     return x ^ x >> 16;
 }
 // The checksum itself counts as 0.

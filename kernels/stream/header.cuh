@@ -1,45 +1,8 @@
 // Twin of src/stream/header.rs: the header of a stream.
 #pragma once
 #include "device/control.cuh"
-#include "entropy/lists.cuh"
 #include "stream/sections.cuh"
 
-constexpr u32 HEADER_BYTES = 128;
-// The only version of the format.
-constexpr u16 FORMAT_VERSION = 1;
-enum : u32 { CONTENT_CODED = 0, CONTENT_STORED = 1 };
-// Where the fields lie; no other file knows an offset.
-enum : i32 {
-    AT_MAGIC = 0,
-    AT_VERSION = 4,
-    AT_HEADER_BYTES = 6,
-    AT_CHECKSUM = 8,
-    AT_DTYPE = 12,
-    AT_MODE = 13,
-    AT_CODER = 14,
-    AT_PREDICTOR = 15,
-    AT_PRESERVE = 16,
-    AT_BOUND_KIND = 17,
-    AT_CONTENT = 18,
-    AT_TIES = 19,
-    AT_LEVEL_BOUND_SCALING = 20,
-    AT_INTERPOLANTS = 21,
-    AT_COMPONENTS = 26,
-    AT_HAS_FILL = 27,
-    AT_TABLE_BYTES = 28,
-    AT_NX = 32,
-    AT_NY = 40,
-    AT_NZ = 48,
-    AT_BOUND = 56,
-    AT_ABSOLUTE_BOUND = 64,
-    AT_HALF_BIN_WIDTH = 72,
-    AT_DX = 80,
-    AT_DY = 88,
-    AT_FILL_U = 96,
-    AT_FILL_V = 104,
-    AT_STREAM_BYTES = 112,
-    AT_GROUPS = 120
-};
 // A field of one byte in the word that holds it.
 __device__ __forceinline__ u32 field_of(u32 word, i32 at) { return word >> 8 * (at & 3) & 255; }
 
@@ -54,7 +17,7 @@ __device__ __forceinline__ u64 get64(const u8* at) { return get32(at) | (u64)get
 __device__ inline void write_header(
     const Job& job, const Control& c, u32 content, u32 table_bytes, u64 stream_bytes, u8* h) {
     for (u32 k = 0; k < HEADER_BYTES; k++) h[k] = 0;
-    h[0] = 'F', h[1] = 'C', h[2] = 'T', h[3] = 'Z';
+    put32(h + AT_MAGIC, MAGIC);
     put16(h + AT_VERSION, FORMAT_VERSION);
     put16(h + AT_HEADER_BYTES, HEADER_BYTES);
     h[AT_DTYPE] = (u8)job.dtype, h[AT_MODE] = (u8)job.mode, h[AT_CODER] = (u8)job.coder;
@@ -119,7 +82,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     const u32 below = __shfl_up_sync(FULL, word, 1);
     const bool is_real = lane >= AT_BOUND / 4 && lane < AT_FILL_U / 4;
     u32 most = 0, left = 0;
-    if (lane == AT_MAGIC / 4) left = word ^ (u32)('F' | 'C' << 8 | 'T' << 16 | 'Z' << 24);
+    if (lane == AT_MAGIC / 4) left = word ^ MAGIC;
     if (lane == AT_VERSION / 4) left = word >> 16 ^ HEADER_BYTES;
     if (lane == AT_DTYPE / 4) most = 0x01010101, left = word;
     if (lane == AT_PRESERVE / 4) most = 0x02010102, left = word;
@@ -135,9 +98,8 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     else if (is_real && lane & 1)
         left = lane >= AT_DX / 4 ? (magnitude | below) == 0 : word == magnitude ? 0 : magnitude | below;
     const u32 bad = __ballot_sync(FULL, (((left & 0x7f7f7f7f) + (0x7f7f7f7f - most)) | left) & 0x80808080);
-    // No more than 2^48 vertices.
     const u64 vertices = h.nx * h.ny, tiles = ((h.nx + TILE - 1) / TILE) * ((h.ny + TILE - 1) / TILE);
-    const bool has_shape = __umul64hi(h.nx, h.ny) == 0 && vertices - 1 < 1ull << 48;
+    const bool has_shape = __umul64hi(h.nx, h.ny) == 0 && vertices - 1 < MAX_VERTICES;
     h.field = vertices << (field_of(h.about, AT_DTYPE) & 1 ? 4 : 3);
     // Not more than one for each tile, and enough for all tiles: the field is no larger than the stream can
     // hold.

@@ -2,6 +2,7 @@
 // src/tile/encode.rs, src/tile/vertex.rs.
 #pragma once
 #include "entropy/differences.cuh"
+#include "predict/quantizer.cuh"
 #include "tile/window.cuh"
 
 // A vertex's reconstruction and code.

@@ -2,6 +2,8 @@
 // src/tile/window.rs.
 #pragma once
 #include "device/control.cuh"
+#include "grid/field.cuh"
+#include "grid/missing.cuh"
 #include "topology/bound.cuh"
 
 // Marks a vertex without a bound of its own.
@@ -56,8 +58,8 @@ __device__ __forceinline__ Corners<T> corner_values(const TileWindow<T>& window,
 }
 
 __device__ __forceinline__ u32 sides_at(const Job& job, long long x, long long y) {
-    return (x < 0 ? 1u : 0u) | (x >= (long long)job.nx ? 2u : 0u) | (y < 0 ? 4u : 0u) |
-           (y >= (long long)job.ny ? 8u : 0u);
+    return (x < 0 ? SIDE_X_MIN : 0u) | (x >= (long long)job.nx ? SIDE_X_MAX : 0u) |
+           (y < 0 ? SIDE_Y_MIN : 0u) | (y >= (long long)job.ny ? SIDE_Y_MAX : 0u);
 }
 
 __device__ __forceinline__ bool on_border(const Job& job, u64 x, u64 y) {

@@ -2,10 +2,6 @@
 #pragma once
 #include "topology/signature.cuh"
 
-constexpr i32 RUNGS = 20;
-#define LADDER_TOP (1.0 + 1.0 / 1048576.0)
-#define LADDER_MARGIN (1.0 + 1.0 / 1099511627776.0)
-
 template <typename T>
 __device__ __forceinline__ T axis_distance(const Corners<T>& p) {
     typedef Real<T> R;

@@ -1,12 +1,11 @@
 // Exact signs of trace and discriminant of the Jacobian of a triangle, in integers. Twin of
 // src/topology/exact_type.rs.
 #pragma once
+#include "device/reduce.cuh"
 #include "topology/signature.cuh"
 
 // An accumulator per warp in shared memory: a two's complement integer in units of 2^EXACT_LOWEST, the last
 // bit of the smallest product of four doubles. A discriminant is below 2^4103.
-constexpr i32 EXACT_WORDS = 264;
-constexpr i32 EXACT_LOWEST = -4296;
 
 // +-(high * 2^64 + low) * 2^exponent
 struct Product {

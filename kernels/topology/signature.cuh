@@ -28,14 +28,11 @@ struct Rule {
     __device__ __forceinline__ bool keeps_type(i32 sign) const { return types() && turn(sign) > 0; }
 };
 
+__device__ __forceinline__ Rule rule_of(const Job& job) {
+    return Rule(job.preserve == PRESERVE_TYPES, job.ties, job.dx, job.dy);
+}
+
 typedef u32 Signature;
-constexpr u32 KIND_BITS = 3;
-constexpr Signature OUT = 0, NONFINITE = 1, UNCERTAIN = 2;
-constexpr u32 IN = 3, TIE = 4, ZEROS = 5, SEGMENT = 6, ANSWER = 7;
-// Kinds that never stay, UNCERTAIN and SEGMENT, have the bits of the former under this mask.
-constexpr u32 NEVER_STAYS_MASK = 3;
-constexpr double ROUNDING = 1.1102230246251565e-16;  // 2^-53
-#define UNDERFLOW_GUARD 9.332636185032189e-302       // 2^-1000
 
 // Vectors at the corners of a triangle.
 template <typename T>

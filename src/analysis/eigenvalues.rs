@@ -7,9 +7,9 @@ use crate::topology::signature::Rule;
 
 /// The divergence of a focus is rounding where |tr J| is at most this fraction of the sum of the magnitudes
 /// of the four derivatives: values of f32.
-const ROUNDING_DIVERGENCE_F32: f64 = 1e-5;
+pub const ROUNDING_DIVERGENCE_F32: f64 = 1e-5;
 /// Values of f64.
-const ROUNDING_DIVERGENCE_F64: f64 = 1e-12;
+pub const ROUNDING_DIVERGENCE_F64: f64 = 1e-12;
 
 /// Eigenvalues at a critical point, and whether its divergence is at the level of rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]

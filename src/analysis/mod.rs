@@ -11,7 +11,7 @@
 
 pub mod compare;
 pub mod critical_points;
-mod eigenvalues;
+pub mod eigenvalues;
 pub mod range;
 pub mod zeros;
 

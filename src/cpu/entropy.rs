@@ -2,6 +2,9 @@
 
 use super::progress::Meter;
 use crate::entropy::groups;
+use crate::entropy::groups::weights::{
+    GROUP_BYTES, LEAST_GROUP_WEIGHT, MANY_GROUPS, MOST_GROUP_KIB, MOST_GROUP_WEIGHT,
+};
 use crate::entropy::groups::Fault;
 use crate::entropy::huffman::Lengths;
 use crate::entropy::lists::{Entries, Lists};
@@ -18,17 +21,6 @@ use crate::stream::header::Header;
 use crate::stream::sections::{self, GROUP_ALIGNMENT};
 use std::ops::Range;
 use std::sync::Mutex;
-
-/// A group of tiles is made large enough that its coder states are a small part of it.
-const GROUP_BYTES: u64 = 1024;
-/// Where there would be more groups than this, many times what a GPU decodes at once, they are larger, up to
-/// so many KiB each.
-const MANY_GROUPS: u64 = 32768;
-const MOST_GROUP_KIB: u64 = 8;
-/// No limit of the weight of groups is lower; it is more than a tile can weigh.
-const LEAST_GROUP_WEIGHT: u64 = 1600;
-/// No limit is higher: what is added up of all tiles of the largest field fits 64 bits.
-const MOST_GROUP_WEIGHT: u64 = 1 << 28;
 
 /// Counts of all tiles, and their sparse lists.
 struct Counted {

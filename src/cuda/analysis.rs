@@ -59,7 +59,7 @@ pub struct RangeBuffers {
 pub(super) const RANGE_BYTES: u64 = 64;
 pub(super) const POINT_BYTES: u64 = 80;
 pub(super) const COMPARISON_BYTES: u64 = 256;
-const INFO_BYTES: u64 = 128;
+pub(super) const INFO_BYTES: u64 = 128;
 
 /// Enqueues the search for the range of the owned vertices of a field.
 ///

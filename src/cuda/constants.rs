@@ -1,23 +1,31 @@
-//! Numbers that the kernels and their launches share, under the same names in kernels/device/shared.cuh.
+//! Constants of kernels and of their launches, under the same names in kernels/device/shared.cuh. Those of
+//! the method and the format are in method_constants.rs.
 
+#[cfg(test)]
+use super::method_constants::{Constant, Value};
+use super::shared_memory;
 use crate::analysis::{self, BAND};
+use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables;
 use crate::error::Status;
 use crate::grid::tiles::TILE_VERTICES;
 use crate::predict::tuning;
 use crate::report;
 use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve, Ties};
-use crate::stream::sections::{self, MOST_TABLE_BYTES, TABLES};
+use crate::stream::sections::{MOST_TABLE_BYTES, TABLES};
 
 /// Defines constants, and lists them for the header.
 macro_rules! shared {
     ($($(#[doc = $doc:literal])* $name:ident: $type:ident = $value:expr;)*) => {
         $($(#[doc = $doc])* #[allow(dead_code)] pub(crate) const $name: $type = $value;)*
 
-        /// Documentation, type, name and value of each.
         #[cfg(test)]
-        pub(super) const SHARED: &[(&[&str], &str, &str, i128)] =
-            &[$((&[$($doc),*], stringify!($type), stringify!($name), $name as i128)),*];
+        pub(super) const SHARED: &[Constant] = &[$(Constant {
+            doc: &[$($doc),*],
+            ty: stringify!($type),
+            name: stringify!($name),
+            value: Value::Whole($name as i128),
+        }),*];
     };
 }
 
@@ -46,19 +54,22 @@ shared! {
     TIES_ZEROS: u32 = Ties::Zeros as u32;
     TIES_SOS: u32 = Ties::Sos as u32;
 
-    /// Tiles of a group at most.
-    MAX_GROUP_TILES: u64 = sections::MAX_GROUP_TILES;
-
     /// Bytes of the control block: results of reductions and the state of the call.
     CONTROL_BYTES: u64 = 16384;
     /// Bytes of a tile's distances from the origin.
-    ORIGIN_DISTANCE_BYTES: u64 = 48;
+    ORIGIN_DISTANCE_BYTES: u64 = shared_memory::ORIGIN_DISTANCE_BYTES;
+    /// Bands of rows whose distance is known.
+    BANDS: i32 = shared_memory::BANDS as i32;
     /// Bytes of the stored tables before they are put together: a length for each, and full tables.
     TABLE_SECTION_BYTES: u64 = TABLES.next_multiple_of(4) as u64 + (TABLES * MOST_TABLE_BYTES) as u64;
-    /// Bytes of the tables of the encoder: two words a symbol. Tables of mask states and activities have
-    /// fewer symbols; one more table has one symbol.
-    CODING_TABLE_BYTES: u64 =
-        8 * (tables::MASK_BYTE as u64 * 128 + (TABLES - tables::MASK_BYTE) as u64 * 256 + 1);
+    /// Symbols of tables of mask states and activities, at most; those of vertex codes, and of runs.
+    HEAD_ALPHABET: u32 = shared_memory::HEAD_ALPHABET as u32;
+    CODE_SYMBOLS: u32 = shared_memory::CODE_SYMBOLS as u32;
+    RUN_SYMBOLS: u32 = shared_memory::RUN_SYMBOLS as u32;
+    /// Bytes of the tables of the encoder: two words a symbol. One more table has one symbol.
+    CODING_TABLE_BYTES: u64 = 8
+        * ((tables::MASK_BYTE * shared_memory::HEAD_ALPHABET + (TABLES - tables::MASK_BYTE) * ALPHABET) as u64
+            + 1);
     /// Bytes of a tile's slot, which kernels/device/workspace.cuh describes: first list entries, payload and
     /// vertex bounds, then the words of the tile before the groups are put together. Payload of binary64
     /// takes twice as much with the Lorenzo predictor.
@@ -93,6 +104,12 @@ shared! {
     SPECULATIVE_WARPS: i32 = 2;
     LORENZO_INTERIOR_WARPS: i32 = 4;
     LORENZO_BORDER_WARPS: i32 = 4;
+    /// Tiles of a batch, a lane each.
+    BATCH: i32 = shared_memory::BATCH as i32;
+    /// Entries of the lists of a tile, at most: a third of the vertices of sparse blocks, and one before.
+    MOST_ENTRIES: i32 = shared_memory::MOST_ENTRIES as i32;
+    /// Bytes between rows of staged symbols: equal columns of all rows fall into different banks.
+    STAGED_ROW: u32 = shared_memory::STAGED_ROW as u32;
     COUNT_WARPS: i32 = 16;
     ROW_COUNT_WARPS: i32 = 16;
     TABLE_THREADS: u32 = 256;
@@ -103,6 +120,11 @@ shared! {
     ENCODE_GROUPS_SMALL: i32 = 2;
     ENCODE_ROLES: i32 = 5;
     ROW_CODE_WARPS: i32 = 20;
+    /// Warps of a group that prepare chunks for the one that codes them; pieces of 16 raw bits before those
+    /// of a symbol, at most; entries of masks that a warp holds.
+    PREPARERS: i32 = shared_memory::PREPARERS as i32;
+    MOST_PIECES: u32 = shared_memory::MOST_PIECES as u32;
+    MASK_RING: i32 = shared_memory::MASK_RING as i32;
     /// Parts of the groups whose bytes are summed while they are made; blocks that assemble the stream.
     PARTS: u32 = 384;
     ASSEMBLE_WARPS: u32 = 16;
@@ -110,6 +132,14 @@ shared! {
     PARSE_THREADS: u32 = 1024;
     DECODE_GROUPS: i32 = 4;
     DECODE_ROLES: i32 = 2;
+    /// Tiles of a batch whose masks the decoder holds by position; bytes of a block of its words: a pair for
+    /// each lane.
+    MOST_MASKED_TILES: i32 = shared_memory::MOST_MASKED_TILES as i32;
+    WORD_BLOCK_BYTES: u32 = shared_memory::WORD_BLOCK_BYTES as u32;
+    /// Starts of the search in a decoding table of rANS, a byte each; entries of a table that leaves a state
+    /// unchanged.
+    STARTS_BYTES: u32 = shared_memory::STARTS_BYTES as u32;
+    NO_TABLE_ENTRIES: u32 = shared_memory::NO_TABLE_ENTRIES as u32;
     /// Anchors of a thread, and of a block, which sums them.
     ANCHOR_THREADS: u32 = 256;
     ANCHORS_EACH: u32 = 2;
@@ -132,25 +162,6 @@ shared! {
     INDEX_UNDEFINED: i32 = analysis::INDEX_UNDEFINED;
     /// Segments of rows whose critical points are counted together, a lane each; a part may span rows.
     POINT_PART: u64 = 32;
-
-    /// Dynamic shared memory of a block.
-    COUNT_SHARED_BYTES: u32 = 4 * 5352 + 16 * 2 * 352;
-    COUNT_LORENZO_SHARED_BYTES: u32 = 4 * 4208 + 16 * 32 * 36;
-    ENCODE_SHARED_BYTES: u32 = encode_bytes(ENCODE_GROUPS_LARGE as u32);
-    ENCODE_SMALL_SHARED_BYTES: u32 = encode_bytes(ENCODE_GROUPS_SMALL as u32);
-    ENCODE_LORENZO_SHARED_BYTES: u32 = 8 * 3809 + 256 + 20 * 32 * 36;
-    DECODE_RANS_SHARED_BYTES: u32 = 32 * (4 * 256 + 256) + 272 + DECODE_GROUPS_BYTES;
-    DECODE_HUFFMAN_SHARED_BYTES: u32 = 16 + DECODE_GROUPS_BYTES;
 }
 
 const SLOT_VERTICES: u64 = TILE_VERTICES as u64;
-
-/// For teams or for warps, whichever takes more.
-const fn encode_bytes(groups: u32) -> u32 {
-    let lists = 448 + 772 + 128;
-    let teams = 4 * 5088 + groups * (48 + lists + 320 + 256 + 8 * 14 * 128 + 12);
-    let warps = (8 * 5088 + ENCODE_ROLES as u32 * groups * lists).next_multiple_of(16);
-    512 + if teams > warps { teams } else { warps }
-}
-const DECODE_GROUPS_BYTES: u32 =
-    512 + 128 + DECODE_GROUPS as u32 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);

@@ -160,6 +160,8 @@ pub(super) struct Module {
     /// Whether a kernel may begin before the one before has ended, also in a graph.
     overlaps: bool,
     small: bool,
+    /// Of the device.
+    multiprocessors: u64,
 }
 
 impl Module {
@@ -242,6 +244,11 @@ impl Module {
     pub(super) fn is_small(&self) -> bool {
         self.small
     }
+
+    /// Multiprocessors of the device, which the grids depend on.
+    pub(super) fn multiprocessors(&self) -> u64 {
+        self.multiprocessors
+    }
 }
 
 // SAFETY: handles of the driver, which may be used from any thread.
@@ -305,7 +312,13 @@ fn load() -> Result<Module> {
         return Err(no_code(device, answer));
     }
     check(answer, "cuModuleLoadData")?;
-    let mut module = Module { device, functions: [[null_mut(); 2]; COUNT], overlaps: false, small: false };
+    let mut module = Module {
+        device,
+        functions: [[null_mut(); 2]; COUNT],
+        overlaps: false,
+        small: false,
+        multiprocessors: 0,
+    };
     if let Err(error) = find_all(image, &mut module) {
         // SAFETY: loaded above and not in use.
         unsafe { sys::cuModuleUnload(image) };
@@ -328,6 +341,7 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
     let architecture = attribute_of(module.functions[0][0], attribute, &LAUNCHES[0].symbol(0))?;
     module.overlaps = can_overlap(architecture)?;
     module.small = architecture < 80;
+    module.multiprocessors = multiprocessors_of(device)?;
     set_attributes(module)
 }
 
@@ -386,6 +400,14 @@ fn can_overlap(architecture: c_int) -> Result<bool> {
     // SAFETY: writes a number.
     check(unsafe { sys::cuDriverGetVersion(&mut driver) }, "cuDriverGetVersion")?;
     Ok(architecture >= LEAST_ARCHITECTURE && driver >= LEAST_DRIVER)
+}
+
+fn multiprocessors_of(device: c_int) -> Result<u64> {
+    let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+    let mut count: c_int = 0;
+    // SAFETY: writes a number.
+    check(unsafe { sys::cuDeviceGetAttribute(&mut count, attribute, device) }, "cuDeviceGetAttribute")?;
+    Ok(count.max(1) as u64)
 }
 
 fn no_code(device: c_int, answer: CUresult) -> Error {

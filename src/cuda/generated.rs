@@ -1,9 +1,12 @@
 //! Files of the kernels that are generated from this crate: a test says when one is stale.
 
+use super::analysis::{COMPARISON_BYTES, INFO_BYTES, POINT_BYTES, RANGE_BYTES};
 use super::constants::SHARED;
 use super::kernel_args::{Analysis, Inspection, Job};
 use super::launch::{Call, Launch, Needs, Waits};
+use super::method_constants::{Constant, Value, METHOD};
 use super::schedule::{CONTENTS, LAUNCHES};
+use super::shared_memory::SIZES;
 use crate::grid::mesh::{Incident, Simplex, Triangle, A, AROUND, AXES, B, C, CORNERS, D, NEIGHBOURS, STAR};
 use crate::request::{Coder, Predictor};
 use std::fmt::Write;
@@ -34,7 +37,8 @@ const RESULTS: [(&str, &str, &str); 5] = [
 
 const HEADER: &str = "\
 // Shared by kernels and library: constants, arguments of kernels, results. Generated from
-// src/cuda/constants.rs, src/cuda/kernel_args.rs and src/capi (see src/cuda/generated.rs); do not edit.
+// src/cuda/method_constants.rs, src/cuda/constants.rs, src/cuda/kernel_args.rs and src/capi
+// (see src/cuda/generated.rs); do not edit.
 // clang-format off";
 
 const TYPES: &str = "
@@ -45,14 +49,22 @@ typedef uint64_t u64;
 typedef int32_t i32;
 ";
 
-fn constants() -> String {
+/// A constant as C++ declares it, with its comment.
+fn constant(Constant { doc, ty, name, value }: &Constant) -> String {
     let mut text = String::new();
-    for (doc, ty, name, value) in SHARED {
-        let lines: String = doc.iter().map(|line| format!("//{line}\n")).collect();
-        writeln!(text, "{}{lines}constexpr {ty} {name} = {value};", if lines.is_empty() { "" } else { "\n" })
-            .unwrap();
+    for (k, line) in doc.iter().enumerate() {
+        writeln!(text, "{}//{line}", if k == 0 { "\n" } else { "" }).unwrap();
     }
-    text
+    let (ty, value) = match *value {
+        Value::Real(value) => ("double", format!("{value:?}")),
+        Value::Whole(value) if value > u32::MAX as i128 => (*ty, format!("{value:#x}")),
+        Value::Whole(value) => (*ty, value.to_string()),
+    };
+    text + &format!("constexpr {ty} {name} = {value};\n")
+}
+
+fn constants() -> String {
+    METHOD.iter().chain(SHARED).map(constant).collect()
 }
 
 /// Numbers below 2^`bits` in one word, the first one lowest.
@@ -143,6 +155,10 @@ fn sizes() -> String {
         ("Job", size_of::<Job>()),
         ("Analysis", size_of::<Analysis>()),
         ("Inspection", size_of::<Inspection>()),
+        ("ValueRange", RANGE_BYTES as usize),
+        ("CriticalPoint", POINT_BYTES as usize),
+        ("Comparison", COMPARISON_BYTES as usize),
+        ("Info", INFO_BYTES as usize),
     ];
     let line = |(name, bytes)| format!("static_assert(sizeof({name}) == {bytes}, \"as in Rust\");\n");
     sizes.map(line).concat()
@@ -262,12 +278,23 @@ fn entries() -> String {
     text
 }
 
+/// Checks that structs of the kernels have the sizes that the library takes them to have.
+fn struct_sizes() -> String {
+    let mut text =
+        "\n// Sizes of structs of the kernels, as src/cuda/shared_memory.rs has them.\n".to_owned();
+    for (name, large, small) in SIZES {
+        let bytes = small.map_or(large.to_string(), |small| format!("BY_DEVICE({large}, {small})"));
+        writeln!(text, "static_assert(sizeof({name}) == {bytes}, \"as in Rust\");").unwrap();
+    }
+    text
+}
+
 #[test]
 fn the_entries_are_up_to_date() {
     const MARK: &str = "// Generated from here on: do not edit.\n";
     let text = std::fs::read_to_string(root().join("kernels/factz.cu")).unwrap();
     let (head, _) = text.split_once(MARK).expect("the mark before the entries");
-    check("kernels/factz.cu", &format!("{head}{MARK}{}", entries()));
+    check("kernels/factz.cu", &format!("{head}{MARK}{}{}", entries(), struct_sizes()));
 }
 
 /// What each kernel reads and writes, for the emulator, which watches it.

@@ -26,9 +26,11 @@ pub(super) struct Shape {
     tiles_x: u64,
     tiles_y: u64,
     pub(super) stream_bytes: u64,
+    /// Of the device.
+    multiprocessors: u64,
 }
 
-/// How a kernel waits for the kernel before it (kernels/device/control.cuh). It matters where the launch is
+/// How a kernel waits for the kernel before it (kernels/device/overlap.cuh). It matters where the launch is
 /// early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {
@@ -236,8 +238,9 @@ impl Needs {
     }
 }
 
-/// Blocks that fill any device several times over; more only wait.
-pub(super) const MANY: u64 = 1056;
+/// Multiprocessors of an H100, for which the numbers of blocks were chosen; stands for a device that is not
+/// known yet.
+const USUAL_MULTIPROCESSORS: u64 = 132;
 
 const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
 
@@ -251,7 +254,19 @@ impl Shape {
             tiles_x: grid.tiles_x(),
             tiles_y: grid.tiles_y(),
             stream_bytes,
+            multiprocessors: USUAL_MULTIPROCESSORS,
         }
+    }
+
+    /// The same on a device with so many multiprocessors.
+    pub(super) fn on(self, multiprocessors: u64) -> Self {
+        Shape { multiprocessors, ..self }
+    }
+
+    /// So many blocks for each multiprocessor of the device: as many as it holds at once, or several times as
+    /// many where blocks take different times.
+    pub(super) fn blocks_each(&self, blocks: u64) -> u64 {
+        blocks * self.multiprocessors
     }
 
     /// Strips of 128 columns of the rows of tiles.
@@ -268,30 +283,30 @@ impl Shape {
     /// As many blocks as there are chunks of columns in bands of rows, or enough that each takes several.
     pub(super) fn chunk_blocks(&self, dtype: usize) -> u64 {
         let columns = AnalysisWorkspace::chunk_columns(DTYPES[dtype]);
-        (self.nx.div_ceil(columns) * self.ny.div_ceil(BAND)).clamp(1, MANY)
+        (self.nx.div_ceil(columns) * self.ny.div_ceil(BAND)).clamp(1, self.blocks_each(8))
     }
 
     /// A warp takes a segment of a band of rows; the warps of a block take consecutive ones.
     pub(super) fn strip_blocks(&self, dtype: usize) -> u64 {
         let (segments, rows) = self.segments(dtype);
-        (segments * rows.div_ceil(BAND)).div_ceil(ANALYSIS_WARPS as u64).clamp(1, MANY)
+        (segments * rows.div_ceil(BAND)).div_ceil(ANALYSIS_WARPS as u64).clamp(1, self.blocks_each(8))
     }
 
     /// A warp takes 16 rows of a segment; a block has four.
     pub(super) fn open_blocks(&self, dtype: usize) -> u64 {
         let (segments, rows) = self.segments(dtype);
-        (segments * rows.div_ceil(BAND) * 2).div_ceil(4).clamp(1, 2 * MANY)
+        (segments * rows.div_ceil(BAND) * 2).div_ceil(4).clamp(1, self.blocks_each(16))
     }
 
     /// A warp takes a segment of a band of rows.
     pub(super) fn point_blocks(&self, dtype: usize) -> u64 {
         let (segments, rows) = self.segments(dtype);
-        (segments.div_ceil(ANALYSIS_WARPS as u64) * rows.div_ceil(BAND)).clamp(1, MANY)
+        (segments.div_ceil(ANALYSIS_WARPS as u64) * rows.div_ceil(BAND)).clamp(1, self.blocks_each(8))
     }
 
     /// A warp takes a part of the segments.
     pub(super) fn point_part_blocks(&self, dtype: usize) -> u64 {
         let (segments, rows) = self.segments(dtype);
-        (segments * rows).div_ceil(POINT_PART).div_ceil(ANALYSIS_WARPS as u64).clamp(1, MANY)
+        (segments * rows).div_ceil(POINT_PART).div_ceil(ANALYSIS_WARPS as u64).clamp(1, self.blocks_each(8))
     }
 }

@@ -38,7 +38,8 @@ impl<A> Launcher<'_, A> {
     /// The context of the stream is current, the kernels of the call take an `A`, and everything that it
     /// points to is device-accessible.
     pub(super) unsafe fn launch(&self, number: usize, stream: Stream) -> Result<()> {
-        let kernel = Kernel::new(number, self.dtype, &self.shape, self.module.is_small())?;
+        let shape = self.shape.on(self.module.multiprocessors());
+        let kernel = Kernel::new(number, self.dtype, &shape, self.module.is_small())?;
         let kernel = Kernel { early: kernel.early && OVERLAP.load(Ordering::Relaxed), ..kernel };
         // SAFETY: the caller's promise.
         unsafe { self.module.launch(&kernel, &self.argument, stream) }

@@ -20,10 +20,13 @@ mod kernel_args;
 mod launch;
 mod launcher;
 mod memory;
+#[cfg(test)]
+mod method_constants;
 #[cfg(all(test, feature = "cuda"))]
 mod occupancy;
 mod pointers;
 mod schedule;
+mod shared_memory;
 pub mod workspace;
 
 /// Stand for the structs of the interface that kernels write: src/capi says what is in them.

@@ -46,4 +46,8 @@ impl Module {
     pub(super) fn is_small(&self) -> bool {
         match *self {}
     }
+
+    pub(super) fn multiprocessors(&self) -> u64 {
+        match *self {}
+    }
 }

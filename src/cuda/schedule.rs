@@ -2,11 +2,16 @@
 //! it (generated.rs). What runs depends on the request alone.
 
 use super::constants::*;
-use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits, MANY};
+use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits};
+use super::shared_memory::{
+    COUNT_LORENZO_SHARED_BYTES, COUNT_SHARED_BYTES, DECODE_HUFFMAN_SHARED_BYTES, DECODE_RANS_SHARED_BYTES,
+    ENCODE_LORENZO_SHARED_BYTES, ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES,
+};
 use crate::error::Result;
-use crate::predict::tuning::samples;
+use crate::predict::interpolation::INTERPOLANTS;
+use crate::predict::tuning::{samples, SCALINGS};
 use crate::request::{Coder, Predictor};
-use crate::stream::header::HEADER_BYTES;
+use crate::stream::header::{HEADER_BYTES, TABLES};
 
 mod phase {
     use super::{Call::*, Phase};
@@ -58,9 +63,16 @@ const LORENZO: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Lorenzo
 const HUFFMAN: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Huffman);
 const RANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
 
-/// Words of a stream before those of its groups, at most: `parse` has blocks for parts of both. There are no
-/// more than a device has multiprocessors: the last one sums all that is before its part.
+/// Words of a stream before those of its groups, at most: `parse` has blocks for parts of both.
 const MOST_FIRST_WORDS: u64 = (HEADER_BYTES as u64 + TABLE_SECTION_BYTES) / 4;
+/// A block for each table, one for the header, and some for the groups, which work on two words a thread. All
+/// together there are no more than a device has multiprocessors: the last block sums all that is before its
+/// part. A device with few has some blocks for the groups all the same.
+const PARSE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| {
+    let others = TABLES as u64 + 1;
+    let parts = (s.tiles + MOST_FIRST_WORDS).div_ceil(2 * PARSE_THREADS as u64);
+    others + parts.min(s.blocks_each(1).saturating_sub(others).max(16))
+};
 
 /// Shared memory that `tune` asks for and does not use: with it a multiprocessor's memory is divided as for
 /// `cheap_bounds`, whose blocks can then begin beside it.
@@ -69,8 +81,8 @@ const TUNE_SHARED_BYTES: u32 = 18000;
 const FEW_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().min(MOST_FEW_STRIPS as u64);
 const MANY_BLOCKS: fn(&Shape, usize) -> u64 =
     |s, _| s.strips().div_ceil(STATISTICS_WARPS as u64).min(MOST_STATISTICS_BLOCKS as u64);
-const LATTICE_LINE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.tiles.div_ceil(8).min(2 * MANY);
-const TABLE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| 50 + s.tiles.div_ceil(WEIGHED_TILES as u64);
+const LATTICE_LINE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.tiles.div_ceil(8).min(s.blocks_each(16));
+const TABLE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| TABLES as u64 + s.tiles.div_ceil(WEIGHED_TILES as u64);
 
 const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
@@ -116,7 +128,7 @@ const fn bounded_tiles(name: &'static str) -> Launch {
     kernel(phase::QUANTIZE, name, block, [8, 8])
         .grid(|s, t| {
             let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
-            s.tiles.div_ceil(tiles).min([6 * MANY, 4 * MANY][t])
+            s.tiles.div_ceil(tiles).min(s.blocks_each([48, 32][t]))
         })
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
@@ -132,7 +144,7 @@ const CONSTRAINED: Launch = bounded_tiles("constrained_tiles").data(
 /// Tiles of the speculative mode, a warp each.
 const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
     kernel(phase::QUANTIZE, name, warps(SPECULATIVE_WARPS), [resident, 1])
-        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(8 * MANY))
+        .grid(|s, _| s.tiles.div_ceil(SPECULATIVE_WARPS as u64).min(s.blocks_each(64)))
         .work("listed tiles once; their number / the warps of the grid")
         .only(SIGNATURES)
 }
@@ -151,7 +163,7 @@ const RECONSTRUCT_LORENZO: Launch =
 
 const RECONSTRUCT_BORDER: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_border", warps(RECONSTRUCT_BORDER_WARPS), [0; 2])
-        .grid(|s, _| s.tiles.div_ceil(16).min(4 * MANY))
+        .grid(|s, _| s.tiles.div_ceil(16).min(s.blocks_each(32)))
         .data("control stream tile_headers written_steps symbols raw_bits masks anchors", "field report")
         .work("tiles once; N / the blocks of the grid")
         .waits(Waits::Inside);
@@ -170,13 +182,15 @@ const fn tables(name: &'static str, function: &'static str) -> Launch {
 
 const fn encode(name: &'static str, function: &'static str) -> Launch {
     let small = Small {
-        grid: |s, _| s.tiles.min(528),
+        grid: |s, _| s.tiles.min(s.blocks_each(4)),
         block: 32 * (ENCODE_GROUPS_SMALL * ENCODE_ROLES) as u32,
         resident: 1,
         shared_bytes: ENCODE_SMALL_SHARED_BYTES,
     };
     let block = warps(ENCODE_GROUPS_LARGE * ENCODE_ROLES);
-    let large = kernel(phase::ENCODE, name, block, [2; 2]).grid(|s, _| s.tiles.min(264)).function(function);
+    let large = kernel(phase::ENCODE, name, block, [2; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(2)))
+        .function(function);
     Launch { small: Some(small), shared_bytes: ENCODE_SHARED_BYTES, ..large }
         .data(
             "field control tile_headers symbols payload list_entries list_sizes masks anchor_codes \
@@ -189,7 +203,7 @@ const fn encode(name: &'static str, function: &'static str) -> Launch {
 
 const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
     kernel(phase::ENCODE, name, warps(ROW_CODE_WARPS), [2; 2])
-        .grid(|s, _| s.tiles.min(264))
+        .grid(|s, _| s.tiles.min(s.blocks_each(2)))
         .function(function)
         .shared(ENCODE_LORENZO_SHARED_BYTES)
         .small(1)
@@ -209,7 +223,7 @@ const fn decode(
 ) -> Launch {
     const BLOCK: i32 = DECODE_GROUPS * DECODE_ROLES;
     kernel(phase::DECODE, name, warps(BLOCK), [4; 2])
-        .grid(|s, _| s.tiles.min(528))
+        .grid(|s, _| s.tiles.min(s.blocks_each(4)))
         .function(function)
         .shared(shared_bytes)
         .small(1)
@@ -236,14 +250,14 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         )
         .work("tiles; results of 8192 blocks, 512 at a time, by each block"),
     kernel(phase::QUANTIZE, "tune", warps(TUNE_WARPS), [0; 2])
-        .grid(|s, _| samples(s.tiles) * 12)
+        .grid(|s, _| samples(s.tiles) * (SCALINGS * INTERPOLANTS) as u64)
         .shared(TUNE_SHARED_BYTES)
         .data("field control", "control")
         .work("9 to 24 tiles, 12 times; a tile a block")
         .only(HIERARCHICAL)
         .in_order(),
     kernel(phase::BOUNDS, "cheap_bounds", [64; 2], [16, 8])
-        .grid(|s, _| s.tiles.min(16 * MANY))
+        .grid(|s, _| s.tiles.min(s.blocks_each(128)))
         .data(
             "field control bounded_tiles near_cells",
             "control vertex_bounds hard_triangles hard_tiles tile_headers nearness",
@@ -252,13 +266,13 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .waits(Waits::Overlaps)
         .only(|n| !SIGNATURES(n)),
     kernel(phase::BOUNDS, "constrained_vertices", warps(CONSTRAINED_VERTEX_WARPS), [8, 4])
-        .grid(|s, _| s.tiles.div_ceil(CONSTRAINED_VERTEX_WARPS as u64).min(8 * MANY))
+        .grid(|s, _| s.tiles.div_ceil(CONSTRAINED_VERTEX_WARPS as u64).min(s.blocks_each(64)))
         .data("field control bounded_tiles near_cells", "control constrained_rows tile_headers nearness")
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
         .only(SIGNATURES),
     kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
-        .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
+        .grid(|s, _| s.tiles.div_ceil(4).min(s.blocks_each(5)))
         .data(
             "field control hard_triangles hard_tiles bounded_tiles nearness",
             "control vertex_bounds tile_lists",
@@ -266,7 +280,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("listed triangles once; their number / the warps of the grid")
         .only(|n| !SIGNATURES(n)),
     kernel(phase::BOUNDS, "list_tiles", [128; 2], [0; 2])
-        .grid(|s, _| s.tiles.div_ceil(128).min(MANY / 8))
+        .grid(|s, _| s.tiles.div_ceil(128).min(s.blocks_each(1)))
         .data("control bounded_tiles nearness", "control tile_lists")
         .work("listed tiles once; their number / the threads of the grid")
         .only(SIGNATURES),
@@ -283,7 +297,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     CONSTRAINED.only(BOUNDS),
     bounded_tiles("masked_tiles").data(BOUNDED_TILES_READ, TILES_WITH_MASKS_WRITE).only(BOUNDS),
     kernel(phase::QUANTIZE, "border_tiles", warps(BORDER_WARPS), [10, 1])
-        .grid(|s, _| s.tiles.min(8 * MANY))
+        .grid(|s, _| s.tiles.min(s.blocks_each(64)))
         .function("border_tiles_with_bounds<T>")
         .data(BOUNDED_TILES_READ, TILES_WITH_MASKS_WRITE)
         .work("listed tiles once; their number / the blocks of the grid")
@@ -327,7 +341,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(LORENZO)
         .in_order(),
     kernel(phase::QUANTIZE, "lorenzo_border", warps(LORENZO_BORDER_WARPS), [5, 3])
-        .grid(|s, _| s.tiles.div_ceil(4).min(2 * MANY))
+        .grid(|s, _| s.tiles.div_ceil(4).min(s.blocks_each(16)))
         .data("field control tile_lists vertex_bounds nearness", "control symbols payload masks tile_headers")
         .work("listed tiles once; their number / the warps of the grid")
         .waits(Waits::Overlaps)
@@ -339,7 +353,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .waits(Waits::Overlaps)
         .only(LORENZO),
     kernel(phase::COUNT, "count", warps(COUNT_WARPS), [3; 2])
-        .grid(|s, _| s.tiles.div_ceil(16).min(396))
+        .grid(|s, _| s.tiles.div_ceil(16).min(s.blocks_each(3)))
         .function("count_symbols<T>")
         .shared(COUNT_SHARED_BYTES)
         .small(2)
@@ -348,7 +362,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .waits(Waits::Inside)
         .only(HIERARCHICAL),
     kernel(phase::COUNT, "count_lorenzo", warps(ROW_COUNT_WARPS), [3; 2])
-        .grid(|s, _| s.tiles.div_ceil(16).min(132))
+        .grid(|s, _| s.tiles.div_ceil(16).min(s.blocks_each(1)))
         .shared(COUNT_LORENZO_SHARED_BYTES)
         .small(2)
         .data("tile_headers symbols masks", "symbol_counts")
@@ -374,13 +388,13 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("N / 512 states; their number / the threads of the grid")
         .in_order(),
     kernel(phase::PARSE, "parse", [PARSE_THREADS; 2], [1; 2])
-        .grid(|s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2 * PARSE_THREADS as u64).min(81))
+        .grid(PARSE_BLOCKS)
         .function("parse_stream<T>")
         .data("stream", "control decoding_tables slot_starts huffman_codes group_offsets group_tiles")
         .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time")
         .waits(Waits::Inside),
     kernel(phase::PARSE, "check", [256; 2], [0; 2])
-        .grid(|s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528))
+        .grid(|s, _| s.stream_bytes.div_ceil(8192).clamp(1, s.blocks_each(4)))
         .function("check_stream<T>")
         .data("stream control", "control")
         .work("the stream once; S / the threads of the grid")
@@ -408,7 +422,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .waits(Waits::Inside),
     RECONSTRUCT_BORDER.only(HIERARCHICAL),
     // Mostly without work.
-    Launch { grid: |s, _| s.tiles.div_ceil(16).min(MANY), ..RECONSTRUCT_BORDER }.only(LORENZO),
+    Launch { grid: |s, _| s.tiles.div_ceil(16).min(s.blocks_each(8)), ..RECONSTRUCT_BORDER }.only(LORENZO),
     kernel(phase::RECONSTRUCT, "reconstruct", warps(RECONSTRUCT_WARPS), [14, 1])
         .grid(|s, _| s.tiles.div_ceil(2 * RECONSTRUCT_WARPS as u64))
         .data("control tile_headers written_steps symbols raw_bits masks anchors", "field report")
@@ -418,7 +432,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     // Mostly without work.
     Launch {
         name: "reconstruct_other_lorenzo",
-        grid: |s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64).min(MANY / 2),
+        grid: |s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64).min(s.blocks_each(4)),
         waits: Waits::Inside,
         work: "tiles once; N / the warps of the grid",
         ..RECONSTRUCT_LORENZO

@@ -3,20 +3,17 @@
 
 use super::constants::*;
 use crate::analysis::BAND;
-use crate::entropy::huffman::MAX_LENGTH;
+use crate::entropy::huffman::CODES;
 use crate::entropy::rans::SCALE_BITS;
+use crate::entropy::symbols::ALPHABET;
 use crate::error::{Error, Result, Status};
-use crate::grid::tiles::TILE_VERTICES;
+use crate::grid::tiles::{TILE, TILE_VERTICES};
 use crate::request::{Config, Dtype, Mode, Predictor, Request};
 use crate::stream::sections::TABLES;
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
 
-/// Symbols in a frequency table.
-const SYMBOLS: u64 = 256;
-/// Places in a decoding table where the search for a slot begins.
-const SLOTS: u64 = 256;
 /// Bytes of a tile's slot.
 pub const fn slot_bytes(dtype: Dtype, predictor: Predictor) -> u64 {
     match (dtype, predictor) {
@@ -111,7 +108,7 @@ impl Workspace {
         let mut carver = Carver::default();
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
-            symbol_counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
+            symbol_counts: carver.take(&[TABLES as u64, ALPHABET as u64, 8])?,
             origin_distances: carver.take(&[grid.tiles(), ORIGIN_DISTANCE_BYTES])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
             row_lines: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
@@ -137,9 +134,9 @@ impl Workspace {
             // Two components, bit for bit where they are stored.
             raw_bits: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
             written_steps: carver.take(&[grid.tiles(), 4])?,
-            coding_tables: carver.take(&[TABLES as u64, SYMBOLS, 4])?,
-            slot_starts: carver.take(&[TABLES as u64, SLOTS])?,
-            huffman_codes: carver.take(&[TABLES as u64, 1 << MAX_LENGTH, 2])?,
+            coding_tables: carver.take(&[TABLES as u64, ALPHABET as u64, 4])?,
+            slot_starts: carver.take(&[TABLES as u64, STARTS_BYTES as u64])?,
+            huffman_codes: carver.take(&[TABLES as u64, CODES as u64, 2])?,
             // Two sums of sixteen bytes and a state for each chunk.
             anchor_scan: carver.take(&[grid.tiles().div_ceil(ANCHOR_CHUNK as u64), 36])?,
             ..Default::default()
@@ -152,7 +149,7 @@ impl Workspace {
         let (tiles, pair) = (request.grid().tiles(), 2 * request.config().dtype.bytes());
         self.symbols = carver.take(&[tiles, TILE_VERTICES as u64])?;
         self.tile_headers = carver.take(&[tiles, 4])?;
-        self.masks = carver.take(&[tiles, 2, 32, 4])?;
+        self.masks = carver.take(&[tiles, 2, TILE as u64, 4])?;
         self.anchors = carver.take(&[tiles, pair])?;
         self.group_sizes = carver.take(&[tiles, 8])?;
         self.group_offsets = carver.take(&[tiles, 8])?;

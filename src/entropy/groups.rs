@@ -15,6 +15,7 @@ mod lists;
 mod lorenzo;
 mod masks;
 mod step;
+pub mod weights;
 
 pub use count::{count, Sample};
 pub use decode::decode;
@@ -43,9 +44,6 @@ impl From<Error> for Fault {
         Fault::OutOfMemory
     }
 }
-
-/// Weight of a tile without entries.
-const TILE_WEIGHT: u16 = 4;
 
 /// The table of the activity of block `k`, given those of the blocks before.
 fn activity_table(activities: &[u8; 3], k: usize) -> usize {

@@ -15,9 +15,9 @@ use crate::runtime::memory;
 /// The longest code.
 pub const MAX_LENGTH: u32 = 11;
 /// The codes of this length.
-const CODES: u32 = 1 << MAX_LENGTH;
+pub const CODES: u32 = 1 << MAX_LENGTH;
 /// Counts are scaled to about this sum, which leaves room for sums in 32 bits.
-const WEIGHT_BITS: u32 = 15;
+pub const WEIGHT_BITS: u32 = 15;
 /// Marks a symbol without a code.
 const NONE: u8 = u8::MAX;
 

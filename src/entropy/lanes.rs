@@ -22,22 +22,27 @@ pub const LOW: u32 = 1 << 16;
 /// The states that the lanes end in: 0, and 1 in a few, since 0 would also be the end if words were missing,
 /// or operations too many.
 const END: [u32; LANES] = {
-    let mut end = [0; LANES];
-    (end[0], end[1], end[2], end[3]) = (1, 1, 1, 1);
+    let (mut end, mut lane) = ([0; LANES], 0);
+    while lane < ENDS_AT_1 {
+        end[lane] = 1;
+        lane += 1;
+    }
     end
 };
+/// Lanes that end in state 1, the first ones.
+pub const ENDS_AT_1: usize = 4;
 /// Bytes of the octaves of all states, four bits each, and of their lower halves.
-const OCTAVE_BYTES: usize = LANES / 2;
+pub const OCTAVE_BYTES: usize = LANES / 2;
 const HALF_BYTES: usize = LANES * 2;
 /// Bytes of the states in front of the words: octaves, lower halves, and of the upper halves the bits below
 /// the highest one, 15 a lane at most.
 pub const LEAST_STATE_BYTES: usize = OCTAVE_BYTES + HALF_BYTES;
-const MOST_STATE_BYTES: usize = LEAST_STATE_BYTES + LANES * 15 / 8;
+pub const MOST_STATE_BYTES: usize = LEAST_STATE_BYTES + LANES * 15 / 8;
 const _: () = assert!(LEAST_STATE_BYTES == crate::stream::sections::LEAST_GROUP_BYTES);
 /// Words that a group has room for at once, somewhat more than are usual.
 const WORDS: usize = 1024;
 /// How many lanes the states of the tail move on by with each operation.
-const TURN: usize = 19;
+pub const TURN: usize = 19;
 /// Raw bits of one piece.
 pub const PIECE_BITS: u32 = 16;
 

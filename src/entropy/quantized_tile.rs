@@ -21,6 +21,11 @@ pub const SOME: u8 = 2;
 /// Pairs of coverages.
 pub const MASK_STATES: u8 = 9;
 
+/// How much the zero and the fill mask of a mask state cover.
+fn coverage_in(mask_state: u8) -> (u8, u8) {
+    (mask_state % MASK_STATES / 3, mask_state % 3)
+}
+
 /// One tile as the entropy coder takes it and gives it back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuantizedTile {
@@ -179,14 +184,20 @@ impl TileCoding {
 }
 
 impl QuantizedTile {
+    /// The mask state of a bound shift and the coverage by the zero and the fill mask.
+    pub fn mask_state_of(bound_shift: usize, zero: u8, fill: u8) -> u8 {
+        MASK_STATES * bound_shift as u8 + 3 * zero + fill
+    }
+
     /// Whether a tile of this mask state has vertices without a mask.
     pub fn has_codes(mask_state: u8) -> bool {
-        mask_state % MASK_STATES / 3 != ALL && mask_state % 3 != ALL
+        let (zero, fill) = coverage_in(mask_state);
+        zero != ALL && fill != ALL
     }
 
     /// How much the zero and the fill mask cover.
     pub fn mask_coverage(&self) -> (u8, u8) {
-        (self.mask_state % MASK_STATES / 3, self.mask_state % 3)
+        coverage_in(self.mask_state)
     }
 
     /// The bound shift of the tile.

@@ -11,7 +11,7 @@ use crate::runtime::memory;
 pub const SCALE_BITS: u32 = 12;
 pub const SCALE: u32 = 1 << SCALE_BITS;
 /// Bits of the shift of a table.
-const SHIFT_BITS: u32 = 3;
+pub const SHIFT_BITS: u32 = 3;
 /// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols. And a shift: they are
 /// multiples of its power of two, and stored without it.
 #[derive(Clone, Debug, PartialEq, Eq)]

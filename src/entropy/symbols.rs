@@ -30,20 +30,26 @@ pub const DIFFERENCES: usize = 11;
 /// Symbols 0..=190.
 pub const SYMBOLS: usize = FIRST_DIFFERENCE as usize + DIFFERENCES;
 
-const SMALL: i32 = 2;
-const PAIR0: u8 = FIRST_WITH_RAW_BITS;
-const PAIR0_SIDE: u32 = 7;
-const WIDE0: u8 = 74;
-const PAIR1: u8 = 99;
-const PAIR1_SIDE: u32 = 4;
-const BUCKET: u8 = 115;
-const BUCKETS: usize = 8;
+/// Largest component of the codes of refinement 0 that have a symbol for each pair.
+pub const SMALL: i32 = 2;
+/// First symbol of larger pairs of refinement 0, and bit lengths of a component that these have.
+pub const PAIR0: u8 = FIRST_WITH_RAW_BITS;
+pub const PAIR0_SIDE: u32 = 7;
+/// First symbol of the codes of refinement 0 that are larger still, by the bit length of both components.
+pub const WIDE0: u8 = 74;
+/// First symbol of small pairs of refinement 1, and bit lengths of a component that these have.
+pub const PAIR1: u8 = 99;
+pub const PAIR1_SIDE: u32 = 4;
+/// First symbol of other codes, and buckets of each refinement above 0.
+pub const BUCKET: u8 = 115;
+pub const BUCKETS: usize = 8;
+/// Magnitude bits of all buckets of a refinement but the last, beyond those of its first bucket.
+pub const BUCKET_OFFSETS: [u32; BUCKETS - 1] = [0, 1, 2, 3, 4, 6, 10];
 
 /// Magnitude bits of the buckets of a refinement above 0: a refinement of k makes codes up to about 4^k.
 const fn bucket_bits(refinement: u32, bucket: usize) -> u32 {
-    let offsets = [0, 1, 2, 3, 4, 6, 10];
-    if bucket < offsets.len() {
-        2 * refinement - 2 + offsets[bucket]
+    if bucket < BUCKET_OFFSETS.len() {
+        2 * refinement - 2 + BUCKET_OFFSETS[bucket]
     } else {
         31
     }

@@ -8,19 +8,22 @@ use crate::grid::missing::Missing;
 use crate::grid::tiles::Grid;
 
 /// Vertices in the sample, at most.
-const SAMPLES: u64 = 1024;
+pub const SAMPLES: u64 = 1024;
 /// How far below the range a vertex is tiny, and above which part of it a vertex is among the largest.
-const TINY: f64 = 1e6;
-const LARGE: f64 = 4.0;
+pub const TINY: f64 = 1e6;
+pub const LARGE: f64 = 4.0;
 /// So many of the vertices that count are tiny, at least, or neither, at most.
-const PART: u32 = 16;
+pub const PART: u32 = 16;
+
+/// Spreads consecutive numbers: the upper bits of the products look random.
+pub const SHUFFLE: u32 = 0x9e37_79b1;
 
 /// Index of a sample.
 fn sample(vertices: u64, k: u64) -> u64 {
     // Products are below 2^59: a field has 2^48 vertices at most. Anywhere in its part, so that columns do
     // not matter.
     let samples = vertices.min(SAMPLES);
-    let anywhere = ((k as u32).wrapping_mul(0x9e37_79b1) >> 16) as u64;
+    let anywhere = ((k as u32).wrapping_mul(SHUFFLE) >> 16) as u64;
     k * vertices / samples + ((anywhere * (vertices / samples)) >> 16)
 }
 

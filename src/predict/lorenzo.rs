@@ -54,17 +54,17 @@ impl<T: Real> Lattices<T> {
 /// Size of a tile in eighths of a bit, by what each of its vertices needs: every halving of the bound makes
 /// its codes longer, and a tighter vertex takes a longer symbol and four bits a refinement.
 fn estimate(bound_shift: usize, vertices: u32, halvings: &[u32; HALVINGS]) -> u32 {
-    let mut size = bound_shift as u32 * RATE * vertices;
+    let mut size = bound_shift as u32 * BOUND_SHIFT_RATE * vertices;
     for (needed, &n) in halvings.iter().enumerate().skip(bound_shift + 1) {
-        size += n * 8 * (REFINED + 4 * (needed - bound_shift).div_ceil(2) as u32);
+        size += n * 8 * (REFINED_BITS + 4 * (needed - bound_shift).div_ceil(2) as u32);
     }
     size
 }
 
 /// Cost of a halving of the bound for a vertex, in eighths of a bit.
-const RATE: u32 = 8;
+pub const BOUND_SHIFT_RATE: u32 = 8;
 /// Cost of a refined vertex besides its refinement bits, in bits.
-const REFINED: u32 = 9;
+pub const REFINED_BITS: u32 = 9;
 
 /// The bound shift of the smallest estimated size, the first of several, for a tile of so many vertices that
 /// have codes; `halvings` counts those that are constrained by the number of halvings that they need.

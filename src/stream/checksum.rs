@@ -1,9 +1,14 @@
 //! The checksum of a stream (FORMAT.md, section 2.5).
 
+use super::header::at;
 use std::ops::Range;
 
 /// Where the checksum lies; it counts as 0 when it is computed.
-const PLACE: Range<usize> = 8..12;
+const PLACE: Range<usize> = at::CHECKSUM..at::CHECKSUM + 4;
+/// Factor of the index of a word.
+pub const STEP: u32 = 0x9e37_79b9;
+/// Factors of the two rounds of the mix.
+pub const MIX: [u32; 2] = [0x85eb_ca6b, 0xc2b2_ae35];
 
 /// The sum over the 32-bit words of a stream of a mix of the word and its index. Any change of a single word
 /// changes it, and words can be added in any order.
@@ -14,9 +19,9 @@ pub fn checksum(stream: &[u8]) -> u32 {
         if k == PLACE.start / 4 {
             x = 0;
         }
-        x = x.wrapping_add((k as u32).wrapping_mul(0x9e37_79b9));
-        x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
-        x = (x ^ x >> 13).wrapping_mul(0xc2b2_ae35);
+        x = x.wrapping_add((k as u32).wrapping_mul(STEP));
+        x = (x ^ x >> 16).wrapping_mul(MIX[0]);
+        x = (x ^ x >> 13).wrapping_mul(MIX[1]);
         sum = sum.wrapping_add(x ^ x >> 16);
     }
     sum

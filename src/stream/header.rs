@@ -23,6 +23,39 @@ pub const INTERPOLANT_CHOICES: u8 = 6;
 /// Choices of how the bin width depends on the level.
 pub const LEVEL_BOUND_SCALING_CHOICES: u8 = 2;
 
+/// Places of the fields in the header, in bytes.
+pub mod at {
+    pub const MAGIC: usize = 0;
+    pub const VERSION: usize = 4;
+    pub const HEADER_BYTES: usize = 6;
+    pub const CHECKSUM: usize = 8;
+    pub const DTYPE: usize = 12;
+    pub const MODE: usize = 13;
+    pub const CODER: usize = 14;
+    pub const PREDICTOR: usize = 15;
+    pub const PRESERVE: usize = 16;
+    pub const BOUND_KIND: usize = 17;
+    pub const CONTENT: usize = 18;
+    pub const TIES: usize = 19;
+    pub const LEVEL_BOUND_SCALING: usize = 20;
+    pub const INTERPOLANTS: usize = 21;
+    pub const COMPONENTS: usize = 26;
+    pub const HAS_FILL: usize = 27;
+    pub const TABLE_BYTES: usize = 28;
+    pub const NX: usize = 32;
+    pub const NY: usize = 40;
+    pub const NZ: usize = 48;
+    pub const BOUND: usize = 56;
+    pub const ABSOLUTE_BOUND: usize = 64;
+    pub const HALF_BIN_WIDTH: usize = 72;
+    pub const DX: usize = 80;
+    pub const DY: usize = 88;
+    pub const FILL_U: usize = 96;
+    pub const FILL_V: usize = 104;
+    pub const STREAM_BYTES: usize = 112;
+    pub const GROUPS: usize = 120;
+}
+
 /// How the values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -81,7 +114,8 @@ fn bytes_of_header(stream: &[u8]) -> Result<&[u8; HEADER_BYTES]> {
     if h[..4] != MAGIC {
         return Err(Error::corrupt("the stream does not begin with the mark FCTZ: it is no factz stream"));
     }
-    let [version, header_bytes] = [4, 6].map(|at| u16::from_le_bytes([h[at], h[at + 1]]));
+    let [version, header_bytes] =
+        [at::VERSION, at::HEADER_BYTES].map(|at| u16::from_le_bytes([h[at], h[at + 1]]));
     if version != VERSION {
         return Err(Error::new(
             Status::UnsupportedVersion,
@@ -179,6 +213,7 @@ impl Header {
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let h = bytes_of_header(bytes)?;
         let u64_at = |at: usize| u64::from_le_bytes(h[at..at + 8].try_into().expect("eight bytes"));
+        let u32_at = |at: usize| u32::from_le_bytes(h[at..at + 4].try_into().expect("four bytes"));
         let f64_at = |at: usize| f64::from_bits(u64_at(at));
         let choice = |what: &str, at: usize, count: u8| match h[at] {
             value if value < count => Ok(value),
@@ -189,37 +224,41 @@ impl Header {
         }
         let mut interpolants = [0; ANCHOR_LEVEL];
         for (level, k) in interpolants.iter_mut().enumerate() {
-            *k = choice("interpolant", 21 + level, INTERPOLANT_CHOICES)?;
+            *k = choice("interpolant", at::INTERPOLANTS + level, INTERPOLANT_CHOICES)?;
         }
         let header = Header {
-            dtype: of(&Dtype::NAMES, choice("dtype", 12, 2))?,
-            mode: of(&Mode::NAMES, choice("mode", 13, 2))?,
-            coder: of(&Coder::NAMES, choice("coder", 14, 2))?,
-            predictor: of(&Predictor::NAMES, choice("predictor", 15, 2))?,
-            preserve: of(&Preserve::NAMES, choice("preserve", 16, 3))?,
-            bound_kind: of(&BoundKind::NAMES, choice("bound kind", 17, 2))?,
-            content: if choice("content", 18, 2)? == 0 { Content::Coded } else { Content::Stored },
-            ties: of(&Ties::NAMES, choice("ties", 19, 3))?,
-            groups: u64_at(120),
-            level_bound_scaling: choice("level bound scaling", 20, LEVEL_BOUND_SCALING_CHOICES)?,
+            dtype: of(&Dtype::NAMES, choice("dtype", at::DTYPE, 2))?,
+            mode: of(&Mode::NAMES, choice("mode", at::MODE, 2))?,
+            coder: of(&Coder::NAMES, choice("coder", at::CODER, 2))?,
+            predictor: of(&Predictor::NAMES, choice("predictor", at::PREDICTOR, 2))?,
+            preserve: of(&Preserve::NAMES, choice("preserve", at::PRESERVE, 3))?,
+            bound_kind: of(&BoundKind::NAMES, choice("bound kind", at::BOUND_KIND, 2))?,
+            content: if choice("content", at::CONTENT, 2)? == 0 { Content::Coded } else { Content::Stored },
+            ties: of(&Ties::NAMES, choice("ties", at::TIES, 3))?,
+            groups: u64_at(at::GROUPS),
+            level_bound_scaling: choice(
+                "level bound scaling",
+                at::LEVEL_BOUND_SCALING,
+                LEVEL_BOUND_SCALING_CHOICES,
+            )?,
             interpolants,
-            table_bytes: u32::from_le_bytes([h[28], h[29], h[30], h[31]]),
-            nx: u64_at(32),
-            ny: u64_at(40),
-            bound: f64_at(56),
-            absolute_bound: f64_at(64),
-            half_bin_width: f64_at(72),
-            dx: f64_at(80),
-            dy: f64_at(88),
-            has_fill: choice("fill value", 27, 2)? != 0,
-            fill: [u64_at(96), u64_at(104)],
-            stream_bytes: u64_at(112),
+            table_bytes: u32_at(at::TABLE_BYTES),
+            nx: u64_at(at::NX),
+            ny: u64_at(at::NY),
+            bound: f64_at(at::BOUND),
+            absolute_bound: f64_at(at::ABSOLUTE_BOUND),
+            half_bin_width: f64_at(at::HALF_BIN_WIDTH),
+            dx: f64_at(at::DX),
+            dy: f64_at(at::DY),
+            has_fill: choice("fill value", at::HAS_FILL, 2)? != 0,
+            fill: [u64_at(at::FILL_U), u64_at(at::FILL_V)],
+            stream_bytes: u64_at(at::STREAM_BYTES),
         };
-        if h[26] != 2 {
-            return Err(bad("components", h[26] as u64));
+        if h[at::COMPONENTS] != 2 {
+            return Err(bad("components", h[at::COMPONENTS] as u64));
         }
-        if u64_at(48) != 1 {
-            return Err(bad("vertices along z", u64_at(48)));
+        if u64_at(at::NZ) != 1 {
+            return Err(bad("vertices along z", u64_at(at::NZ)));
         }
         header.check()?;
         Ok(header)

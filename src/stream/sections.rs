@@ -8,7 +8,7 @@ use crate::runtime::memory;
 use std::ops::Range;
 
 /// Bits of a group's bytes in its word; above them are its tiles less one.
-const GROUP_BYTES_BITS: u32 = 24;
+pub const GROUP_BYTES_BITS: u32 = 24;
 
 /// Most bytes of a table.
 pub const MOST_TABLE_BYTES: usize = 4 * u8::MAX as usize;
@@ -61,6 +61,16 @@ pub fn group_word(tiles: u64, bytes: usize) -> u32 {
     (tiles as u32 - 1) << GROUP_BYTES_BITS | bytes as u32
 }
 
+/// The bytes in the word of a group.
+fn bytes_in(word: u32) -> usize {
+    (word & ((1 << GROUP_BYTES_BITS) - 1)) as usize
+}
+
+/// The tiles in the word of a group.
+fn tiles_in(word: u32) -> u64 {
+    (word >> GROUP_BYTES_BITS) as u64 + 1
+}
+
 /// Consecutive tiles that are coded together.
 pub struct Group<'a> {
     pub tiles: Range<u64>,
@@ -86,11 +96,11 @@ pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Sections<'a>> {
     let mut first = 0;
     for word in words.chunks_exact(4) {
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-        let size = word & ((1 << GROUP_BYTES_BITS) - 1);
+        let size = bytes_in(word);
         let (bytes, rest) =
-            body.split_at_checked((size as usize).next_multiple_of(GROUP_ALIGNMENT)).ok_or_else(short)?;
-        let bytes = &bytes[..size as usize];
-        let tiles = first..first + (word >> GROUP_BYTES_BITS) as u64 + 1;
+            body.split_at_checked(size.next_multiple_of(GROUP_ALIGNMENT)).ok_or_else(short)?;
+        let bytes = &bytes[..size];
+        let tiles = first..first + tiles_in(word);
         if tiles.end > all {
             return Err(Error::corrupt(format!("the groups of the stream have more than its {all} tiles")));
         }

@@ -2,7 +2,7 @@
 
 use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, MASK_STATES, NONE, SOME};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
 use crate::entropy::symbols::{
     self, Code, EXACT, FIRST_DIFFERENCE, FIRST_WITH_RAW_BITS, MASKED, PREDICTED, RAW_BITS, STORED, ZERO,
 };
@@ -156,9 +156,9 @@ impl QuantizedTileBuilder {
         masks: Masks,
         [u, v]: [View<'_, T>; 2],
     ) -> Result<QuantizedTile> {
-        let coverages = 3 * coverage(&masks.zero, shape) + coverage(&masks.fill, shape);
-        let mask_state = MASK_STATES * bound_shift as u8 + coverages;
-        let masks = if coverages == 0 { None } else { Some(memory::boxed(masks)?) };
+        let coverages = (coverage(&masks.zero, shape), coverage(&masks.fill, shape));
+        let mask_state = QuantizedTile::mask_state_of(bound_shift, coverages.0, coverages.1);
+        let masks = if coverages == (NONE, NONE) { None } else { Some(memory::boxed(masks)?) };
         let mut codes = QuantizedTile { mask_state, masks, ..Default::default() };
         if !QuantizedTile::has_codes(mask_state) {
             return Ok(codes);

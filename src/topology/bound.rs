@@ -10,11 +10,11 @@ use crate::topology::signature::{
 };
 
 /// Steps of the ladder of bounds below eps that triangles with a critical point or a tie try.
-const RUNGS: u32 = 20;
+pub const RUNGS: u32 = 20;
 /// The ladder starts a little above eps, so that an error of exactly eps is still below its rung.
-const TOP: f64 = 1.0 + 1.0 / 1_048_576.0;
+pub const TOP: f64 = 1.0 + 1.0 / 1_048_576.0;
 /// Covers the roundings of a rung's own sums and products.
-const MARGIN: f64 = 1.0 + 1.0 / 1_099_511_627_776.0;
+pub const MARGIN: f64 = 1.0 + 1.0 / 1_099_511_627_776.0;
 
 /// The larger distance, over both axes, of the hull's bounding box from 0 (exact); not positive
 /// where the box reaches 0.

@@ -6,10 +6,10 @@ use crate::grid::mesh::Triangle;
 use crate::topology::signature::Rule;
 
 /// Words of an exact sum.
-const WORDS: usize = 132;
+pub const WORDS: usize = 132;
 /// The first bit of a sum is worth 2^LOWEST, the last bit of the smallest product of four doubles. A
 /// discriminant is below 2^4103, and the bits of a sum end at 2^4152.
-const LOWEST: i32 = -4296;
+pub const LOWEST: i32 = -4296;
 
 /// The signs of trace and discriminant of the Jacobian of a triangle.
 ///

@@ -53,7 +53,8 @@ impl Rule {
 /// (sign + 1).
 pub type Signature = u32;
 
-const KIND_BITS: u32 = 3;
+/// Bits of a kind.
+pub const KIND_BITS: u32 = 3;
 const KIND_MASK: u32 = (1 << KIND_BITS) - 1;
 
 /// The origin is outside the closed hull of the three vectors: no critical point.
@@ -79,12 +80,12 @@ pub const SEGMENT: u32 = 6;
 /// whether the rule finds a point.
 pub const ANSWER: u32 = 7;
 /// Kinds that never stay, [`UNCERTAIN`] and [`SEGMENT`], have the bits of the former under this mask.
-const NEVER_STAYS_MASK: u32 = 3;
+pub const NEVER_STAYS_MASK: u32 = 3;
 
 /// Relative rounding error of one f64 operation.
-pub(super) const ROUNDING: f64 = f64::EPSILON / 2.0;
+pub const ROUNDING: f64 = f64::EPSILON / 2.0;
 /// Far above the absolute error of an f64 operation that underflows: 2^-1000.
-pub(super) const UNDERFLOW: f64 = f64::from_bits((1023 - 1000) << 52);
+pub const UNDERFLOW: f64 = f64::from_bits((1023 - 1000) << 52);
 
 /// The exact sign of a * d - b * c for all finite values (docs/algorithm.md, section 2).
 #[inline(always)]

@@ -229,6 +229,7 @@ impl Driver {
             ("cuModuleLoadData", 700, FACTZ_ERROR_CUDA, "cuModuleLoadData"),
             ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_"),
             ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_"),
+            ("cuDeviceGetAttribute", 700, FACTZ_ERROR_CUDA, "cuDeviceGetAttribute"),
         ] {
             let (status, calls) = failing(function, error, || self.traced(|| self.prepare(STREAM)));
             assert_eq!(status, expected, "{function}={error}: {}", last_error());

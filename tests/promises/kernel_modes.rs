@@ -22,7 +22,7 @@ const ALLOWED: [(&str, &str); 12] = [
     ("fma.rn", "to nearest; only where the source asks for it (Real::fma), since -fmad=false"),
     ("cvt.rn", "to nearest: integers and doubles to floats"),
     ("cvt.rzi", "toward zero: the integer of a float, as C and Rust convert"),
-    ("cvt.rm.f32.f64", "float_down (control.cuh): a distance that must not be larger than it is"),
+    ("cvt.rm.f32.f64", "float_down (nearness.cuh): a distance that must not be larger than it is"),
     ("cvt.f64.f32", "exact"),
     ("min max abs neg", "exact; .NaN gives NaN where one of both is"),
 ];

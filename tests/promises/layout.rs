@@ -24,6 +24,28 @@ const ROOMS: [&[&str]; 13] = [
     &["error"],
 ];
 
+/// The rooms of `kernels`, from the bottom: a file includes files of its own room and of those before it. The
+/// phases of compression are rooms of their own.
+const KERNEL_ROOMS: [&str; 17] = [
+    "device",
+    "grid",
+    "stream",
+    "entropy",
+    "topology",
+    "predict",
+    "tile",
+    "compress/statistics",
+    "compress/bounds",
+    "compress/tiles",
+    "compress/count",
+    "compress/tables",
+    "compress/encode",
+    "compress/assemble",
+    "decompress",
+    "analysis",
+    "capacities",
+];
+
 /// Folders with a CPU and a GPU side.
 const TWINS: [&str; 7] = ["analysis", "entropy", "grid", "predict", "stream", "tile", "topology"];
 
@@ -59,7 +81,6 @@ const ALONE: &[(&str, &str)] = &[
         "finds the anchor before an anchor, which a walk along the row knows",
     ),
     ("kernels/predict/cleared.cuh", "counts and sums of a call on the host begin as zeros"),
-    ("kernels/tile/coding.cuh", "mask states and activities of src/entropy/quantized_tile.rs in one word"),
     ("kernels/tile/finest_level.cuh", "the last level of src/tile/traversal.rs, in registers"),
     ("src/entropy/groups.rs", "declares the files of its folder; tests"),
     ("src/entropy/groups/count.rs", "kernels/compress/count/count.cuh"),
@@ -69,6 +90,7 @@ const ALONE: &[(&str, &str)] = &[
         "src/entropy/quantized_tile.rs",
         "the workspace holds the parts of all tiles apart; kernels/tile/coding.cuh",
     ),
+    ("src/entropy/groups/weights.rs", "constants that the header shared by Rust and CUDA has"),
     ("src/entropy/rans.rs", "kernels/compress/tables/rans_tables.cuh and kernels/entropy/lanes.cuh"),
     ("src/grid/masks.rs", "kernels/entropy/groups/masked_tiles.cuh"),
     ("src/grid/sides.rs", "constants that the header shared by Rust and CUDA has"),
@@ -80,7 +102,6 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct_lorenzo.cuh"),
     ("src/tile/lorenzo_encode.rs", "kernels/compress/tiles/lorenzo_rows.cuh"),
     ("src/tile/on_demand.rs", "kernels/compress/bounds/determinant_bounds.cuh"),
-    ("src/tile/samples.rs", "kernels/predict/tuning.cuh"),
     ("src/tile/signs.rs", "kernels/compress/tiles/half_planes.cuh"),
     ("src/tile/spans.rs", "kernels/compress/statistics/block_ranges.cuh"),
     ("src/tile/symbols_by_position.rs", "symbols lie by position in the workspace"),
@@ -196,6 +217,10 @@ fn files_of_a_room_do_not_import_each_other_in_circles() {
     for (from, to) in [("capi::config", "capi::inspect"), ("bin::factz::say", "bin::factz::options")] {
         assert!(edges[from].contains(to), "{from} imports {to}");
     }
+    assert_no_circles(&edges);
+}
+
+fn assert_no_circles(edges: &BTreeMap<String, BTreeSet<String>>) {
     for start in edges.keys() {
         let (mut seen, mut next) = (BTreeSet::new(), vec![start]);
         while let Some(at) = next.pop() {
@@ -275,6 +300,45 @@ fn unsafe_code_stays_in_its_rooms() {
         }
     }
     assert_eq!(used, UNSAFE.iter().copied().collect(), "rooms of the list without unsafe code");
+}
+
+/// The files that each file of `kernels` includes, by their paths there. Headers of the system are left out.
+fn includes_of_kernels() -> BTreeMap<String, BTreeSet<String>> {
+    let kernels = root().join("kernels");
+    let included = |file: &PathBuf| {
+        let text = fs::read_to_string(kernels.join(file)).expect("a header");
+        let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("#include \""));
+        names.map(|rest| rest.trim_end().trim_end_matches('"').to_owned()).collect()
+    };
+    let headers = files(&kernels, "cuh").into_iter();
+    headers.map(|file| (file.to_string_lossy().into_owned(), included(&file))).collect()
+}
+
+#[test]
+fn includes_of_kernels_go_downward() {
+    let level = |file: &str| {
+        let stem = file.strip_suffix(".cuh").expect("a header");
+        let of_room = |room: &&str| {
+            stem.strip_prefix(*room).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        KERNEL_ROOMS.iter().position(of_room).unwrap_or_else(|| panic!("{file} is in no room of the list"))
+    };
+    let includes = includes_of_kernels();
+    let mut wrong = Vec::new();
+    for (file, included) in &includes {
+        for other in included {
+            assert!(includes.contains_key(other), "{file} includes {other}, which is no file");
+            if level(other) > level(file) {
+                wrong.push(format!("{file} includes {other}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn kernels_do_not_include_each_other_in_circles() {
+    assert_no_circles(&includes_of_kernels());
 }
 
 /// An event of `tracing` alone would not reach the callback of the C interface.

@@ -149,8 +149,8 @@ ENTRY(cuFuncSetAttribute, void *function, int attribute, int value) {
 
 ENTRY(cuDeviceGetAttribute, int *value, int attribute, int device) {
     BEGIN;
-    // Compute capability 9.0.
-    *value = attribute == 75 ? 9 : 0;
+    // 132 multiprocessors, compute capability 9.0.
+    *value = attribute == 16 ? 132 : attribute == 75 ? 9 : 0;
     return device ? INVALID_VALUE : SUCCESS;
 }
 

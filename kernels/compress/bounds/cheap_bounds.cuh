@@ -1,10 +1,12 @@
 // Vertex bounds from triangles near the origin that need no determinants, and the list of the triangles that
 // do.
 #pragma once
+#include "compress/bounds/hard_triangles.cuh"
 #include "compress/bounds/sort.cuh"
-#include "compress/statistics/strips.cuh"
 #include "compress/bounds/vertex_bounds.cuh"
+#include "compress/statistics/strips.cuh"
 #include "entropy/tables.cuh"
+#include "grid/field.cuh"
 #include "tile/encode.cuh"
 
 // Two warps share a tile, half of the rows each.
@@ -397,19 +399,18 @@ __device__ __forceinline__ void list_hard(
         *to++ = triangle;
         if (--left == 0) to += slot_bytes<T>(job) / sizeof(u32) - work.HARD_OF_SLOT;
     };
-    const u32 row = (u32)tile << 11 | (u32)lane << 6;
+    const u32 row = row_of_triangles(tile, (u32)lane);
     while (lowers) {
-        add(row | (u32)(__ffs(lowers) - 1) << 1 | LOWER);
+        add(triangle_in_row(row, (u32)(__ffs(lowers) - 1), LOWER));
         lowers &= lowers - 1;
     }
     while (uppers) {
-        add(row | (u32)(__ffs(uppers) - 1) << 1 | UPPER);
+        add(triangle_in_row(row, (u32)(__ffs(uppers) - 1), UPPER));
         uppers &= uppers - 1;
     }
     if (few_tiles(job)) return;
     for (u32 i = 32 * lane; i < count; i += 32 * 32)
-        work.hard_tiles()[(at + i) / 32] =
-            (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
+        work.hard_tiles()[(at + i) / 32] = upper_bits_of_tile(tile, count - i < 32 ? count - i : 32);
 }
 
 // Starts the copies of the rows of a tile that the search reads. Call with two warps.
@@ -476,7 +477,7 @@ __device__ __forceinline__ void list_searched(const Job& job, Control& control, 
         const u32 even = every_other(found.rows), odd = every_other(found.rows >> 1);
         entry.bounded = all ? ~0ull : ALWAYS_BOUNDED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
         entry.kind = kind;
-        entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
+        entry.weighted = zero ? NOT_LISTED : weighted_number(weight, (u32)at);
         if (zero) ListsView(job).headers()[part.tile] = ALL_ZERO;
     }
     at = __shfl_sync(FULL, at, 0);

@@ -2,8 +2,10 @@
 // are compared. A bit per vertex.
 #pragma once
 #include "compress/bounds/sort.cuh"
-#include "compress/statistics/strips.cuh"
 #include "compress/bounds/vertex_bounds.cuh"
+#include "compress/statistics/strips.cuh"
+#include "grid/field.cuh"
+#include "grid/tiles.cuh"
 #include "tile/window.cuh"
 
 // A row of 32 vertices as bits by column. A triangle is near the origin unless one of the first four sets has
@@ -266,7 +268,8 @@ __device__ __forceinline__ void list_constrained_tile(const Job& job, Control& c
     Nearness& entry = nearness_of(job, tile);
     entry.kind = kind;
     entry.weighted =
-        zero ? NOT_LISTED : (u32)atomicAdd((ull*)&control.weighed[kind][weight], 1ull) | weight << WEIGHT_AT;
+        zero ? NOT_LISTED
+             : weighted_number(weight, (u32)atomicAdd((ull*)&control.weighed[kind][weight], 1ull));
     if (zero) ListsView(job).headers()[tile] = ALL_ZERO;
 }
 

@@ -1,18 +1,11 @@
 // Vertex bounds from the triangles that need determinants, and the number of critical points.
 #pragma once
+#include "compress/bounds/hard_triangles.cuh"
 #include "compress/bounds/list_tiles.cuh"
 #include "compress/bounds/vertex_bounds.cuh"
+#include "grid/field.cuh"
 #include "tile/encode.cuh"
 
-// An entry of the list of triangles.
-struct Triangle {
-    u64 tile;
-    i32 x, y, which;
-
-    __device__ __forceinline__ Triangle(u64 packed)
-        : tile(packed >> 11), x((i32)(packed >> 1 & 31)), y((i32)(packed >> 6 & 31)),
-          which((i32)(packed & 1)) {}
-};
 template <typename T>
 __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinder& finder, u64 packed) {
     const Triangle t(packed);
@@ -148,9 +141,8 @@ public:
             if (next_exists) next = *work.hard_triangles<T>(at);
         } else {
             const u32 word = work.hard_tiles()[k];
-            next_exists = lane <= word >> 27;
-            if (next_exists)
-                next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | *work.hard_triangles<T>(at);
+            next_exists = lane <= last_of_tile(word);
+            if (next_exists) next = upper_bits_in(word) | *work.hard_triangles<T>(at);
         }
     }
     // Goes on to the entry that was loaded, and starts the loads of its corners.
@@ -168,7 +160,7 @@ __device__ __forceinline__ bool climb(
     const Corners<T> p = list.corners(at);
     const TriangleBound<T> bound = job.ties != TIES_ALL && has_zero_vertex(p)
                                        ? TriangleBound<T>{rest_bound(p, job.ties, c.bound), false}
-                                       : ladder_bound(p, (i32)(packed & 1), c.rule, c.bound);
+                                       : ladder_bound(p, Triangle(packed).which, c.rule, c.bound);
     lower_corners<T>(job, positions, packed, bound.vertex_bound);
     return bound.inside;
 }

@@ -1,5 +1,6 @@
 // Lists of the tiles by kind and work, from the numbers that they were given within their kind.
 #pragma once
+#include "compress/statistics/nearness.cuh"
 #include "device/control.cuh"
 
 // Lists border, speculative and masked tiles behind the unconstrained ones, in this order, and constrained
@@ -16,8 +17,8 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
         const u64 tile = work.bounded()[k];
         const Nearness& entry = nearness_of(job, tile);
         if (entry.weighted == NOT_LISTED) continue;
-        const u32 weight = entry.weighted >> WEIGHT_AT;
-        u64 at = entry.weighted & ((1u << WEIGHT_AT) - 1);
+        const u32 weight = weight_in(entry.weighted);
+        u64 at = number_in(entry.weighted);
 #pragma unroll
         for (u32 w = 1; w < WEIGHTS; w++)
             if (w > weight) at += control.weighed[entry.kind][w];

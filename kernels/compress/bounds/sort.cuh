@@ -1,7 +1,8 @@
 // Sorts the tiles by how near they come to the origin: unconstrained tiles need no vertex bounds.
 #pragma once
 #include "compress/statistics/decide.cuh"
-#include "tile/coding.cuh"
+#include "entropy/quantized_tile.cuh"
+#include "grid/tiles.cuh"
 
 // Cells at the vertices of a tile that come near the origin: of the row above, of each band of rows, of the
 // column before, of the tile's last column. A byte per bounded tile, in the memory that later holds symbols.

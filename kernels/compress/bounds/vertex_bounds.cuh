@@ -5,7 +5,9 @@
 // always are. In the speculative mode signatures are compared instead: a bit tells at which vertices, and as
 // a bound it is the maximum of T.
 #pragma once
+#include "compress/statistics/nearness.cuh"
 #include "device/control.cuh"
+#include "grid/tiles.cuh"
 #include "tile/window.cuh"
 
 template <typename T>
@@ -33,12 +35,6 @@ template <typename T>
 __device__ __forceinline__ bool is_zero(typename Real<T>::Pair p) {
     return p.x == T(0) && p.y == T(0);
 }
-
-// List of triangles that need determinants, in the places of the payload of all tiles: tile << 11 | y << 6 |
-// x << 1 | upper. If the tile number needs more bits, 32 consecutive entries belong to one tile, and a word
-// in the memory of the masks holds the high bits: tile >> HARD_TILE_BITS | (count - 1) << 27.
-constexpr i32 HARD_TILE_BITS = 21;
-__device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
 // The bound of an owned vertex of a tile.
 template <typename T>

@@ -3,18 +3,20 @@
 #pragma once
 #include "compress/count/grouping.cuh"
 #include "entropy/groups/masks.cuh"
-#include "compress/tables/coding_tables.cuh"
 #include "entropy/groups/masked_tiles.cuh"
 
-// Entry of a sparse list, with the run before it and the raw bits of the run.
+// Entry of a sparse list, with the run before it: symbol in bits 0 to 7, position in bits 8 to 17, symbol of
+// the run in bits 18 to 22, its raw bits above.
+constexpr u32 ENTRY_RUN_AT = 18;
 __device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
-    return run.raw << 23 | run.symbol << 18 | position << 8 | symbol;
+    return run.raw << (ENTRY_RUN_AT + 5) | run.symbol << ENTRY_RUN_AT | position << 8 | symbol;
 }
-__device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & 1023; }
-// Symbol of the run, and its raw bits << 5.
-__device__ __forceinline__ u32 run_of_entry(u32 entry) { return entry >> 18; }
-// At most a third of the vertices of a sparse block have a symbol.
-constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
+__device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & (TILE_VERTICES - 1); }
+// The run of an entry, and its parts.
+static_assert(RUN_SYMBOLS == 1 << 5, "the symbol of a run has five bits");
+__device__ __forceinline__ u32 run_of_entry(u32 entry) { return entry >> ENTRY_RUN_AT; }
+__device__ __forceinline__ u32 run_symbol_in(u32 run) { return run % RUN_SYMBOLS; }
+__device__ __forceinline__ u32 run_raw_in(u32 run) { return run / RUN_SYMBOLS; }
 // Numbers of the first entries of the lists of a tile, and the place of an entry in the tile's slot, in
 // bytes: those of the fine list come at once, before many words are written, and have the place of the
 // bounds; the others lie before the payload.
@@ -27,13 +29,11 @@ __device__ __forceinline__ constexpr u32 place_of_entry(u32 number) {
     constexpr u32 FINE = (u32)(SLOT_BYTES<T, PREDICTOR_HIERARCHICAL> - BOUND_BYTES<T>)-4 * FIRST_FINE_ENTRY;
     return 4 * number + (number < FIRST_FINE_ENTRY ? 0 : FINE);
 }
-static_assert(ACTIVITIES == 8 && LAST_LIST_ACTIVITY == 6, "blocks of the last class alone are dense");
 // Tables of dense blocks.
 constexpr u32 DENSE_STEP_4 = STEP_4 + LAST_LIST_ACTIVITY, DENSE_STEP_2 = STEP_2 + LAST_LIST_ACTIVITY,
               DENSE_STEP_1 = STEP_1 + LAST_LIST_ACTIVITY;
 
 // Counters of a block, packed, since all must be cleared and flushed.
-constexpr u32 CODE_SYMBOLS = 192, RUN_SYMBOLS = 32;
 constexpr u32 MASK_STATES_AT = 0, ACTIVITIES_AT = MASK_STATES_AT + HEAD_ALPHABET,
               MASK_BYTES_AT = ACTIVITIES_AT + (MASK_BYTE - COARSE_ACTIVITY) * ACTIVITIES,
               CODES_AT = MASK_BYTES_AT + ALPHABET, RUNS_AT = CODES_AT + (RUN - ANCHOR_TABLE) * CODE_SYMBOLS,
@@ -50,7 +50,7 @@ __device__ __forceinline__ u32 run_place(u32 table) { return RUNS_AT + (table - 
 // Bit m: tiles with mask states m have codes.
 constexpr u32 coded_states() {
     u32 states = 0;
-    for (u32 mode = 0; mode < 9; mode++) states |= has_codes(mode) ? 1u << mode : 0;
+    for (u32 mode = 0; mode < MASK_STATES; mode++) states |= has_codes(mode) ? 1u << mode : 0;
     return states;
 }
 constexpr u32 CODED_STATES = coded_states();
@@ -68,7 +68,6 @@ struct CountShared {
     alignas(16) u32 counts[COUNTS_END];
     u16 positions[COUNT_WARPS][MOST_ENTRIES];  // positions of a tile's list entries, after a sentinel
 };
-static_assert(sizeof(CountShared) == COUNT_SHARED_BYTES, "the launch asks for as much");
 
 // Index in the counts of the call of a block's counter.
 __device__ __forceinline__ u32 count_index(u32 place) {
@@ -142,8 +141,8 @@ struct TileSymbols {
         : info(info_word), top(0), counting(ACTIVITY_LANES | MASK_STATE_LANE), active(FULL) {
         const i32 lane = threadIdx.x & 31;
         mask_sizes[0] = mask_sizes[1] = 0;
-        if (!(info & ALL_CODED) && !(CODED_STATES >> mask_state_in(info) & 1)) {
-            info &= 255;
+        if (!is_all_coded(info) && !(CODED_STATES >> mask_state_in(info) & 1)) {
+            info = without_activities(info);
             counting = MASK_STATE_LANE;
         }
         const u8* const symbols = CountView(job).symbols() + index * TILE_VERTICES;
@@ -171,14 +170,14 @@ struct TileSymbols {
         if (const u32 states = mask_state_in(info); states != 0 && states != ALL_ZERO) {
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++) {
-                const u32 row = work.masks()[index * 64 + TILE * plane + lane];
+                const u32 row = work.mask_row(index, plane, lane);
                 masked |= row;
                 if (has_mask_list(states, plane))
                     mask_sizes[plane] =
                         count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, row);
             }
         }
-        if (!(info >> 8)) return;
+        if (!has_activities(info)) return;
         active = ~mask_by_position(masked);
         i32 x, y;
         place_of((i32)(thread_in_block() & 15), x, y);
@@ -331,12 +330,11 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
         const u32 info_word = warp_or(next);
         if (index + warps < tiles) next = work.headers()[index + warps];
         TileSymbols tile(job, info_word, index);
-        if (!(info_word & ALL_CODED)) tile.mask(job, index, counts);
-        const u32 info = tile.info, heads = info & ~(u32)(255 & ~15);
+        if (!is_all_coded(info_word)) tile.mask(job, index, counts);
+        const u32 info = tile.info, heads = heads_in(info);
         count_if(tile.counting & my_bit, &counts[__dp4a(heads, own_weights, own_place + tile.top)]);
         u32 present = tile.present(), weight = TILE_WEIGHT + (tile.activity(0) ? list_end(TOP_LIST) : 0);
-        const bool has_dense = ((info >> 8) + 0x010101) & 0x080808;
-        if (has_dense) count_dense_blocks(tile, counts, present, weight, zeros, fine_zeros);
+        if (has_dense_block(info)) count_dense_blocks(tile, counts, present, weight, zeros, fine_zeros);
         const ListEnds list = order_positions(positions, present, tile.activity(2));
         write_entries<T>(positions, work.symbols() + (u64)index * TILE_VERTICES,
             EncodeView(job).slots() + index * SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>, counts, info, list);

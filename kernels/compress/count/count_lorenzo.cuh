@@ -15,7 +15,6 @@ struct RowCountShared {
     alignas(16) u32 counts[ROW_COUNTS_END];
     alignas(4) u8 rows[ROW_COUNT_WARPS][TILE][STAGED_ROW];
 };
-static_assert(sizeof(RowCountShared) == COUNT_LORENZO_SHARED_BYTES, "the launch asks for as much");
 
 // Index in the counts of the call of a block's counter.
 __device__ __forceinline__ u32 row_count_index(u32 place) {
@@ -94,14 +93,14 @@ __device__ __forceinline__ void count_tile(const Job& job, u32* counts, u32 row,
     if (lane == 0) atomicAdd(&counts[stream_mode(info)], 1);
     if (lane == 1 && coded) atomicAdd(&counts[ROW_ACTIVITIES_AT + activity], 1);
     u32 active = FULL, bytes = TILE / 8, rows = TILE;
-    if (!(info & ALL_CODED)) {
+    if (!is_all_coded(info)) {
         const TileShape shape = tile_shape(job, index);
         bytes = (shape.owned_x() + 7) / 8, rows = shape.owned_y();
 #pragma unroll
         for (i32 plane = 0; plane < 2; plane++)
             if (has_mask_list(states, plane))
                 count_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
-                    work.masks()[index * 64 + TILE * plane + lane]);
+                    work.mask_row(index, plane, lane));
         if (activity) active = active_in_row(job, shape, index, states);
     }
     if (activity) {

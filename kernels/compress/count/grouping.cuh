@@ -1,5 +1,6 @@
 // Weighs the tiles and divides them into groups of equal weight. Twin of groups in src/cpu/entropy.rs.
 #pragma once
+#include "compress/statistics/nearness.cuh"
 #include "entropy/groups/lorenzo.cuh"
 #include "entropy/lists.cuh"
 #include "predict/lorenzo.cuh"
@@ -112,9 +113,10 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
               wanted = many < usual                    ? usual
                        : many < MOST_GROUP_KIB * usual ? many
                                                        : MOST_GROUP_KIB * usual;
-    constexpr u32 MOST = 1u << 28;
     Grouping g;
-    g.weight = wanted < LEAST_GROUP_WEIGHT ? (u32)LEAST_GROUP_WEIGHT : wanted < MOST ? (u32)wanted : MOST;
+    g.weight = wanted < LEAST_GROUP_WEIGHT  ? (u32)LEAST_GROUP_WEIGHT
+               : wanted < MOST_GROUP_WEIGHT ? (u32)wanted
+                                            : MOST_GROUP_WEIGHT;
     g.groups = quotient(before_last + (job.tiles() - 1) * (g.weight / 255 + 1), g.weight) + 1;
     return g;
 }

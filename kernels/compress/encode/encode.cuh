@@ -19,9 +19,6 @@ struct EncodeShared {
         } warps;
     };
 };
-static_assert(sizeof(EncodeShared) ==
-                  (ENCODE_GROUPS == ENCODE_GROUPS_LARGE ? ENCODE_SHARED_BYTES : ENCODE_SMALL_SHARED_BYTES),
-    "the launch asks for as much");
 
 // Loads the coding tables to shared memory. Call with a block.
 template <bool HUFFMAN>
@@ -35,7 +32,7 @@ __device__ __forceinline__ void load_tables(const Job& job, uint2* entries) {
     for (u32 i = 0; i < (PAIRS + THREADS - 1) / THREADS; i++) {
         const u32 k = i * THREADS + threadIdx.x;
         const u32 table = k < VERTEX_PAIRS ? ANCHOR_TABLE + k / TABLE_PAIRS
-                          : k < MASK_PAIRS ? (u32)MASK_BYTE
+                          : k < MASK_PAIRS ? MASK_BYTE
                                            : RUN + (k - MASK_PAIRS) / RUN_PAIRS;
         const u32 pair = k < VERTEX_PAIRS ? k % TABLE_PAIRS
                          : k < MASK_PAIRS ? k - VERTEX_PAIRS

@@ -37,7 +37,7 @@ __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile
                     activity_in(tile.info, 0) << 16 | stream_mode(tile.info) << 24;
 #pragma unroll
     for (i32 i = 0; i < 4; i++) {
-        const u32 table = i < 3 ? activity_table(tile.info, 2 - i) : (u32)MASK_STATE;
+        const u32 table = i < 3 ? activity_table(tile.info, 2 - i) : MASK_STATE;
         heads.entries[i] = (i < 3 ? tile.coded : exists)
                                ? code_entries(job, table)[heads.symbols >> 8 * i & 255]
                                : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
@@ -94,7 +94,7 @@ __device__ __forceinline__ void end_group(
     const u32 state_bytes = write_states(encoder.state(), words);
     if (lane == 0) {
         const u64 bytes = state_bytes + (work.slots() + end * SLOT - words);
-        work.group_sizes()[group] = bytes | (end - first - 1) << 24;
+        work.group_sizes()[group] = group_word(end - first - 1, bytes);
         sizes_of(job, group).first_tile = first;
         atomicAdd((ull*)&control_of(job).part_bytes[(u32)group / groups_of_part(groups)],
             (ull)padded_bytes((u32)bytes));

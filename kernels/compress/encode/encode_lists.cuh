@@ -1,19 +1,36 @@
 // Lists of a batch of tiles of the hierarchical predictor, and their coding by a warp. Twin of encode_lists
 // in src/entropy/groups/encode.rs.
 #pragma once
-#include "compress/tables/coding_tables.cuh"
 #include "compress/count/count.cuh"
+#include "compress/tables/coding_tables.cuh"
+#include "entropy/differences.cuh"
+#include "entropy/symbols.cuh"
+#include "grid/field.cuh"
 
 // Description of a lane's entry. Bits 0-9 position, 10-14 tile, 15 its symbol is a byte (of a dense list),
 // 16-18 run table (activity of a sparse list), 19-23 symbol table, 24-31 symbol once known. As the name of a
 // list: its start, minus the number of its first entry in the batch.
-constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_DENSE = 1 << 15, ABOUT_RUNS = 7 << 16;
+constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_DENSE = 1 << 15, ABOUT_RUNS = 7 << 16, ABOUT_TABLE_AT = 19,
+              ABOUT_SYMBOL_AT = 24;
 static_assert(TILE_VERTICES == 1024 && BATCH == 32 && LAST_LIST_ACTIVITY < 8, "bits 10 to 14, and 16 to 18");
-__device__ __forceinline__ u32 position_in(u32 about) { return about & 1023; }
-__device__ __forceinline__ u32 tile_in(u32 about) { return about >> 10 & 31; }
+__device__ __forceinline__ u32 position_in(u32 about) { return about & (TILE_VERTICES - 1); }
+__device__ __forceinline__ u32 tile_in(u32 about) { return about >> 10 & (BATCH - 1); }
 __device__ __forceinline__ u32 runs_in(u32 about) { return about >> 16 & 7; }
-__device__ __forceinline__ u32 code_table_in(u32 about) { return about >> 19 & 31; }
-__device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 24; }
+__device__ __forceinline__ u32 code_table_in(u32 about) { return about >> ABOUT_TABLE_AT & 31; }
+__device__ __forceinline__ u32 symbol_in(u32 about) { return about >> ABOUT_SYMBOL_AT; }
+__device__ __forceinline__ u32 with_position(u32 about, u32 position) {
+    return (about & ~(u32)(TILE_VERTICES - 1)) | position;
+}
+// With the lowest byte of a word as symbol: that of an entry, or a symbol.
+__device__ __forceinline__ u32 with_symbol_of(u32 about, u32 word) {
+    constexpr u32 BYTES_0_TO_2_THEN_0_OF_WORD = 0x4210;
+    return __byte_perm(about, word, BYTES_0_TO_2_THEN_0_OF_WORD);
+}
+// True if raw bits may follow the symbol.
+__device__ __forceinline__ bool may_have_raw_bits(u32 about) {
+    return about - (FIRST_WITH_RAW_BITS << ABOUT_SYMBOL_AT) < (SYMBOLS - FIRST_WITH_RAW_BITS)
+                                                                  << ABOUT_SYMBOL_AT;
+}
 // A lane without an entry, with a position that is not an anchor's.
 constexpr u32 ABOUT_NOTHING = 1;
 
@@ -46,6 +63,17 @@ __device__ __forceinline__ void fill_raw_sizes(u16* sizes) {
         const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
         sizes[symbol] = (u16)(sixteens(bits) | bits | (is_special<T>(symbol) ? SPECIAL : 0));
     }
+}
+
+// What a chunk may have to look at, for an OR over the lanes: in the lower half sizes of raw bits, in the
+// highest byte flags of coding entries (ENTRY_ESCAPES << 16), in the byte below it ABOUT_RUNS.
+__device__ __forceinline__ u32 kind_of(u32 sizes, u32 entry) {
+    constexpr u32 SIZES_AND_FLAGS = 0x5010;
+    return __byte_perm(sizes, entry, SIZES_AND_FLAGS);
+}
+__device__ __forceinline__ u32 kind_of(u32 sizes, u32 about, u32 entry) {
+    constexpr u32 SIZES_AND_RUNS = 0x0610, THEN_FLAGS = 0x5210;
+    return __byte_perm(__byte_perm(sizes, about, SIZES_AND_RUNS), entry, THEN_FLAGS);
 }
 
 // Raw bits of a vertex, at most 128.
@@ -187,7 +215,7 @@ class ListCoder {
     };
     // Of a chunk whose payload is being loaded.
     struct Known {
-        u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, run = 0;  // run: symbol, its raw bits << 5
+        u32 about = NO_SYMBOL << ABOUT_SYMBOL_AT | ABOUT_NOTHING, run = 0;  // run: as an entry has it
         u32 has_raw = 0;  // not 0: some symbols of the chunk have raw bits
         u64 payload = 0;
     };
@@ -211,14 +239,14 @@ class ListCoder {
     __device__ __forceinline__ void load_payload(Known& chunk, const Loading& loaded) const {
         const bool in_list = loaded.about & ABOUT_RUNS;
         const u32 place =
-            in_list ? (loaded.about & ~1023u) | (u32)position_of_entry(loaded.word) : loaded.about;
-        const u32 about = __byte_perm(place, in_list ? loaded.word : loaded.symbol, 0x4210);
-        const bool raw = about - (FIRST_WITH_RAW_BITS << 24) < (SYMBOLS - FIRST_WITH_RAW_BITS) << 24;
+            in_list ? with_position(loaded.about, (u32)position_of_entry(loaded.word)) : loaded.about;
+        const u32 about = with_symbol_of(place, in_list ? loaded.word : loaded.symbol);
+        const bool raw = may_have_raw_bits(about);
         chunk.about = about;
         chunk.run = run_of_entry(loaded.word);
         chunk.has_raw = __any_sync(FULL, raw);
         if (chunk.has_raw)
-            load_if(raw && about >> 24 != STORED,
+            load_if(raw && symbol_in(about) != STORED,
                 slots + SLOT_ENTRY_BYTES + (tile_in(about) * SLOT + (u32)sizeof(u64) * position_in(about)),
                 chunk.payload);
     }
@@ -237,7 +265,7 @@ class ListCoder {
                   sizes = raw_sizes[symbol];
         RawBits raw = {chunk.payload, 0, sizes & (SPECIAL - 1)};
         // OR over the lanes: sixteens, flags of the entry; SPECIAL if a symbol must be looked at.
-        u32 kind = warp_or(__byte_perm(sizes, entry.x, 0x5010) | (position == 0 ? SPECIAL : 0));
+        u32 kind = warp_or(kind_of(sizes, entry.x) | (position == 0 ? SPECIAL : 0));
         if (kind & SPECIAL) {
             const bool special =
                 (sizes & SPECIAL) || (symbol < STORED && has_refinement_bits(symbol, (i32)position));
@@ -260,10 +288,10 @@ class ListCoder {
         encoder.code(entry.x, entry.y);
     }
     __device__ __forceinline__ void code_runs(const Known& chunk) {
-        const u32 run = chunk.run & (RUN_SYMBOLS - 1), runs = runs_in(chunk.about),
+        const u32 run = run_symbol_in(chunk.run), runs = runs_in(chunk.about),
                   place = runs ? RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run : NO_SYMBOL;
         const uint2 entry = shared_pair(entries + (u32)sizeof(uint2) * place);
-        u32 raw = runs ? raw_word(chunk.run / RUN_SYMBOLS, run_bits(run)) : 0;
+        u32 raw = runs ? raw_word(run_raw_in(chunk.run), run_bits(run)) : 0;
         if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) {
             encoder.raw(raw);
             raw = entry.x & ENTRY_ESCAPES ? raw_word(run, 8) : 0;

@@ -3,8 +3,9 @@
 // with code for divergent lanes. (A called 64-bit division on a divergent path would do the same to all
 // votes.)
 #pragma once
-#include "compress/encode/encode.cuh"
 #include "compress/count/count_lorenzo.cuh"
+#include "compress/encode/encode.cuh"
+#include "entropy/symbols.cuh"
 
 // Layout of the coding tables in shared memory: patterns, symbols by activity, first vertices, mask blocks,
 // runs in masks, and an entry that leaves a state unchanged.
@@ -25,7 +26,6 @@ struct RowShared {
     u8 raw_bits[ALPHABET];
     RowBatch batches[ROW_CODE_WARPS];
 };
-static_assert(sizeof(RowShared) == ENCODE_LORENZO_SHARED_BYTES, "the launch asks for as much");
 
 // Call with a block.
 template <bool HUFFMAN>
@@ -37,9 +37,9 @@ __device__ __forceinline__ void load_row_tables(const Job& job, RowShared& share
         const u32 k = i * THREADS + threadIdx.x;
         const u32 table = k < CODES_PLACE       ? PATTERN + k / ALPHABET
                           : k < FIRSTS_PLACE    ? ROW_SYMBOL + (k - CODES_PLACE) / CODE_SYMBOLS
-                          : k < MASKS_PLACE     ? (u32)ANCHOR_TABLE
-                          : k < MASK_RUNS_PLACE ? (u32)MASK_BYTE
-                                                : (u32)MASK_RUN;
+                          : k < MASKS_PLACE     ? ANCHOR_TABLE
+                          : k < MASK_RUNS_PLACE ? MASK_BYTE
+                                                : MASK_RUN;
         const u32 symbol = k < CODES_PLACE       ? k % ALPHABET
                            : k < MASKS_PLACE     ? (k - CODES_PLACE) % CODE_SYMBOLS
                            : k < MASK_RUNS_PLACE ? k - MASKS_PLACE
@@ -155,7 +155,7 @@ struct RowCoder {
         for (u32 k = 0; k < TILE / 4; k++)
             if (large_in(words.words[k])) prefetch_near(payload + payload_place(4 * k, (u32)lane));
         u32 rows = TILE, bytes = TILE / 8, active = FULL;
-        if (!(info & ALL_CODED)) {
+        if (!is_all_coded(info)) {
             const TileShape shape = tile_shape(job, tile);
             rows = shape.owned_y(), bytes = (shape.owned_x() + 7) / 8;
             active = active_in_row(job, shape, tile, mask_state_in(info));
@@ -197,7 +197,7 @@ struct RowCoder {
         for (left = warp_or(__ballot_sync(FULL, lists[0] || lists[1])); left; left &= left - 1) {
             const i32 t = __ffs(left) - 1;
             const TileShape shape = tile_shape(job, batch + t);
-            const u32* const masks = TileView(job).masks() + (batch + t) * 64 + lane;
+            const u32* const masks = TileView(job).masks_of(batch + t) + lane;
             const u32 zeros = code_mask(shape, masks[0]).size, fills = code_mask(shape, masks[TILE]).size;
             if (lane == t) sizes[0] = lists[0] ? zeros : 0, sizes[1] = lists[1] ? fills : 0;
         }
@@ -211,8 +211,7 @@ struct RowCoder {
         }
 #pragma unroll 1
         for (i32 k = 0; k < 2; k++)
-            code_head(k ? exists : coded, k ? (u32)MASK_STATE : (u32)TILE_ACTIVITY,
-                k ? stream_mode(info) : activity);
+            code_head(k ? exists : coded, k ? MASK_STATE : TILE_ACTIVITY, k ? stream_mode(info) : activity);
     }
 };
 

@@ -5,7 +5,6 @@
 #include "entropy/lanes.cuh"
 
 // Entries of masks, by their number in the batch.
-constexpr i32 MASK_RING = 256;
 static_assert(MASK_RING >= 32 + TILE_VERTICES / 8, "a chunk, and the mask that begins in it");
 struct EncodeMasks {
     u16 starts[2 * BATCH + 32], names[2 * BATCH];

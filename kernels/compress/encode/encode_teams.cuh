@@ -11,8 +11,7 @@
 #else
 #define GROUPS_OF_BLOCK ENCODE_GROUPS_LARGE
 #endif
-constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS,
-              ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
+constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, CODER = PREPARERS, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
 // Raw bits, coding entry and its reciprocal, per lane. Runs keep their symbol in bits 8-15 of the raw word.
 struct Item {
@@ -20,7 +19,6 @@ struct Item {
 };
 
 // A prepared chunk. pieces: raw bits that are coded before those of the symbols' items.
-constexpr u32 MOST_PIECES = 8;
 struct Chunk {
     Item symbols, runs;
     u32 pieces[MOST_PIECES][32];
@@ -28,7 +26,7 @@ struct Chunk {
 // Kind of a chunk: number of pieces, whether it has runs, whether a run escapes.
 constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
 
-constexpr u32 MASK_TABLE = VERTEX_TABLES, ABOUT_MASK = ABOUT_RUNS | MASK_TABLE << 19;
+constexpr u32 MASK_TABLE = VERTEX_TABLES, ABOUT_MASK = ABOUT_RUNS | MASK_TABLE << ABOUT_TABLE_AT;
 
 // Lists of masks.
 struct MaskLists {
@@ -130,12 +128,11 @@ struct ChunkPreparer {
     // The words have arrived: loads the payload, if there may be some.
     __device__ __forceinline__ void load_payload(bool may_have) {
         const bool listed = next_about & ABOUT_RUNS;
-        const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
-        about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
+        const u32 place = listed ? with_position(next_about, (u32)position_of_entry(next_word)) : next_about;
+        about = with_symbol_of(place, listed ? next_word : next_symbol);
         word = next_word;
         // The payload of stored vertices is read from the field.
-        load_if(may_have && about - (FIRST_WITH_RAW_BITS << 24) < (SYMBOLS - FIRST_WITH_RAW_BITS) << 24 &&
-                    about >> 24 != STORED,
+        load_if(may_have && may_have_raw_bits(about) && symbol_in(about) != STORED,
             slots + SLOT_ENTRY_BYTES + (tile_in(about) * SLOT + (u32)sizeof(u64) * position_in(about)), low);
     }
 
@@ -186,8 +183,7 @@ struct ChunkPreparer {
         u32 bits = sizes & (SPECIAL - 1);
         u64 high = 0;
         // OR over the lanes: raw bit sizes, runs, entry flags; SPECIAL if an entry must be looked at.
-        const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) |
-                         (position_in(found) == 0 ? SPECIAL : 0);
+        const u32 mine = kind_of(sizes, found, entry) | (position_in(found) == 0 ? SPECIAL : 0);
         u32 kind = warp_or(mine);
         if (kind & SPECIAL) {
             const bool special = (sizes & SPECIAL) ||
@@ -219,10 +215,10 @@ struct ChunkPreparer {
         return kind & ABOUT_RUNS ? pieces | hand_over_runs(chunk, found, found_word) : pieces;
     }
     __device__ __forceinline__ u32 hand_over_runs(Chunk& chunk, u32 found, u32 found_word) {
-        const u32 run = run_of_entry(found_word) % RUN_SYMBOLS, runs = runs_in(found);
+        const u32 run = run_symbol_in(run_of_entry(found_word)), runs = runs_in(found);
         const u32 run_entry = runs ? entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
         chunk.runs.raw[lane] =
-            runs ? raw_word(run_of_entry(found_word) / RUN_SYMBOLS, run_bits(run)) | run << 8 : 0;
+            runs ? raw_word(run_raw_in(run_of_entry(found_word)), run_bits(run)) | run << 8 : 0;
         chunk.runs.entry[lane] = run_entry;
         chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
         return __any_sync(FULL, run_entry & ENTRY_ESCAPES) ? KIND_RUNS | KIND_RUN_ESCAPES : KIND_RUNS;
@@ -246,7 +242,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const u32* entrie
     ChunkPreparer<T, HUFFMAN> preparer = {job, entries, raw_sizes, shared, role, batch, lane,
         from_shared(&shared.symbols), from_shared(&shared.slots), shared.size.entries - 1, window,
         window >= lane ? shared.lists.starts[window - lane] : -1, 32 * (chunks - 1 - role),
-        NO_SYMBOL << 24 | ABOUT_NOTHING, 0, ABOUT_NOTHING, 0, NO_SYMBOL, 0};
+        NO_SYMBOL << ABOUT_SYMBOL_AT | ABOUT_NOTHING, 0, ABOUT_NOTHING, 0, NO_SYMBOL, 0};
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
         // Use what the previous step loaded; start this step's loads first.

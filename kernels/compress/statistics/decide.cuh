@@ -1,13 +1,15 @@
 // Decides bound, bin width and fill value from the statistics of all blocks.
 #pragma once
 #include "compress/statistics/strips.cuh"
+#include "grid/field.cuh"
 #include "grid/range.cuh"
 #include "grid/wide_range.cuh"
+#include "predict/quantizer.cuh"
 
 // Absolute bound of the call from the range of the field.
 template <typename T>
 __device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& range) {
-    if (job.bound_kind != 1) return job.bound;
+    if (job.bound_kind != BOUND_RELATIVE) return job.bound;
     if (!range.any()) return 0.0;
     return relative_bound(job.bound, (double)range.low, (double)range.high);
 }
@@ -47,7 +49,7 @@ __device__ __forceinline__ void decide(const Job& job, Control& control, const S
     control.bound_up = (double)round_up<T>(useful);
     control.half_bin_width = half_bin_width_of<T>(useful, (T)largest);
     control.quantizer.accept = (double)acceptance<T>(useful);
-    control.warnings = wide && job.bound_kind == 1 && bound > 0.0 ? WARNING_WIDE_RANGE : 0;
+    control.warnings = wide && job.bound_kind == BOUND_RELATIVE && bound > 0.0 ? WARNING_WIDE_RANGE : 0;
     control.has_fill = job.has_fill || counts.nonfinite != 0;
     if (job.has_fill) {
         control.fill[0] = control.fill[1] = job.fill;

@@ -3,6 +3,8 @@
 // src/cpu/statistics.rs.
 #pragma once
 #include "compress/statistics/strips.cuh"
+#include "grid/field.cuh"
+#include "grid/pair.cuh"
 #include "predict/cleared.cuh"
 
 // The rows of a strip on their way to shared memory. WIDE: all lanes have four aligned columns.

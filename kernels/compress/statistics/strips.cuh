@@ -2,6 +2,9 @@
 // come to the origin.
 #pragma once
 #include "compress/statistics/block_ranges.cuh"
+#include "compress/statistics/nearness.cuh"
+#include "grid/missing.cuh"
+#include "grid/pair.cuh"
 
 // A strip is 128 columns of a row of tiles. With few strips a block takes a strip, a warp a part of its rows,
 // so that all multiprocessors get equal work early. With many a warp takes a strip; the number of blocks is

@@ -29,9 +29,9 @@ __device__ __forceinline__ u32 raw_flag(const Job& job, u32 table, u32 symbol) {
 // A table that leaves a state unchanged: no bits, or the whole scale.
 constexpr u32 NO_TABLE = TABLES;
 // Tables of mask states and activities have fewer symbols.
-constexpr u32 HEAD_ALPHABET = 128,
-              CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
-static_assert(CODE_ENTRIES * sizeof(uint2) == CODING_TABLE_BYTES && 9 * BOUND_SHIFTS <= HEAD_ALPHABET,
+constexpr u32 CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
+static_assert(
+    CODE_ENTRIES * sizeof(uint2) == CODING_TABLE_BYTES && MASK_STATES * BOUND_SHIFTS <= HEAD_ALPHABET,
     "the tables have their place");
 __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
     return CountView(job).code_entries() +
@@ -41,7 +41,7 @@ __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
 }
 
 // Each table is first written to a place of the largest size, behind the lengths of all.
-constexpr u32 STORED_WORDS = 255, LENGTH_WORDS = (TABLES + 3) / 4;
+constexpr u32 LENGTH_WORDS = (TABLES + 3) / 4;
 __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
     return CountView(job).stored_tables() + LENGTH_WORDS + table * STORED_WORDS;
 }
@@ -114,7 +114,7 @@ __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbo
                                                                                      : 0,
                                                    symbol)
                                              : 0;
-    const u32 states = symbol % 9;
+    const u32 states = symbol % MASK_STATES;
     return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
 }
 

@@ -126,8 +126,8 @@ __device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& 
         bits += shared.places[k];
     }
     const u32 escape = escape_code[0];
-    const u32 code = own          ? length << 16 | reversed_code(start)
-                     : has_escape ? escape << 16 | reversed_code(escape_code[1])
+    const u32 code = own          ? with_frequency(length) | reversed_code(start)
+                     : has_escape ? with_frequency(escape) | reversed_code(escape_code[1])
                                   : 0;
     if (has_entry)
         entries[symbol] = make_uint2(code | raw_flag(job, table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);

@@ -68,7 +68,7 @@ __device__ __forceinline__ void make_rans_table(const Job& job, TableShared& sha
     // The escape is the last symbol, so its frequency ends the scale.
     if (has_entry)
         entries[symbol] =
-            make_uint2(frequency << 16 | raw_flag(job, table, symbol) |
+            make_uint2(with_frequency(frequency) | raw_flag(job, table, symbol) |
                            (own ? place >> 16 << shift : ENTRY_ESCAPES | (SCALE - (escape << shift))),
                 0xffffffffu / frequency);
     if (symbol == 0) atomicOr(&shared.words[0], number - 1 | shift << 8);

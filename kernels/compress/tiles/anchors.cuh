@@ -1,7 +1,11 @@
 // Codes of the anchors, and their symbols.
 #pragma once
-#include "compress/tiles/settle.cuh"
 #include "compress/bounds/vertex_bounds.cuh"
+#include "compress/tiles/settle.cuh"
+#include "entropy/quantized_tile.cuh"
+#include "grid/field.cuh"
+#include "grid/missing.cuh"
+#include "grid/tiles.cuh"
 #include "predict/anchor_tree.cuh"
 #include "predict/anchors.cuh"
 
@@ -66,7 +70,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
     const u64 tile = (u64)blockIdx.x * THREADS + threadIdx.x;
     const bool exists = tile < job.tiles();
     const TileShape shape = tile_shape(job, exists ? tile : 0);
-    const bool has_bound = exists && !(work.headers()[tile] & ALL_CODED);
+    const bool has_bound = exists && !is_all_coded(work.headers()[tile]);
     P original = Real<T>::pair(T(0), T(0));
     if (exists) original = load_vertex<T>(job, shape.x0, shape.y0);
     steps.read(job, control);

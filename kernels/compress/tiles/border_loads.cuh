@@ -1,6 +1,9 @@
 // Loads a border tile and finds its masks, by a block.
 #pragma once
 #include "compress/tiles/border_vertex.cuh"
+#include "entropy/quantized_tile.cuh"
+#include "grid/field.cuh"
+#include "grid/missing.cuh"
 
 // A tile of any shape and the thread's part of it. Warp 0 has the coarse levels to itself; which of the two
 // warps that is alternates between blocks, to balance the schedulers.
@@ -134,10 +137,10 @@ __device__ __forceinline__ u32 mask_border_tile(const Job& job, const Control& c
     const u32 owned = (u32)(part.ox * part.oy), z = part.lane < part.oy ? shared.zero[part.lane] : 0,
               f = part.lane < part.oy ? shared.fill[part.lane] : 0;
     const u32 zeros = warp_sum(__popc(z)), fills = warp_sum(__popc(f));
-    const u32 mask_state = 3 * mask_state_of(zeros, owned) + mask_state_of(fills, owned);
+    const u32 mask_state = mask_states_of(zeros, fills, owned);
     if (mask_state != 0 && part.warp == 0) {
-        work.masks()[part.index * 64 + part.lane] = z;
-        work.masks()[part.index * 64 + TILE + part.lane] = f;
+        work.mask_row(part.index, 0, part.lane) = z;
+        work.mask_row(part.index, 1, part.lane) = f;
     }
     return mask_state;
 }

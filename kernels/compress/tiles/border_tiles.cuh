@@ -4,6 +4,9 @@
 #include "compress/tiles/anchors.cuh"
 #include "compress/tiles/border_loads.cuh"
 #include "compress/tiles/border_vertex.cuh"
+#include "entropy/quantized_tile.cuh"
+#include "entropy/tables.cuh"
+#include "grid/missing.cuh"
 
 // Coordinates by position, x | y << 6, and from bit 12 on which neighbours of the same level exist: before
 // and after along the line, or left, right, above, below. Behind the positions of the tile, the vertices of
@@ -47,7 +50,7 @@ __device__ __forceinline__ P predict_border_vertex(const BorderPart& part, const
 template <typename T>
 __device__ __forceinline__ u32 border_activities(
     const BorderPart& part, const BorderTile<T>& shared, bool all_coded, bool has_special) {
-    u32 active[3] = {64, 192, 768};
+    u32 active[3] = {COARSE_VERTICES, MIDDLE_VERTICES, FINE_VERTICES};
     if (!all_coded) {
         // Vertices of the coarse block have coordinates that are multiples of 4, of the middle block
         // multiples of 2.
@@ -184,8 +187,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
     const P corner = load_border_tile<T>(job, control, part, shared, has_corner);
     const u32 mask_state =
         has_special ? mask_border_tile<T>(job, control, part, shared, any_missing, steps.lossless) : 0;
-    const u32 info =
-        mask_state == 0 && part.ox == TILE && part.oy == TILE ? mask_state | ALL_CODED : mask_state;
+    const u32 info = info_of(mask_state, 0, mask_state == 0 && part.ox == TILE && part.oy == TILE);
     if (!has_codes(mask_state)) {
         if (part.thread == 0) work.headers()[index] = info;
         return;

@@ -20,10 +20,10 @@ struct BlockCosts {
     u32 upper, fine;  // coarse + (middle << 16); fine
 
     __device__ __forceinline__ void charge(u32 cost, i32 position) {
-        if (position >= 256)
+        if (position >= FINE_START)
             fine += cost;
         else
-            upper += position >= 64 ? cost << 16 : cost;
+            upper += position >= MIDDLE_START ? cost << 16 : cost;
     }
 };
 

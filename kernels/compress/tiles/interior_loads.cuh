@@ -3,6 +3,7 @@
 // no load needs it.
 #pragma once
 #include "compress/bounds/vertex_bounds.cuh"
+#include "grid/field.cuh"
 #include "tile/lattice.cuh"
 
 // Originals of a tile besides those of its lattice: the odd columns of even rows, except for the lines.

@@ -104,7 +104,7 @@ struct InteriorRows {
     }
 
     __device__ __forceinline__ void first(P& value) {
-        const i32 position = 256 + HALF + lane();
+        const i32 position = FINE_START + HALF + lane();
         if constexpr (CONSTRAINED)
             value = code_bounded(odd_columns[0], value, first_bound, position);
         else
@@ -115,7 +115,7 @@ struct InteriorRows {
         wait_for_copies<ROWS_AHEAD - 1>();
         __syncwarp();
         const bool active[2] = {j + 2 < HALF, lane() != 0};
-        const i32 position = 256 + HALF * j + lane();
+        const i32 position = FINE_START + HALF * j + lane();
         // The original of an inactive vertex equals its prediction.
         P originals[2] = {values[0], values[1]};
         if (active[0]) originals[0] = *odd_columns;
@@ -130,7 +130,7 @@ struct InteriorRows {
         }
     }
     __device__ __forceinline__ void centre(i32 j, P& value) {
-        const i32 position = 256 + HALF * j + 512 + lane();
+        const i32 position = FINE_START + HALF * j + 512 + lane();
         const P original = R::pair(two(0).y, two(1).y);
         T bound = no_bound<T>();
         if constexpr (CONSTRAINED) bound = bound_of(2);

@@ -4,6 +4,9 @@
 #pragma once
 #include "compress/tiles/anchors.cuh"
 #include "compress/tiles/interior_rows.cuh"
+#include "entropy/quantized_tile.cuh"
+#include "entropy/tables.cuh"
+#include "grid/field.cuh"
 
 // Bounds of the vertices with even coordinates, by position, and of those on the sides, by distance from the
 // corner.
@@ -156,9 +159,9 @@ __device__ __forceinline__ void take_lines(
         const u32 symbol = line_symbols >> 8 * i & 255;
         if (symbol == SYMBOL_ZERO) continue;
         if (coder.writes) coder.output.symbols[position] = (u8)symbol;
-        coder.costs.charge(3 + raw_bits(symbol, position, sizeof(T)), position < 64    ? 2
-                                                                      : position < 256 ? 1
-                                                                                       : 0);
+        coder.costs.charge(3 + raw_bits(symbol, position, sizeof(T)), position < MIDDLE_START ? 2
+                                                                      : position < FINE_START ? 1
+                                                                                              : 0);
     }
 }
 
@@ -231,14 +234,15 @@ __device__ __forceinline__ MaskedInfo write_zeros(const Job& job, u64 index, con
     }
     for (i32 k = HALF / 2; k > 0; k /= 2) counts += __shfl_xor_sync(FULL, counts, k);
     const u32 zero = counts & 0xfff, by_two = counts >> 12 & 0x3ff, by_four = counts >> 22,
-              state = 3 * mask_state_of(zero, TILE_VERTICES);
+              state = mask_states_of(zero, 0, TILE_VERTICES);
     if (writes && state != 0) {
-        u32* const to = TileView(job).masks() + index * 64;
+        u32* const to = TileView(job).masks_of(index);
 #pragma unroll
         for (i32 y = threadIdx.x & (HALF - 1); y < TILE; y += HALF)
             to[y] = interleave(zeros[y]), to[TILE + y] = 0;
     }
-    return {state == 0 ? ALL_CODED : state, {64 - by_four, 192 - (by_two - by_four), 768 - (zero - by_two)}};
+    return {info_of(state, 0, state == 0),
+        {COARSE_VERTICES - by_four, MIDDLE_VERTICES - (by_two - by_four), FINE_VERTICES - (zero - by_two)}};
 }
 
 // Writes the info word of the tile, and adds to the statistics of the call. Call with a warp.
@@ -253,7 +257,7 @@ __device__ __forceinline__ void end_tile(
     __syncwarp();
     const i32 half = threadIdx.x >> 4 & 1;
     const bool tells = coder.writes && (threadIdx.x & (HALF - 1)) == 0;
-    MaskedInfo masked = {ALL_CODED, {64, 192, 768}};
+    MaskedInfo masked = {ALL_CODED, {COARSE_VERTICES, MIDDLE_VERTICES, FINE_VERTICES}};
     if constexpr (KIND == MASKED_TILE)
         masked = write_zeros(job, shared.index[half], shared.zeros[half], coder.writes);
     const u32 coarse = activity_of(costs.upper & 0xffff, masked.active[0]),
@@ -261,7 +265,7 @@ __device__ __forceinline__ void end_tile(
               fine = activity_of(costs.fine % ONE_STORED, masked.active[2]);
     if (tells)
         QuantizeView<T>(job).headers()[shared.index[half]] =
-            masked.info | coarse << 8 | middle << 16 | fine << 24;
+            with_activities(masked.info, coarse, middle, fine);
     report_stats<T>(control, tells ? costs.fine / ONE_STORED : 0, 0, coder.max_error, shared.known.bits);
 }
 

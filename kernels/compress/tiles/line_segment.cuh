@@ -1,7 +1,9 @@
 // A segment of a lattice line, which half a warp codes.
 #pragma once
-#include "compress/tiles/settle.cuh"
 #include "compress/bounds/vertex_bounds.cuh"
+#include "compress/tiles/settle.cuh"
+#include "grid/field.cuh"
+#include "grid/missing.cuh"
 #include "tile/lattice.cuh"
 
 // Values around a segment, and of each of its vertices the bound and a kind.

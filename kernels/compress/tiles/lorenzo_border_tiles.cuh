@@ -1,6 +1,7 @@
 // Border tiles of the Lorenzo predictor, a warp per tile: with bounds, masks or both.
 #pragma once
 #include "compress/tiles/lorenzo_rows.cuh"
+#include "grid/missing.cuh"
 
 // The bound shift of the smallest estimated size; the smallest of several.
 __device__ __forceinline__ i32 best_bound_shift(const u32* halvings, u32 vertices) {

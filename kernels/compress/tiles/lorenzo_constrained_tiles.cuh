@@ -1,6 +1,7 @@
 // Constrained tiles of the Lorenzo predictor, four per warp.
 #pragma once
 #include "compress/tiles/lorenzo_refinement.cuh"
+#include "grid/field.cuh"
 
 // Bound shifts of the smallest estimated sizes of four tiles; each lane evaluates one shift of its tile.
 __device__ __forceinline__ i32 best_bound_shifts(const u32* halvings) {
@@ -168,7 +169,7 @@ struct ConstrainedTiles {
                   failed = __ballot_sync(FULL, exists && !holds);
         if (exists && holds && lane % ROW_LANES == 0)
             TileView(job).headers()[shared.tiles[tile_of_lane]] =
-                ALL_CODED | (u32)shared.bound_shifts[tile_of_lane] << 5 | activity;
+                info_of(0, (u32)shared.bound_shifts[tile_of_lane], true) | activity;
         T max_error = exists && holds ? rows.max_error : T(0);
 #pragma unroll
         for (i32 t = 0; t < TILES_OF_WARP; t++)

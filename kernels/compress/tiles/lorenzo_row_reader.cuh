@@ -1,6 +1,8 @@
 // Reads tiles of the Lorenzo predictor by rows: values and bounds.
 #pragma once
 #include "compress/bounds/vertex_bounds.cuh"
+#include "grid/field.cuh"
+#include "grid/tiles.cuh"
 
 // Positions of the vertices with even coordinates, row by row.
 struct EvenPositions {

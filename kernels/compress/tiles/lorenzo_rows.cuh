@@ -4,6 +4,7 @@
 #include "compress/tiles/lorenzo_row_reader.cuh"
 #include "entropy/groups/lorenzo.cuh"
 #include "entropy/payload.cuh"
+#include "grid/missing.cuh"
 #include "predict/lorenzo.cuh"
 #include "tile/encode.cuh"
 
@@ -194,12 +195,12 @@ struct LorenzoRowCoder {
     __device__ __forceinline__ u32 finish(u64 index, u32 owned) {
         const LorenzoView<T> work(job);
         const u32 zeros = warp_sum(__popc(my_zero)), fills = warp_sum(__popc(my_fill));
-        const u32 states = 3 * mask_state_of(zeros, owned) + mask_state_of(fills, owned);
-        u32 info = states | (u32)bound_shift << 5 | (states == 0 && owned == TILE_VERTICES ? ALL_CODED : 0);
-        if (has_codes(states)) info |= tile_activity_of(warp_sum(cost), active) << 8;
+        const u32 states = mask_states_of(zeros, fills, owned);
+        u32 info = info_of(states, (u32)bound_shift, states == 0 && owned == TILE_VERTICES);
+        if (has_codes(states)) info = with_activity(info, tile_activity_of(warp_sum(cost), active), 0);
         if (states != 0) {
-            work.masks()[index * 64 + lane] = my_zero;
-            work.masks()[index * 64 + TILE + lane] = my_fill;
+            work.mask_row(index, 0, lane) = my_zero;
+            work.mask_row(index, 1, lane) = my_fill;
         }
         return info;
     }

@@ -1,6 +1,7 @@
 // Unconstrained tiles of the Lorenzo predictor, four per warp.
 #pragma once
 #include "compress/tiles/lorenzo_interior_rows.cuh"
+#include "grid/field.cuh"
 
 // Grid: tiles / (4 * LORENZO_INTERIOR_WARPS). Block: 32 * LORENZO_INTERIOR_WARPS threads, four tiles per
 // warp. Reads: the field, list of unconstrained tiles. Writes: symbols, payload, info. Overlaps the previous

@@ -1,8 +1,11 @@
 // Vertices of a tile without a code, by row. By a warp; a lane has a row.
 #pragma once
 #include "compress/bounds/vertex_bounds.cuh"
+#include "entropy/quantized_tile.cuh"
+#include "entropy/tables.cuh"
 #include "grid/field.cuh"
-#include "tile/coding.cuh"
+#include "grid/missing.cuh"
+#include "grid/tiles.cuh"
 
 // Bit x is column x. A zero that keeps its sign is stored.
 struct RowMasks {
@@ -96,13 +99,12 @@ __device__ __forceinline__ u32 write_row_masks(
     const Job& job, const TileShape& shape, u64 index, const RowMasks& masks) {
     const i32 lane = threadIdx.x & 31;
     const u32 owned = (u32)(shape.owned_x() * shape.owned_y()), zeros = warp_sum(__popc(masks.zero)),
-              fills = warp_sum(__popc(masks.fill)),
-              state = 3 * mask_state_of(zeros, owned) + mask_state_of(fills, owned);
+              fills = warp_sum(__popc(masks.fill)), state = mask_states_of(zeros, fills, owned);
     if (state != 0) {
-        u32* const to = TileView(job).masks() + index * 64 + lane;
+        u32* const to = TileView(job).masks_of(index) + lane;
         to[0] = masks.zero, to[TILE] = masks.fill;
     }
-    return state == 0 && owned == TILE_VERTICES ? ALL_CODED : state;
+    return info_of(state, 0, state == 0 && owned == TILE_VERTICES);
 }
 
 // Vertices with a symbol by block, from the lane's row: coordinates in the coarse block are multiples of 4,

@@ -2,6 +2,7 @@
 // src/tile/vertex.rs.
 #pragma once
 #include "compress/tiles/quantize_vertex.cuh"
+#include "predict/quantizer.cuh"
 #include "tile/encode.cuh"
 #include "tile/fan.cuh"
 

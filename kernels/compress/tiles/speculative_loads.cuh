@@ -2,6 +2,7 @@
 #pragma once
 #include "compress/tiles/half_planes.cuh"
 #include "device/control.cuh"
+#include "grid/field.cuh"
 #include "tile/window.cuh"
 
 // The half planes of the vertices of a closed tile. Right for constrained vertices; for others those of the

@@ -7,6 +7,7 @@
 #include "compress/tiles/row_masks.cuh"
 #include "compress/tiles/settle.cuh"
 #include "compress/tiles/speculative_loads.cuh"
+#include "predict/quantizer.cuh"
 
 // A tile in the making, by a warp. Only border tiles can have missing vertices or vertices outside the grid.
 template <typename T, u32 KIND>
@@ -245,7 +246,7 @@ struct SpeculativeCoder {
         const u32 constrained = BoundsView<T>(job).constrained_rows(index)[lane];
         shared.constrained[lane] = constrained;
         costs = {0, 0};
-        u32 info = ALL_CODED, active[3] = {64, 192, 768};
+        u32 info = ALL_CODED, active[3] = {COARSE_VERTICES, MIDDLE_VERTICES, FINE_VERTICES};
         RowMasks masks = {0, 0, 0, 0};
         if (HAS_MASKS) {
             masks = find_row_masks<T, INSIDE>(job, control, shape, shared.values, shared.missing);
@@ -272,9 +273,9 @@ struct SpeculativeCoder {
         costs.upper = warp_sum(costs.upper);
         costs.fine = warp_sum(costs.fine);
         if (lane == 0)
-            QuantizeView<T>(job).headers()[index] = info | activity_of(costs.upper & 0xffff, active[0]) << 8 |
-                                                    activity_of(costs.upper >> 16, active[1]) << 16 |
-                                                    activity_of(costs.fine, active[2]) << 24;
+            QuantizeView<T>(job).headers()[index] =
+                with_activities(info, activity_of(costs.upper & 0xffff, active[0]),
+                    activity_of(costs.upper >> 16, active[1]), activity_of(costs.fine, active[2]));
         __syncwarp();
     }
 };

@@ -1,6 +1,7 @@
 // Codes sampled tiles with each option and picks the best one. Twin of src/predict/tuning.rs.
 #pragma once
 #include "predict/tuning.cuh"
+#include "tile/samples.cuh"
 
 // Grid: samples * 12 options. Block: 32 * TUNE_WARPS threads. Static shared: one closed tile. Codes one
 // sampled tile with one option; the last block decides. Reads: the field. Writes: counts, interpolants, level

@@ -1,11 +1,11 @@
 // Decodes the head of a batch of tiles: modes, activities, list sizes and masks. Reads nothing beyond the
 // stream and writes nothing beyond the grid, whatever the stream says. Twin of src/entropy/groups/decode.rs.
 #pragma once
-#include "entropy/lanes.cuh"
-#include "entropy/payload.cuh"
+#include "device/workspace.cuh"
 #include "entropy/groups/masked_tiles.cuh"
 #include "entropy/groups/masks.cuh"
-#include "predict/lorenzo.cuh"
+#include "entropy/lanes.cuh"
+#include "entropy/payload.cuh"
 
 // The inclusive sum within each list of a chunk. `begins`: lanes with the first entry of a list; `open`: the
 // sum so far in the list that continues in lane 0.
@@ -35,7 +35,7 @@ __device__ __forceinline__ void resolve_escapes(
 __device__ __forceinline__ void rows_of_blocks(
     const Job& job, u64 batch, u32 my_info, u32 masked, u32 owned, u32 by_columns) {
     const i32 lane = threadIdx.x & 31;
-    u32* const masks = TileView(job).masks() + batch * 64 + lane;
+    u32* const masks = TileView(job).masks_of(batch) + lane;
     // Masks were written by atomics, so the L1 cache is bypassed. The next mask is loaded while this one is
     // turned.
     const u32 last = 2 * highest_bit(masked) + 1;
@@ -48,7 +48,7 @@ __device__ __forceinline__ void rows_of_blocks(
         if (now <= last) coming = __ldcg(masks + TILE * now);
         const u32 states = warp_or(mask_state_in(__shfl_sync(FULL, my_info, t))),
                   mine = __shfl_sync(FULL, owned, t), columns = warp_or(__shfl_sync(FULL, by_columns, t)),
-                  state = plane ? states % 3 : states / 3;
+                  state = plane ? fill_coverage(states) : zero_coverage(states);
         const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
         u32 row = state == MASK_ALL ? all : 0;
         if (state == MASK_SOME) {
@@ -90,7 +90,7 @@ __device__ __forceinline__ bool decode_masks(
     const u32 masked = warp_or(__ballot_sync(FULL, exists && mask_state_in(my_info) != 0));
     if (masked == 0) return false;
     for (u32 left = masked; left; left &= left - 1) {
-        u32* const rows = work.masks() + (batch + __ffs(left) - 1) * 64;
+        u32* const rows = work.masks_of(batch + __ffs(left) - 1);
         rows[lane] = rows[TILE + lane] = 0;
     }
     i32 entries;
@@ -119,8 +119,8 @@ __device__ __forceinline__ bool decode_masks(
             symbol < 255 && (u32)(number >> 3) * 2 < mine >> 8 && (u32)(number & 7) * 4 < (mine & 255);
         if (warp_or(active && !fits)) return true;
         if (active)
-            atomicOr(&work.masks()[index * 64 + plane_of_mask(name) * TILE + (number & 31)],
-                symbol + 1 << 8 * (number >> 5));
+            atomicOr(
+                &work.mask_row(index, plane_of_mask(name), number & 31), symbol + 1 << 8 * (number >> 5));
     }
     __syncwarp();
     const u32 by_columns = is_by_columns(sizes[0]) | is_by_columns(sizes[1]) << 1;
@@ -131,9 +131,9 @@ __device__ __forceinline__ bool decode_masks(
 
 // Tiles of a group, as factz_parse packs them.
 __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& first, u64& end) {
-    const u64 about = ParseView(job).group_sizes()[group];
-    first = warp_or((u32)(about >> 31));
-    end = first + warp_or((u32)(about >> 23) & 255) + 1;
+    const GroupTiles tiles = {ParseView(job).group_sizes()[group]};
+    first = warp_or(tiles.first());
+    end = first + warp_or(tiles.tiles_less_one()) + 1;
 }
 
 // Tiles of a batch in which some vertices have no symbol.
@@ -157,12 +157,12 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     bool bad = false, coded = exists;
 #pragma unroll 1
     for (i32 k = -1; k < 3; k++) {
-        const u32 table = k < 0 ? (u32)MASK_STATE : activity_table(my_info, k),
+        const u32 table = k < 0 ? MASK_STATE : activity_table(my_info, k),
                   symbol = decoder.head_step(coded, table);
-        bad |= __any_sync(FULL, symbol >= (k < 0 ? 9 : ACTIVITIES)) != 0;
+        bad |= __any_sync(FULL, symbol >= (k < 0 ? MASK_STATES : ACTIVITIES)) != 0;
         if (warp_or(bad)) return true;
         if (k >= 0) {
-            my_info |= symbol << (8 + 8 * k);
+            my_info = with_activity(my_info, symbol, k);
         } else {
             my_info = info_of_mode(symbol);
             coded = exists && has_codes(mask_state_in(my_info));

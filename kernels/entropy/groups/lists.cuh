@@ -3,7 +3,6 @@
 #pragma once
 #include "entropy/lists.cuh"
 
-constexpr i32 BATCH = 32;
 constexpr i32 MOST_LISTS = BATCH * TILE_LISTS;
 constexpr u32 NO_LIST = 0xffff;
 

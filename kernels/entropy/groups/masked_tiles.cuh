@@ -1,5 +1,6 @@
 // Tells the vertices of a tile that have a symbol.
 #pragma once
+#include "device/workspace.cuh"
 #include "entropy/tables.cuh"
 #include "grid/tiles.cuh"
 

@@ -1,6 +1,7 @@
 // Masks as lists of their blocks of two columns and four rows, each block with the run before it. FORMAT.md,
 // section 3.5. Twin of src/entropy/groups/masks.rs.
 #pragma once
+#include "device/workspace.cuh"
 #include "entropy/groups/lists.cuh"
 #include "grid/tiles.cuh"
 
@@ -131,7 +132,7 @@ __device__ __forceinline__ u32 count_mask(
 template <typename Put>
 __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 name, Put put) {
     const u64 index = batch + tile_of_mask(name);
-    u32 row = TileView(job).masks()[index * 64 + plane_of_mask(name) * TILE + (threadIdx.x & 31)];
+    u32 row = TileView(job).mask_row(index, plane_of_mask(name), threadIdx.x & 31);
     const TileShape shape = tile_shape(job, index);
     i32 width = shape.owned_x(), height = shape.owned_y();
     __syncwarp();

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::lists::run_table;
 use super::masks::{some_masks, CodedMask};
-use super::{activity_table, lorenzo, TILE_WEIGHT};
+use super::weights::{SAMPLED_TILES, TILE_WEIGHT};
+use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -12,6 +13,7 @@ use crate::entropy::symbols::{ALPHABET, ESCAPE, FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::{table_of, Counts, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE_VERTICES};
+use crate::grid::wide_range::SHUFFLE;
 
 /// The work that a tile is for the entropy coder, besides the counts.
 pub struct Work {
@@ -29,16 +31,13 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// So many tiles, or up to twice as many, are counted.
-    const TILES: u64 = 4096;
-
     pub fn new(coding: TileCoding, tiles: u64) -> Self {
         let rows = coding.by_rows();
-        Sample { each: if rows && tiles >= 2 * Self::TILES { tiles / Self::TILES } else { 1 } }
+        Sample { each: if rows && tiles >= 2 * SAMPLED_TILES { tiles / SAMPLED_TILES } else { 1 } }
     }
 
     pub fn takes(self, tile: u64) -> bool {
-        let shuffled = ((tile / self.each) as u32).wrapping_mul(0x9e37_79b1) >> 16;
+        let shuffled = ((tile / self.each) as u32).wrapping_mul(SHUFFLE) >> 16;
         tile % self.each == shuffled as u64 % self.each
     }
 

@@ -10,7 +10,8 @@
 
 use super::masks::some_masks;
 use super::step::Step;
-use super::{Fault, TILE_WEIGHT};
+use super::weights::{MASK_LIST_WEIGHT, STEPS, STEP_WEIGHT, TILE_WEIGHT};
+use super::Fault;
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};
@@ -21,12 +22,6 @@ use crate::entropy::tables::{
 use crate::grid::masks::{row_mask, MaskRows};
 use crate::grid::tiles::{TileShape, TILE};
 use crate::runtime::memory;
-
-/// Weight of a step, and of the list of a mask: what takes a GPU about as long as so many entries of lists.
-const STEP_WEIGHT: u16 = 28;
-const MASK_LIST_WEIGHT: u16 = 64;
-/// The steps of a tile by its activity, about.
-const STEPS: [u16; ROW_ACTIVITIES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
 
 /// All tables of a stream that is coded by rows.
 pub fn tables() -> impl Iterator<Item = usize> {
