@@ -17,7 +17,7 @@ constexpr u64 LEAST_TILE_BYTES = TILE_VERTICES + 8 * TILE_VERTICES + 256 + 8,
 static_assert(
     LEAST_TILE_BYTES << 32 > 1ull << 45, "2^32 tiles would take 39 TB: numbers of tiles have 32 bits");
 static_assert((LEAST_TILE_BYTES + SLOT_MORE_BYTES) << WEIGHT_AT > 3ull << 40,
-    "2^28 limited tiles would take 3.7 TB: a number below the weight has 28 bits");
+    "2^28 bounded tiles would take 3.7 TB: a number below the weight has 28 bits");
 constexpr u64 MOST_TILES = 1ull << 32;
 
 // Words of a tile.

@@ -66,8 +66,7 @@ __device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, 
     const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
     // Sums of bytes / 4 cannot overflow, whatever the words say.
     const u32 fours[2] = {padded_bytes(about[0]) / 4, padded_bytes(about[1]) / 4};
-    const u32 counts[2] = {
-        here[0] + tiles_less_one_in(about[0]), here[1] + tiles_less_one_in(about[1])};
+    const u32 counts[2] = {here[0] + tiles_less_one_in(about[0]), here[1] + tiles_less_one_in(about[1])};
     const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
               all_counts = warp_inclusive_sum(counts[0] + counts[1]);
     const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,

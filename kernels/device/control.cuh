@@ -9,20 +9,22 @@ struct LevelCount {
     u32 vertices, nonzero, bits;
 };
 
-// Kinds of tiles: at the border, or with zeros or missing values; inside with vertex bounds; the same in the
-// speculative mode with bounds off the lattice lines; inside with zeros, with the hierarchical predictor, if
-// nothing is missing and zeros keep no signs; inside without vertex bounds. Those with bounds are listed
-// apart.
+// Kinds of tiles. Bounded tiles, which have triangles near the origin, have a list for each kind.
 enum : u32 {
+    // At the edge of the grid, or with vertices that are missing or whose zeros keep their signs.
     BORDER_TILE,
+    // Inside the grid; in the speculative mode with constrained vertices on the lattice lines alone.
     CONSTRAINED_TILE,
+    // Inside the grid, speculative mode: with constrained vertices off the lattice lines.
     SPECULATIVE_TILE,
+    // Inside the grid, with zeros; hierarchical predictor.
     MASKED_TILE,
     LISTS,
+    // Not bounded.
     UNCONSTRAINED_TILE = LISTS
 };
 
-// Tiles with vertex bounds are sorted into WEIGHTS classes by their expected work, which the number of
+// Bounded tiles are sorted into WEIGHTS classes by their expected work, which the number of
 // triangles that need determinants predicts.
 constexpr u32 WEIGHTS = 8;
 

@@ -5,9 +5,9 @@
 #include "predict/quantizer.cuh"
 #include "tile/window.cuh"
 
-// A vertex's reconstruction and code.
+// A reconstruction of a vertex, its error and its code.
 template <typename T>
-struct VertexCode {
+struct Candidate {
     typename Real<T>::Pair value;
     T error;
     Code code;
@@ -15,7 +15,7 @@ struct VertexCode {
 
 // Symbol and raw bits of a vertex, with stored_symbol() where it is stored.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ Symbol symbol_of(const VertexCode<T>& coded, P original, P prediction) {
+__device__ __forceinline__ Symbol symbol_of(const Candidate<T>& coded, P original, P prediction) {
     return coded.code.refinement == EXACT ? stored_symbol<T>(original, prediction) : symbol_of(coded.code);
 }
 
@@ -51,7 +51,7 @@ __device__ __forceinline__ bool move_to_neighbour(
 // Codes a vertex that is neither masked nor missing, without a look at signatures: the refinements in order,
 // less those that the twin skips.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ VertexCode<T> code_vertex(
+__device__ __noinline__ Candidate<T> code_vertex(
     P original, P prediction, i32 level, const Quantizer& quantizer, T accept, T vertex_bound) {
     const bool constrained = is_constrained(vertex_bound);
     i32 next = 0;

@@ -11,7 +11,7 @@ __device__ __forceinline__ T axis_distance(const Corners<T>& p) {
 }
 
 // The triangle with each vertex that is (0, 0) moved to one that is not, if there is one: the rest of the
-// hull.
+// image.
 template <typename T>
 __device__ __forceinline__ Corners<T> without_zeros(const Corners<T>& p) {
     Corners<T> rest;
@@ -235,9 +235,9 @@ struct TriangleBound {
     bool inside;  // the origin lies inside
 };
 
-// Bound of a triangle whose hull excludes the origin: the distance of the hull, from below.
+// Bound of a triangle whose image excludes the origin: the distance of the image, from below.
 template <typename T>
-__device__ __forceinline__ T hull_bound(const Corners<T>& p, const Determinants& d, T axis) {
+__device__ __forceinline__ T image_bound(const Corners<T>& p, const Determinants& d, T axis) {
     const T edge = round_down<T>(edge_distance(d, p));
     return axis > edge ? axis : edge;
 }
@@ -280,31 +280,31 @@ __device__ __forceinline__ T answer_bound(const Corners<T>& rest, double eps) {
 }
 
 // Bound of a triangle with vertices that are (0, 0), if the setting is not TIES_ALL: the distance of the rest
-// of its hull. 0 if an edge passes through the origin.
+// of its image. 0 if an edge passes through the origin.
 template <typename T>
 __device__ __forceinline__ T rest_bound(const Corners<T>& p, u32 ties, double eps) {
     const Corners<T> rest = without_zeros(p);
     if (ties == TIES_SOS && pinned(p, 0) + pinned(p, 1) + pinned(p, 2) == 1) return answer_bound(rest, eps);
     const T axis = axis_distance(rest);
-    return axis > T(0) && (double)axis >= eps ? axis : hull_bound(rest, determinants(rest), axis);
+    return axis > T(0) && (double)axis >= eps ? axis : image_bound(rest, determinants(rest), axis);
 }
 template <typename T>
 __device__ __forceinline__ bool has_zero_vertex(const Corners<T>& p) {
     return pinned(p, 0) || pinned(p, 1) || pinned(p, 2);
 }
 
-// Chooses the bound of a triangle of finite vertices: by the distance of its hull, by the ladder, or none.
-enum class BoundSource { BY_HULL, BY_LADDER, NOT };
+// Chooses the bound of a triangle of finite vertices: by the distance of its image, by the ladder, or none.
+enum class BoundSource { BY_IMAGE, BY_LADDER, NOT };
 template <typename T>
 __device__ __forceinline__ BoundSource bound_source(const Corners<T>& p, const Determinants& d, T axis) {
-    if (axis > T(0)) return BoundSource::BY_HULL;
+    if (axis > T(0)) return BoundSource::BY_IMAGE;
     const double* const m = d.m;
     if ((m[0] < 0.0 || m[1] < 0.0 || m[2] < 0.0) && (m[0] > 0.0 || m[1] > 0.0 || m[2] > 0.0))
-        return BoundSource::BY_HULL;
+        return BoundSource::BY_IMAGE;
     i32 s[3];
     signs_of(d, p, s);
     const u32 k = kind(p, s);
-    if (k == OUT) return BoundSource::BY_HULL;
+    if (k == OUT) return BoundSource::BY_IMAGE;
     return k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2) ? BoundSource::NOT
                                                                     : BoundSource::BY_LADDER;
 }
@@ -316,7 +316,7 @@ __device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triang
     if (axis > T(0) && (double)axis >= eps) return {axis, false};
     const Determinants d = determinants(p);
     const BoundSource by = bound_source(p, d, axis);
-    if (by == BoundSource::BY_HULL) return {hull_bound(p, d, axis), false};
+    if (by == BoundSource::BY_IMAGE) return {image_bound(p, d, axis), false};
     if (by == BoundSource::NOT) return {Real<T>::MAX, false};
     if (rule.ties() != TIES_ALL && has_zero_vertex(p)) return {rest_bound(p, rule.ties(), eps), false};
     return ladder_bound(p, triangle, rule, eps);

@@ -33,7 +33,7 @@ pub struct Comparison {
     pub lost_zeros: u64,
     pub spurious_zeros: u64,
     pub changed_indices: u64,
-    /// Triangles of the original with the origin on the boundary of their hull (TIE).
+    /// Triangles of the original with the origin on the boundary of their image (TIE).
     pub ties: u64,
     /// Ties that do not keep what the setting `ties` says: by default the class and all signs.
     pub changed_ties: u64,

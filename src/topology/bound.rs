@@ -16,7 +16,7 @@ pub const TOP: f64 = 1.0 + 1.0 / 1_048_576.0;
 /// Covers the roundings of a rung's own sums and products.
 pub const MARGIN: f64 = 1.0 + 1.0 / 1_099_511_627_776.0;
 
-/// The larger distance, over both axes, of the hull's bounding box from 0 (exact); not positive
+/// The larger distance, over both axes, of the image's bounding box from 0 (exact); not positive
 /// where the box reaches 0.
 #[inline(always)]
 pub fn axis_distance<T: Real>(p: &[[T; 2]; 3]) -> T {
@@ -26,7 +26,7 @@ pub fn axis_distance<T: Real>(p: &[[T; 2]; 3]) -> T {
 }
 
 /// The triangle with each vertex that is (0, 0) moved to one that is not, if there is one: the rest of the
-/// hull.
+/// image.
 #[inline(always)]
 fn without_zeros<T: Real>(p: &[[T; 2]; 3]) -> [[T; 2]; 3] {
     [0, 1, 2].map(|k| {
@@ -52,7 +52,7 @@ pub fn triangle_bound<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule,
     }
     let zeros = p.iter().filter(|p| pinned(p)).count();
     if zeros > 0 && rule.ties != Ties::All {
-        // Vertices that are (0, 0) do not move, and the rest of the hull must stay clear of the origin. The
+        // Vertices that are (0, 0) do not move, and the rest of the image must stay clear of the origin. The
         // bound is 0 if an edge passes through it.
         let rest = without_zeros(p);
         if zeros == 1 && rule.ties == Ties::Sos {
@@ -142,7 +142,7 @@ impl Determinants {
     /// A lower bound of the distances of the edges from the origin.
     ///
     /// With c = du * v - dv * u for the edge opposite to corner k, c is -m_k at the edge's ends and
-    /// the sum of the other two determinants at corner k: the edge separates the hull from the
+    /// the sum of the other two determinants at corner k: the edge separates the image from the
     /// origin where m_k and that sum have opposite signs.
     #[inline(always)]
     fn edge_distance<T: Real>(&self, p: &[[T; 2]; 3]) -> f64 {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_is_the_distance_of_the_hull() {
+    fn outside_is_the_distance_of_the_image() {
         let d = bound([[1.0, 5.0], [2.0, -1.0], [3.0, 7.0]], 100.0);
         assert!(d as f64 <= 11.0 / 7.0 && d as f64 > 11.0 / 7.0 - 1e-6, "{d}");
         assert_eq!(bound([[1.0, 5.0], [2.0, -1.0], [3.0, 7.0]], 1.0), 1.0);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_zeros_the_rest_of_the_hull_counts() {
+    fn beside_zeros_the_rest_of_the_image_counts() {
         let bound = |p: [[f32; 2]; 3]| {
             triangle_bound(&p, Triangle::Lower, &Rule { ties: Ties::Zeros, ..RULE }, 100.0)
         };

@@ -466,7 +466,7 @@ fn least_on_edge(a: [f64; 2], b: [f64; 2], value: impl Fn(f64, f64) -> f64) -> f
 }
 
 #[test]
-fn bounds_outside_are_close_to_the_distance_of_the_hull() {
+fn bounds_outside_are_close_to_the_distance_of_the_image() {
     let mut random = Random(7);
     let rule = Rule { types: true, ties: Ties::All, dx: 1.0, dy: 1.0 };
     for _ in 0..20_000 {

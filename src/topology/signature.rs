@@ -10,7 +10,7 @@ use crate::request::{Config, Preserve, Ties};
 pub struct Rule {
     /// Whether the type of a critical point is part of its triangle's signature (P3).
     pub types: bool,
-    /// Promise for a triangle with the origin on the boundary of its hull.
+    /// Promise for a triangle with the origin on the boundary of its image.
     pub ties: Ties,
     /// Grid spacing along x and y, finite and not 0. Only their signs and the ratio of their magnitudes matter.
     pub dx: f64,
@@ -57,7 +57,7 @@ pub type Signature = u32;
 pub const KIND_BITS: u32 = 3;
 const KIND_MASK: u32 = (1 << KIND_BITS) - 1;
 
-/// The origin is outside the closed hull of the three vectors: no critical point.
+/// The origin is outside the closed image of the three vectors: no critical point.
 pub const OUT: Signature = 0;
 /// A component is NaN or infinite.
 pub const NONFINITE: Signature = 1;
@@ -66,10 +66,10 @@ pub const UNCERTAIN: Signature = 2;
 /// The kind of triangles with exactly one critical point, strictly inside. Above it: the sign of the
 /// Jacobian's determinant and, for certified types with a positive one, the signs of trace and discriminant.
 pub const IN: u32 = 3;
-/// The kind of triangles with the origin on the boundary of the hull. Above it: the three signs of
+/// The kind of triangles with the origin on the boundary of the image. Above it: the three signs of
 /// the determinants, then the six signs of the components.
 pub const TIE: u32 = 4;
-/// Under [`Ties::Zeros`], the kind of TIE triangles with vertices that are (0, 0), the rest of the hull being
+/// Under [`Ties::Zeros`], the kind of TIE triangles with vertices that are (0, 0), the rest of the image being
 /// clear of the origin. Above it: a bit for each of these vertices.
 pub const ZEROS: u32 = 5;
 /// As [`ZEROS`] with one such vertex, the edge of the other two passing through the origin: the field is zero

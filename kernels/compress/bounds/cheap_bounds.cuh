@@ -58,10 +58,10 @@ static_assert(consists_of(UPPER, CORNER_C, CORNER_D, CORNER_A), "two corners of 
 
 // Bounding box of two vectors.
 template <typename T>
-struct Hull {
+struct PairBox {
     T low_u, high_u, low_v, high_v;
     template <typename P>
-    __device__ __forceinline__ Hull(P p, P q) {
+    __device__ __forceinline__ PairBox(P p, P q) {
         typedef Real<T> R;
         low_u = R::low(p.x, q.x), high_u = R::high(p.x, q.x);
         low_v = R::low(p.y, q.y), high_v = R::high(p.y, q.y);
@@ -161,8 +161,8 @@ __device__ __forceinline__ void lower_by_column_before(const BoundsShared<T>& sh
                        ? axis
                        : no_bound<T>();
         };
-        lower = corner_bound(Hull<T>(a, b).axis(d), size_b);
-        upper = corner_bound(Hull<T>(c, d).axis(a), size_c);
+        lower = corner_bound(PairBox<T>(a, b).axis(d), size_b);
+        upper = corner_bound(PairBox<T>(c, d).axis(a), size_c);
     }
     const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
     const T vertex_bound = R::low(lower, R::low(lower_above, upper_above));
@@ -206,7 +206,7 @@ struct FieldKinds {
 template <typename T>
 struct VertexRow {
     typename Real<T>::Pair a, b;
-    Hull<T> hull;
+    PairBox<T> box;
     T size_a, size_b;
     u32 zero_a, zero_b;
 };
@@ -219,8 +219,8 @@ struct CellRow {
     u32 lowers, uppers;
 };
 
-// Searches half a tile for triangles near the origin and writes the bounds of the easy ones. If the hull of a
-// triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther away.
+// Searches half a tile for triangles near the origin and writes the bounds of the easy ones. If the image of
+// a triangle is nearest to the origin at a corner, that distance is the bound, since no edge is farther away.
 // Other triangles near the origin need determinants. SIMPLE: no vertex is missing or keeps its sign.
 // NO_ZEROS: moreover, no vertex is zero.
 template <bool SIMPLE, bool NO_ZEROS, typename T>
@@ -247,7 +247,7 @@ struct CheapSearch {
     // Reads a row of vertices and notes which are special; `beside`: distance of the right neighbour.
     __device__ __forceinline__ VertexRow<T> read_row(const T* u, const T* v, i32 beside) {
         const P a = R::pair(u[0], v[0]), b = R::pair(u[beside], v[beside]);
-        VertexRow<T> row = {a, b, Hull<T>(a, b), size_of(a), size_of(b), 0, 0};
+        VertexRow<T> row = {a, b, PairBox<T>(a, b), size_of(a), size_of(b), 0, 0};
         if (!has_special) return row;
         row.zero_a = __ballot_sync(FULL, row.size_a == T(0));
         row.zero_b = __ballot_sync(FULL, row.size_b == T(0));
@@ -273,7 +273,7 @@ struct CheapSearch {
     // The cells between two rows of vertices.
     __device__ __forceinline__ CellRow<T> cells_between(
         const VertexRow<T>& top, const VertexRow<T>& bottom) const {
-        const T axis_lower = top.hull.axis(bottom.b), axis_upper = bottom.hull.axis(top.a);
+        const T axis_lower = top.box.axis(bottom.b), axis_upper = bottom.box.axis(top.a);
         // A NaN is near. Where there is none, lanes without a cell are never near.
         const bool near_lower = SIMPLE ? axis_lower <= near : !(axis_lower > near),
                    near_upper = SIMPLE ? axis_upper <= near : !(axis_upper > near);

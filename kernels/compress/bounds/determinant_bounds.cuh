@@ -92,7 +92,7 @@ __device__ __forceinline__ void lower_border_bounds(
     }
 }
 
-// The bound of a triangle whose hull tells it. Sets `waits` if the ladder has to find it.
+// The bound of a triangle whose image tells it. Sets `waits` if the ladder has to find it.
 template <typename T>
 __device__ __forceinline__ T direct_bound(
     const Job& job, const Constraints<T>& c, bool all_there, const Corners<T>& p, bool& waits) {
@@ -102,8 +102,8 @@ __device__ __forceinline__ T direct_bound(
         const Determinants d = determinants(p);
         const BoundSource by = bound_source(p, d, axis);
         waits = by == BoundSource::BY_LADDER;
-        if (by == BoundSource::BY_HULL)
-            vertex_bound = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
+        if (by == BoundSource::BY_IMAGE)
+            vertex_bound = axis > T(0) && (double)axis >= c.bound ? axis : image_bound(p, d, axis);
     }
     return vertex_bound;
 }

@@ -36,7 +36,7 @@ __device__ __forceinline__ TileWindow<T> load_anchor_window(
 
 // Code of an anchor, unless it waits for settle(), which compares signatures. `exact` counts stored values.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ VertexCode<T> code_anchor(const Job& job, const Control& control,
+__device__ __forceinline__ Candidate<T> code_anchor(const Job& job, const Control& control,
     const Steps<T>& steps, P original, P prediction, T vertex_bound, u32& exact, bool& waits) {
     if (is_missing(original.x, original.y, job.fill)) {
         const i32 refinement = has_fill(control, original.x, original.y) ? MASKED : EXACT;
@@ -49,7 +49,7 @@ __device__ __forceinline__ VertexCode<T> code_anchor(const Job& job, const Contr
     waits = !is_zero<T>(original) && is_constrained(vertex_bound) && job.mode == SPECULATIVE &&
             job.preserve != PRESERVE_NONE;
     if (waits || is_zero<T>(original)) return {original, T(0), {MASKED, 0, 0}};
-    const VertexCode<T> coded =
+    const Candidate<T> coded =
         code_vertex<T>(original, prediction, ANCHOR_LEVEL, control.quantizer, steps.accept, vertex_bound);
     exact += coded.code.refinement == EXACT;
     return coded;
@@ -86,7 +86,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
     const P prediction = Real<T>::pair(T(0), T(0));
     u32 exact = 0;
     bool waits = false;
-    VertexCode<T> coded =
+    Candidate<T> coded =
         code_anchor<T>(job, control, steps, original, prediction, vertex_bound, exact, waits);
     if (waits) {
         i32 i, j;

@@ -116,7 +116,7 @@ struct BorderCoder {
         P value = prediction;
         T error = R::high(du, dv);
         if (!((du < certain) & (dv < certain))) {
-            const CodedVertex<T> v =
+            const WrittenVertex<T> v =
                 code_vertex_of<T>(original, prediction, vertex_bound, far ? -1 : position,
                     InShared<Level<T>>(&steps.level[level]), InShared<TileOutput>(&shared.places));
             value = v.value;

@@ -18,9 +18,9 @@ __device__ __forceinline__ u32 half_plane_bits(typename Real<T>::Pair p) {
     return on_line ? 0 : (negative ^ 15) * 16 + negative;
 }
 
-// True if each triangle around a vertex lies in a half plane that it does not leave when the vertex moves from
-// the half planes `own` into `candidate`: no signature can change. planes(x, y): half planes of the neighbour
-// at that offset. All are below 256.
+// True if each triangle around a vertex lies in a half plane that it does not leave when the vertex moves
+// from the half planes `own` into `candidate`: no signature can change. planes(x, y): half planes of the
+// neighbour at that offset. All are below 256.
 template <typename Planes>
 __device__ __forceinline__ bool is_one_sided_around(u32 own, u32 candidate, Planes planes) {
     u32 n[AROUND];

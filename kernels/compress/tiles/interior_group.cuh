@@ -30,8 +30,8 @@ struct InteriorCoder {
     // another tile.
     __device__ __forceinline__ P code_unsettled(
         P original, P prediction, i32 level, T vertex_bound, i32 position, T& error) {
-        const CodedVertex<T> c = code_vertex_of<T>(original, prediction, vertex_bound, writes ? position : -1,
-            InShared<Level<T>>(&steps.level[level]), InShared<TileOutput>(&output));
+        const WrittenVertex<T> c = code_vertex_of<T>(original, prediction, vertex_bound,
+            writes ? position : -1, InShared<Level<T>>(&steps.level[level]), InShared<TileOutput>(&output));
         error = c.error;
         costs.charge(c.cost, level);
         return c.value;

@@ -163,7 +163,7 @@ struct LineSegment {
         P prediction = Real<T>::pair(T(0), T(0));
         T vertex_bound = no_bound<T>();
         P original = prediction;
-        VertexCode<T> coded = {prediction, T(0), {EXACT, 0, 0}};
+        Candidate<T> coded = {prediction, T(0), {EXACT, 0, 0}};
         bool waits = false;
         if (kind == HAS_CODE) {
             prediction = along<T>(interpolant_of<T>(steps.interpolants[level]), shared.values, on_line(here),

@@ -4,9 +4,9 @@
 #include "compress/bounds/vertex_bounds.cuh"
 #include "entropy/differences.cuh"
 
-// A coded vertex: decoded value, error, cost in bits, plus ONE_STORED if stored.
+// A vertex whose symbol is written: decoded value, error, cost in bits, plus ONE_STORED if stored.
 template <typename T>
-struct CodedVertex {
+struct WrittenVertex {
     typename Real<T>::Pair value;
     T error;
     u32 cost;
@@ -86,8 +86,8 @@ struct alignas(16) TileOutput {
 // twin. Writes symbol and raw bits at `position` unless it is negative. Not inlined: copies of the code would
 // not fit the instruction cache.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, T vertex_bound, i32 position,
-    InShared<Level<T>> at_level, InShared<TileOutput> at_output) {
+__device__ __noinline__ WrittenVertex<T> code_vertex_of(P original, P prediction, T vertex_bound,
+    i32 position, InShared<Level<T>> at_level, InShared<TileOutput> at_output) {
     typedef Real<T> R;
     const Level<T>& level = at_level.get();
     // An error below this is accepted and below the bound, or 0.

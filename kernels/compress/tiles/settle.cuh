@@ -45,10 +45,10 @@ struct Trials {
           vertex_bound(vertex_bound), level(level),
           number(is_constrained(vertex_bound) ? TRIALS : REFINEMENTS) {}
 
-    __device__ __forceinline__ VertexCode<T> stored() const { return {original, T(0), {EXACT, 0, 0}}; }
+    __device__ __forceinline__ Candidate<T> stored() const { return {original, T(0), {EXACT, 0, 0}}; }
 
     // True if trial k ends the search: with a code, or because no code can follow.
-    __device__ __forceinline__ bool ends(i32 k, VertexCode<T>& code) const {
+    __device__ __forceinline__ bool ends(i32 k, Candidate<T>& code) const {
         const bool constrained = is_constrained(vertex_bound);
         const Trial trial(constrained ? k : 0);
         const i32 refinement = constrained ? trial.refinement : k;
@@ -78,11 +78,11 @@ __device__ __forceinline__ TileWindow<T> in_shared(TileWindow<T> window) {
 // Codes a vertex. The window may change when all lanes of the phase have come back. Not inlined: copies of
 // the code would not fit the instruction cache.
 template <typename T, bool INSIDE, typename P = typename Real<T>::Pair>
-__device__ __noinline__ VertexCode<T> settle(Rule rule, InShared<Steps<T>> at_steps, TileWindow<T> window,
+__device__ __noinline__ Candidate<T> settle(Rule rule, InShared<Steps<T>> at_steps, TileWindow<T> window,
     i32 x, i32 y, P prediction, T vertex_bound, i32 level) {
     const TileWindow<T> in_window = in_shared(window);
     const Trials<T, INSIDE> trials(rule, at_steps.get(), in_window, x, y, prediction, vertex_bound, level);
-    VertexCode<T> code = trials.stored();
+    Candidate<T> code = trials.stored();
 #pragma unroll 1
     for (i32 k = 0; k < trials.number; k++)
         if (trials.ends(k, code)) break;
@@ -91,7 +91,7 @@ __device__ __noinline__ VertexCode<T> settle(Rule rule, InShared<Steps<T>> at_st
 
 // A code that lanes have found together; one of them has it.
 template <typename T>
-struct SharedCode : VertexCode<T> {
+struct SharedCode : Candidate<T> {
     bool is_mine;
 };
 
