@@ -78,6 +78,30 @@ struct AnchorSums {
     uint2 rows[ANCHOR_CHUNK];  // inclusive sums of the codes after the first tiles of rows
 };
 
+// Publishes the sums of a chunk, and keeps those before it. Call with a warp; may wait for other blocks.
+__device__ __forceinline__ void publish_chunk(
+    const AnchorScan& scan, AnchorSums& shared, u32 chunk, u32 tiles_x, CoarseSums chunk_sums) {
+    const u32 lane = threadIdx.x & 31, first = chunk * ANCHOR_CHUNK;
+    // Keep only the sums since the last row that begins in the chunk.
+    const u32 behind = (first + ANCHOR_CHUNK - 1) % tiles_x;
+    const bool begins = begins_row(chunk, tiles_x);
+    if (begins) {
+        const uint2 row = shared.rows[ANCHOR_CHUNK - 1 - behind];
+        chunk_sums.z -= row.x, chunk_sums.w -= row.y;
+    }
+    CoarseSums before = make_uint4(0, 0, 0, 0);
+    if (chunk > 0) {
+        if (lane == 0) scan.say(chunk, CHUNK_OWN, chunk_sums);
+        before = sums_before(scan, chunk, tiles_x);
+    }
+    if (lane == 0) {
+        if (!begins) chunk_sums.z += before.z, chunk_sums.w += before.w;
+        scan.say(chunk, CHUNK_ALL,
+            make_uint4(before.x + chunk_sums.x, before.y + chunk_sums.y, chunk_sums.z, chunk_sums.w));
+        shared.before = before;
+    }
+}
+
 // Call with a block. In: the code differences of the thread's consecutive tiles, 0 after the last tile. Out:
 // their codes.
 __device__ __forceinline__ void sum_coarse_codes(
@@ -115,26 +139,7 @@ __device__ __forceinline__ void sum_coarse_codes(
         shared.rows[mine + i] = make_uint2(sums[i].z, sums[i].w);
     }
     __syncthreads();
-    if (warp == 0) {
-        // Keep only the sums since the last row that begins in the chunk.
-        const u32 behind = (first + ANCHOR_CHUNK - 1) % tiles_x;
-        const bool begins = begins_row(chunk, tiles_x);
-        if (begins) {
-            const uint2 row = shared.rows[ANCHOR_CHUNK - 1 - behind];
-            chunk_sums.z -= row.x, chunk_sums.w -= row.y;
-        }
-        CoarseSums before = make_uint4(0, 0, 0, 0);
-        if (chunk > 0) {
-            if (lane == 0) scan.say(chunk, CHUNK_OWN, chunk_sums);
-            before = sums_before(scan, chunk, tiles_x);
-        }
-        if (lane == 0) {
-            if (!begins) chunk_sums.z += before.z, chunk_sums.w += before.w;
-            scan.say(chunk, CHUNK_ALL,
-                make_uint4(before.x + chunk_sums.x, before.y + chunk_sums.y, chunk_sums.z, chunk_sums.w));
-            shared.before = before;
-        }
-    }
+    if (warp == 0) publish_chunk(scan, shared, chunk, tiles_x, chunk_sums);
     __syncthreads();
     const CoarseSums before = shared.before;
 #pragma unroll

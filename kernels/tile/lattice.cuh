@@ -59,6 +59,26 @@ __device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* interpol
     __syncwarp();
 }
 
+// Prediction in the middle of four coarser vertices `step` away. has_left to has_below: there is a coarser
+// vertex beyond them on that side.
+template <typename T>
+__device__ __forceinline__ typename Real<T>::Pair predict_centre(const typename Real<T>::Pair* here, i32 step,
+    const Interpolant<T>& interpolant, bool has_left, bool has_right, bool has_above, bool has_below) {
+    typedef typename Real<T>::Pair P;
+    const i32 down = step * EVEN;
+    const P *const above = here - down, *const below = here + down;
+    const P l = here[-step], r = here[step], t = *above, b = *below;
+    if (interpolant.coons)
+        return coons<T>(l, r, t, b, sum<T>(above[-step], above[step]), sum<T>(below[-step], below[step]));
+    const P x = predict<T>(outer_of<T>(interpolant, has_left, has_right),
+        here[(2 * outer_left(has_left, has_right) - 1) * step], l, r,
+        here[(2 * outer_right(has_left, has_right) - 1) * step]);
+    const P y = predict<T>(outer_of<T>(interpolant, has_above, has_below),
+        here[(2 * outer_left(has_above, has_below) - 1) * down], t, b,
+        here[(2 * outer_right(has_above, has_below) - 1) * down]);
+    return mean<T>(x, y);
+}
+
 // Visits the inner vertices with even coordinates: value = visit(level, position, prediction, value so far).
 template <typename T, typename Visit>
 __device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* interpolants, Visit visit) {
@@ -97,21 +117,8 @@ __device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* interpola
             P* here = s.even + (2 * first + 1) * down + (2 * i + 1) * step;
 #pragma unroll 1
             for (i32 k = first; k < n; k += rows) {
-                const P *const above = here - down, *const below = here + down;
-                const P l = here[-step], r = here[step], t = *above, b = *below;
-                P prediction;
-                if (interpolant.coons) {
-                    prediction = coons<T>(
-                        l, r, t, b, sum<T>(above[-step], above[step]), sum<T>(below[-step], below[step]));
-                } else {
-                    const bool has_above = k > 0, has_below = k < n - 1;
-                    const P x =
-                        predict<T>(outer, here[(2 * left - 1) * step], l, r, here[(2 * right - 1) * step]);
-                    const P y = predict<T>(outer_of<T>(interpolant, has_above, has_below),
-                        here[(2 * outer_left(has_above, has_below) - 1) * down], t, b,
-                        here[(2 * outer_right(has_above, has_below) - 1) * down]);
-                    prediction = mean<T>(x, y);
-                }
+                const P prediction =
+                    predict_centre<T>(here, step, interpolant, has_a, has_d, k > 0, k < n - 1);
                 *here = visit(level, position, prediction, *here);
                 here += 2 * rows * down;
                 position += HALF;

@@ -226,6 +226,18 @@ __device__ __forceinline__ void count_dense_blocks(
     }
 }
 
+// Adds the zeros of dense blocks that the lanes of a warp counted.
+__device__ __forceinline__ void add_dense_zeros(u32* counts, u32 zeros, u32 fine_zeros) {
+    const i32 lane = threadIdx.x & 31;
+    const u32 coarse_zeros = warp_sum(lane < 8 ? zeros : 0), middle_zeros = warp_sum(lane < 8 ? 0 : zeros);
+    fine_zeros = warp_sum(fine_zeros);
+    if (lane == 0) {
+        if (coarse_zeros) atomicAdd(&counts[code_place(DENSE_STEP_4)], coarse_zeros);
+        if (middle_zeros) atomicAdd(&counts[code_place(DENSE_STEP_2)], middle_zeros);
+        if (fine_zeros) atomicAdd(&counts[code_place(DENSE_STEP_1)], fine_zeros);
+    }
+}
+
 // Entries of the sparse lists of a tile, up to the end of each block.
 struct ListEnds {
     u32 coarse, middle, fine;
@@ -333,13 +345,7 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
             write_sizes(sizes_of(job, index), list.coarse, list.middle - list.coarse, list.fine - list.middle,
                 tile.mask_sizes, weight);
     }
-    const u32 coarse_zeros = warp_sum(lane < 8 ? zeros : 0), middle_zeros = warp_sum(lane < 8 ? 0 : zeros);
-    fine_zeros = warp_sum(fine_zeros);
-    if (lane == 0) {
-        if (coarse_zeros) atomicAdd(&counts[code_place(DENSE_STEP_4)], coarse_zeros);
-        if (middle_zeros) atomicAdd(&counts[code_place(DENSE_STEP_2)], middle_zeros);
-        if (fine_zeros) atomicAdd(&counts[code_place(DENSE_STEP_1)], fine_zeros);
-    }
+    add_dense_zeros(counts, zeros, fine_zeros);
     __syncthreads();
     static_assert(
         HEAD_ALPHABET % 4 == 0 && ACTIVITIES % 4 == 0 && CODE_SYMBOLS % 4 == 0 && RUN_SYMBOLS % 4 == 0,

@@ -83,11 +83,51 @@ __device__ __forceinline__ void count_row(u32* counts, u32 activity, u32 left, u
     }
 }
 
+// Counts the symbols of a tile by a warp. `row`: the lane's place to stage a row; zeros: of tiles of full
+// activity, which a warp adds to their counter at its end.
+__device__ __forceinline__ void count_tile(const Job& job, u32* counts, u32 row, u64 index, u32& zeros) {
+    const CountView work(job);
+    const i32 lane = threadIdx.x & 31;
+    const u32 info = warp_or(work.headers()[index]), states = mask_state_in(info);
+    const bool coded = CODED_STATES >> states & 1;
+    const u32 activity = coded ? activity_in(info, 0) : 0;
+    if (lane == 0) atomicAdd(&counts[stream_mode(info)], 1);
+    if (lane == 1 && coded) atomicAdd(&counts[ROW_ACTIVITIES_AT + activity], 1);
+    u32 active = FULL, bytes = TILE / 8, rows = TILE;
+    if (!(info & ALL_CODED)) {
+        const TileShape shape = tile_shape(job, index);
+        bytes = (shape.owned_x() + 7) / 8, rows = shape.owned_y();
+#pragma unroll
+        for (i32 plane = 0; plane < 2; plane++)
+            if (has_mask_list(states, plane))
+                count_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
+                    work.masks()[index * 64 + TILE * plane + lane]);
+        if (activity) active = active_in_row(job, shape, index, states);
+    }
+    if (activity) {
+        // Tiles of activity 0 may have no symbols written.
+        RowWords words;
+        words.load(job, index);
+        words.stage(row);
+        u32 left = row_pattern(words.words);
+        if (activity == FULL_ACTIVITY) {
+            // Zeros, apart from the first vertex, which has its own table.
+            zeros += __popc(active & ~left);
+            if (lane == 0 && active & ~left & 1) {
+                zeros--;
+                atomicAdd(&counts[FIRSTS_AT], 1);
+            }
+        } else {
+            count_patterns(counts, activity, left, rows, bytes);
+        }
+        count_row(counts, activity, left, row);
+    }
+}
+
 // Grid: any. Block: 32 * ROW_COUNT_WARPS threads, a warp per tile. Dynamic shared: RowCountShared. Reads:
 // info, symbols, masks. Writes: adds to counts. Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void count_lorenzo(const Job& job) {
-    const CountView work(job);
     LAUNCHED_SHARED(RowCountShared, shared);
     u32* const counts = shared.counts;
     const i32 lane = threadIdx.x & 31;
@@ -104,40 +144,7 @@ __device__ __forceinline__ void count_lorenzo(const Job& job) {
     for (u32 sample = blockIdx.x * ROW_COUNT_WARPS + warp; sample < samples; sample += warps) {
         const u64 index = sampled_tile(sample, each);
         if (index >= tiles) break;
-        const u32 info = warp_or(work.headers()[index]), states = mask_state_in(info);
-        const bool coded = CODED_STATES >> states & 1;
-        const u32 activity = coded ? activity_in(info, 0) : 0;
-        if (lane == 0) atomicAdd(&counts[stream_mode(info)], 1);
-        if (lane == 1 && coded) atomicAdd(&counts[ROW_ACTIVITIES_AT + activity], 1);
-        u32 active = FULL, bytes = TILE / 8, rows = TILE;
-        if (!(info & ALL_CODED)) {
-            const TileShape shape = tile_shape(job, index);
-            bytes = (shape.owned_x() + 7) / 8, rows = shape.owned_y();
-#pragma unroll
-            for (i32 plane = 0; plane < 2; plane++)
-                if (has_mask_list(states, plane))
-                    count_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
-                        work.masks()[index * 64 + TILE * plane + lane]);
-            if (activity) active = active_in_row(job, shape, index, states);
-        }
-        if (activity) {
-            // Tiles of activity 0 may have no symbols written.
-            RowWords words;
-            words.load(job, index);
-            words.stage(row);
-            u32 left = row_pattern(words.words);
-            if (activity == FULL_ACTIVITY) {
-                // Zeros, apart from the first vertex, which has its own table.
-                zeros += __popc(active & ~left);
-                if (lane == 0 && active & ~left & 1) {
-                    zeros--;
-                    atomicAdd(&counts[FIRSTS_AT], 1);
-                }
-            } else {
-                count_patterns(counts, activity, left, rows, bytes);
-            }
-            count_row(counts, activity, left, row);
-        }
+        count_tile(job, counts, row, index, zeros);
         __syncwarp();
     }
     zeros = warp_sum(zeros);

@@ -33,23 +33,23 @@ __device__ __forceinline__ u32 list_chunks(LorenzoTiles<T>& shared, u64 bounded)
     return warp_or(__shfl_sync(FULL, up_to, 31));
 }
 
-// Lists the vertices with bounds, as many as fit. `chunk`: the first chunk to look at; advances.
+// The list of vertices with bounds as a warp fills it.
 template <typename T>
-__device__ __forceinline__ u32 list_bounds(LorenzoTiles<T>& shared, const Job& job, u32& chunk, u32 chunks) {
-    constexpr u32 EACH = 16 / sizeof(T), LANES = BOUND_CHUNK / EACH, AT_ONCE = 32 / LANES, TIMES = 2;
-    struct alignas(16) Some {
-        T vertex_bounds[EACH];
-    };
-    const u32 lane = threadIdx.x & 31, below = (1u << lane) - 1;
-    u32 listed = 0;
-    auto list = [&](T vertex_bound, u32 all, u32 vertex) {
-        const u32 to = listed + __popc(all & below);
+struct BoundList {
+    LorenzoTiles<T>& shared;
+    u32 listed;
+
+    // Adds the vertices of the lanes in `all`.
+    __device__ __forceinline__ void add(T vertex_bound, u32 all, u32 vertex) {
+        const u32 lane = threadIdx.x & 31, to = listed + __popc(all & ((1u << lane) - 1));
         if (all >> lane & 1) shared.listed[to] = (u16)vertex, shared.vertex_bounds[to] = vertex_bound;
         listed += __popc(all);
-    };
-    if (chunk == 0) {
-        // The first column is always stored; at the finest level it is one vertex of each chunk.
+    }
+    // Adds those of the first column, which is always stored; at the finest level it is one vertex of each
+    // chunk.
+    __device__ __forceinline__ void add_first_column(const Job& job) {
         constexpr u32 ROWS = TILE / 2, FIRST = TILE_VERTICES / 2 / BOUND_CHUNK;
+        const u32 lane = threadIdx.x & 31;
         T side[TILES_OF_WARP * ROWS / 32];
 #pragma unroll
         for (u32 i = 0; i < TILES_OF_WARP * ROWS / 32; i++) {
@@ -60,9 +60,21 @@ __device__ __forceinline__ u32 list_bounds(LorenzoTiles<T>& shared, const Job& j
         }
 #pragma unroll
         for (u32 i = 0; i < TILES_OF_WARP * ROWS / 32; i++)
-            list(side[i], __ballot_sync(FULL, is_constrained(side[i])),
+            add(side[i], __ballot_sync(FULL, is_constrained(side[i])),
                 (32 / ROWS * i + lane / ROWS) * TILE_VERTICES + BOUND_CHUNK * (FIRST + lane % ROWS));
     }
+};
+
+// Lists the vertices with bounds, as many as fit. `chunk`: the first chunk to look at; advances.
+template <typename T>
+__device__ __forceinline__ u32 list_bounds(LorenzoTiles<T>& shared, const Job& job, u32& chunk, u32 chunks) {
+    constexpr u32 EACH = 16 / sizeof(T), LANES = BOUND_CHUNK / EACH, AT_ONCE = 32 / LANES, TIMES = 2;
+    struct alignas(16) Some {
+        T vertex_bounds[EACH];
+    };
+    const u32 lane = threadIdx.x & 31;
+    BoundList<T> list = {shared, 0};
+    if (chunk == 0) list.add_first_column(job);
 #pragma unroll 1
     for (; chunk < chunks; chunk += TIMES * AT_ONCE) {
         Some some[TIMES];
@@ -78,7 +90,7 @@ __device__ __forceinline__ u32 list_bounds(LorenzoTiles<T>& shared, const Job& j
                     vertex_bounds_of<T>(job, shared.tiles[first[i] / TILE_VERTICES]) +
                     first[i] % TILE_VERTICES);
         }
-        u32 constrained[TIMES][EACH], all = listed;
+        u32 constrained[TIMES][EACH], all = list.listed;
 #pragma unroll
         for (u32 i = 0; i < TIMES; i++)
 #pragma unroll
@@ -92,8 +104,9 @@ __device__ __forceinline__ u32 list_bounds(LorenzoTiles<T>& shared, const Job& j
 #pragma unroll
         for (u32 i = 0; i < TIMES; i++)
 #pragma unroll
-            for (u32 j = 0; j < EACH; j++) list(some[i].vertex_bounds[j], constrained[i][j], first[i] + j);
+            for (u32 j = 0; j < EACH; j++)
+                list.add(some[i].vertex_bounds[j], constrained[i][j], first[i] + j);
     }
     __syncwarp();
-    return listed;
+    return list.listed;
 }

@@ -17,6 +17,16 @@ struct RowMasks {
     }
 };
 
+// Writes the missing vertices of a closed tile for a TileWindow: the lane's row, and whether the lane's
+// vertex of the row below, that of the column behind, and the one at both are missing.
+__device__ __forceinline__ void write_missing(u32* missing, u32 row, bool below, u32 behind, u32 corner) {
+    const i32 lane = threadIdx.x & 31;
+    const u32 bottom = __ballot_sync(FULL, below);
+    missing[2 * lane] = row;
+    missing[2 * lane + 1] = behind;
+    if (lane == 0) missing[2 * TILE] = bottom, missing[2 * TILE + 1] = corner;
+}
+
 // Finds the masks of a tile. `values`: the originals off the lattice lines, on their way; of missing ones it
 // makes zeros. `missing`: for a TileWindow; not written if the field has no missing vertices. Originals on
 // the lattice lines are read here. SIMPLE: the whole tile lies in the grid, no vertex is missing, and zeros
@@ -74,12 +84,9 @@ __device__ __forceinline__ RowMasks find_row_masks(const Job& job, const Control
         }
     }
     mine.stored = (my_missing & ~mine.fill) | mine.keeps_sign;
-    if (any_missing) {
-        const u32 bottom = __ballot_sync(FULL, of_bottom & MISSING);
-        missing[2 * lane] = my_missing;
-        missing[2 * lane + 1] = of_right / MISSING & 1;
-        if (lane == 0) missing[2 * TILE] = bottom, missing[2 * TILE + 1] = of_corner / MISSING & 1;
-    }
+    if (any_missing)
+        write_missing(
+            missing, my_missing, of_bottom & MISSING, of_right / MISSING & 1, of_corner / MISSING & 1);
     __syncwarp();
     return mine;
 }

@@ -60,6 +60,19 @@ __device__ __forceinline__ void rows_of_blocks(
     }
 }
 
+// Sizes of the mask lists of the lane's tile, which begin as zeros.
+template <bool HUFFMAN>
+__device__ __forceinline__ void read_mask_sizes(
+    Decoder<HUFFMAN>& decoder, u32 my_info, bool exists, u32 (&sizes)[2]) {
+#pragma unroll 1
+    for (i32 plane = 0; plane < 2; plane++) {
+        const bool here = exists && has_mask_list(mask_state_in(my_info), plane);
+        const u32 coded = decoder.raw(here ? MASK_COUNT_BITS : 0);
+        sizes[0] = sizes[1];
+        sizes[1] = here ? size_of_coded(coded) : 0;
+    }
+}
+
 // Decodes the masks of a batch. True if they are invalid.
 template <bool HUFFMAN, typename Lists>
 __device__ __forceinline__ bool decode_masks(
@@ -73,13 +86,7 @@ __device__ __forceinline__ bool decode_masks(
         owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
     }
     u32 sizes[2] = {0, 0};
-#pragma unroll 1
-    for (i32 plane = 0; plane < 2; plane++) {
-        const bool here = exists && has_mask_list(mask_state_in(my_info), plane);
-        const u32 coded = decoder.raw(here ? MASK_COUNT_BITS : 0);
-        sizes[0] = sizes[1];
-        sizes[1] = here ? size_of_coded(coded) : 0;
-    }
+    read_mask_sizes(decoder, my_info, exists, sizes);
     const u32 masked = warp_or(__ballot_sync(FULL, exists && mask_state_in(my_info) != 0));
     if (masked == 0) return false;
     for (u32 left = masked; left; left &= left - 1) {
