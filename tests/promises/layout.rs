@@ -1,5 +1,5 @@
-//! The folders of the library: imports go downward, and a phase that both backends run has a file of the same
-//! name in `src` and in `kernels`.
+//! The folders of the library: imports go downward, a phase that both backends run has a file of the same name
+//! in `src` and in `kernels`, and a device function fits a screen.
 
 use crate::support::root;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,6 +88,12 @@ const ALONE: &[(&str, &str)] = &[
 
 /// Rooms of calls and arguments, whose files name each other.
 const TOGETHER: [&str; 2] = ["capi", "cuda"];
+
+/// Most lines of a device function, from its declaration to its closing brace.
+const SCREEN: usize = 60;
+
+/// Device functions with more lines, as `file: name`, and why.
+const LONG_FUNCTIONS: &[(&str, &str)] = &[];
 
 /// All files below a folder with an extension, as paths relative to it.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -213,4 +219,102 @@ fn both_backends_have_the_same_files() {
     assert!(new.is_empty(), "without a twin and not listed: {new:#?}");
     let gone: Vec<_> = listed.difference(&alone).collect();
     assert!(gone.is_empty(), "listed and not alone: {gone:#?}");
+}
+
+/// A function of a source text: its name, the number of its first line, and how many it has.
+struct Function {
+    name: String,
+    first: usize,
+    lines: usize,
+}
+
+/// The functions that a CUDA source declares `__device__` or `__global__`. The search relies on clang-format:
+/// the first line after a declaration with no more indentation than it is the closing brace. A template head
+/// counts if it has one line. The search does not see functions that macros make, nor lambda expressions.
+fn device_functions(text: &str) -> Vec<Function> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<&str> =
+        text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end()).collect();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let declares = line.contains("__device__ ") || line.contains("__global__ ");
+        if !declares || line.starts_with('#') || line.ends_with('\\') {
+            continue;
+        }
+        let ends = |line: &&str| [";", "{", "}"].iter().any(|end| line.ends_with(end));
+        let head = lines[at..].iter().position(|line| ends(&line)).map_or(lines.len(), |end| at + end);
+        let declaration = lines[at..lines.len().min(head + 1)].concat();
+        let Some((before, _)) = declaration.split_once('(') else { continue };
+        // A variable has an equals sign or no parentheses.
+        if before.contains('=') || declaration.ends_with(';') {
+            continue;
+        }
+        let closes = |line: &&str| {
+            !line.is_empty() && !line.starts_with('#') && indentation(line) <= indentation(lines[at])
+        };
+        let end = if declaration.ends_with('}') {
+            head
+        } else {
+            let body = lines[head + 1..].iter();
+            head + 1 + body.take_while(|line| !closes(line)).count()
+        };
+        let first = if at > 0 && lines[at - 1].trim_start().starts_with("template") { at - 1 } else { at };
+        let name = before.split([' ', '*', '&']).next_back().unwrap_or_default().to_owned();
+        found.push(Function { name, first: first + 1, lines: end + 1 - first });
+    }
+    found
+}
+
+#[test]
+fn lines_of_a_device_function_are_counted() {
+    let text = "\
+template <typename T>
+__device__ __forceinline__ T* place(
+    const T* from, u32 at) {  // {
+    if (at) {
+#pragma unroll
+        for (u32 k = 0; k < at; k++) from++;
+
+    }
+    return from;
+}
+struct Pair {
+    __device__ Pair() : a(0) {}
+    __device__ u32 sum() const {
+        return a;
+    }
+    u32 a;
+};
+__device__ const u32 NUMBERS[] = {
+    1, 2,
+};
+__device__ u32 elsewhere(u32);
+";
+    let found: Vec<_> = device_functions(text).into_iter().map(|f| (f.name, f.first, f.lines)).collect();
+    let expected = [("place", 1, 10), ("Pair", 12, 1), ("sum", 13, 3)];
+    assert_eq!(found, expected.map(|(name, first, lines)| (name.to_owned(), first, lines)));
+}
+
+#[test]
+fn device_functions_fit_a_screen() {
+    let kernels = root().join("kernels");
+    let (mut long, mut number, mut exceptions) = (Vec::new(), 0, BTreeSet::new());
+    for file in files(&kernels, "cuh") {
+        let text = fs::read_to_string(kernels.join(&file)).expect("a source");
+        for function in device_functions(&text) {
+            number += 1;
+            if function.lines <= SCREEN {
+                continue;
+            }
+            let name = format!("{}: {}", file.display(), function.name);
+            if LONG_FUNCTIONS.iter().any(|&(known, _)| known == name) {
+                exceptions.insert(name);
+            } else {
+                long.push(format!("{name} has {} lines (line {})", function.lines, function.first));
+            }
+        }
+    }
+    assert!(long.is_empty(), "more than {SCREEN} lines:\n{}", long.join("\n"));
+    assert_eq!(exceptions.len(), LONG_FUNCTIONS.len(), "some of the exceptions are short or gone");
+    assert!(number > 1000, "{number} functions were found, fewer than there are");
 }
