@@ -305,7 +305,7 @@ struct CheapSearch {
     }
 
     // Searches the cells between consecutive rows of vertices: `first` to `last` - 1 of the half, of which
-    // row 0 is above it. Not unrolled: the code must stay in the instruction cache.
+    // row 0 is above it.
     __device__ __forceinline__ void search(const BoundsShared<T>& shared, i32 first, i32 last) {
         const i32 lane = threadIdx.x & 31, start = part.start();
         // Lanes behind the last column read it too: shared memory behind it may hold infinities of both
@@ -351,7 +351,8 @@ __device__ __forceinline__ Found find_cheap_bounds(const Job& job, const Constra
     CheapSearch<SIMPLE, NO_ZEROS, T> searched = {part, size_of, has_special, columns,
         lane < cells ? bound_up : -no_bound<T>(), cells > 0 ? ~0u >> (32 - cells) : 0, vertex_bounds,
         {0, 0, 0, 0, 0}};
-    // The row of cells above belongs to other tiles but touches vertices of this one.
+    // The row of cells above belongs to other tiles but touches vertices of this one. Not unrolled: the code
+    // must stay in the instruction cache.
     u32 rows = (u32)(part.rows >> part.start()) & ((2u << BOUND_ROWS) - 1);
 #pragma unroll 1
     while (rows) {
