@@ -1,5 +1,5 @@
-//! The folders of the library: imports go downward, a phase that both backends run has a file of the same name
-//! in `src` and in `kernels`, and a device function fits a screen.
+//! The folders of the library: imports go downward, a phase that both backends run has a file of the same
+//! name in `src` and in `kernels`, and a device function fits a screen.
 
 use crate::support::root;
 use std::collections::{BTreeMap, BTreeSet};
