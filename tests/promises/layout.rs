@@ -405,7 +405,7 @@ fn device_functions(text: &str) -> Vec<Function> {
             continue;
         }
         let ends = |line: &&str| [";", "{", "}"].iter().any(|end| line.ends_with(end));
-        let head = lines[at..].iter().position(|line| ends(&line)).map_or(lines.len(), |end| at + end);
+        let head = lines[at..].iter().position(ends).map_or(lines.len(), |end| at + end);
         let declaration = lines[at..lines.len().min(head + 1)].concat();
         let Some((before, _)) = declaration.split_once('(') else { continue };
         // A variable has an equals sign or no parentheses.
