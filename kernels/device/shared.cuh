@@ -461,15 +461,6 @@ constexpr i32 INDEX_UNDEFINED = -100;
 // Segments of rows whose critical points are counted together, a lane each; a part may span rows.
 constexpr u64 POINT_PART = 32;
 
-// Dynamic shared memory of a block.
-constexpr u32 COUNT_SHARED_BYTES = 32672;
-constexpr u32 COUNT_LORENZO_SHARED_BYTES = 35264;
-constexpr u32 ENCODE_SHARED_BYTES = 86144;
-constexpr u32 ENCODE_SMALL_SHARED_BYTES = 54704;
-constexpr u32 ENCODE_LORENZO_SHARED_BYTES = 53768;
-constexpr u32 DECODE_RANS_SHARED_BYTES = 57040;
-constexpr u32 DECODE_HUFFMAN_SHARED_BYTES = 15824;
-
 // The mesh, which src/grid/mesh.rs explains. Triangles of a cell, and its corners; corners off
 // the diagonal; triangles around a vertex, and its neighbours.
 enum : i32 { LOWER = 0, UPPER = 1 };
