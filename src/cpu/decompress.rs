@@ -98,11 +98,16 @@ fn lorenzo<T: Real>(
     let stored = entropy::decode(header, coding, stream, threads, meter, |tiles, codes| {
         for (tile, codes) in tiles.zip(&codes) {
             let shape = grid.tile(tile);
-            decoder.tile(codes, &shape, |row, u, v| {
-                // The tile to the right comes next.
-                output.prefetch(&shape, shape.x0 + TILE as u64, row, TILE);
-                output.put(&shape, row, u, v);
-            });
+            decoder.tile(
+                codes,
+                &shape,
+                #[inline(always)]
+                |row, u, v| {
+                    // The tile to the right comes next.
+                    output.prefetch(&shape, shape.x0 + TILE as u64, row, TILE);
+                    output.put(&shape, row, u, v);
+                },
+            );
         }
         meter.add(codes.len() as u64);
         codes.iter().map(QuantizedTile::stored).sum::<u64>()

@@ -42,11 +42,12 @@ impl Extent {
     fn offset(&self, layout: Layout, x: i64, y: i64, count: usize) -> isize {
         let pitch = y.wrapping_mul(layout.pitch as i64);
         let first = pitch.wrapping_add(x.wrapping_mul(layout.stride as i64));
-        let behind = (count.saturating_sub(1) as u64).checked_mul(layout.stride);
+        let others = count.saturating_sub(1) as u64;
+        let behind = if layout.stride == 1 { others } else { others.saturating_mul(layout.stride) };
         // Of the elements, from the first one on; wraps to a large number before it.
         let at = (first as u64).wrapping_add(self.before);
         let elements = self.before.saturating_add(self.after);
-        let inside = behind.is_some_and(|behind| at < elements && behind < elements - at);
+        let inside = (at < elements) & (behind < elements.wrapping_sub(at));
         if !inside & (count > 0) {
             outside(x, y, count);
         }
