@@ -110,16 +110,16 @@ shared! {
     MOST_ENTRIES: i32 = shared_memory::MOST_ENTRIES as i32;
     /// Bytes between rows of staged symbols: equal columns of all rows fall into different banks.
     STAGED_ROW: u32 = shared_memory::STAGED_ROW as u32;
-    COUNT_WARPS: i32 = 16;
-    ROW_COUNT_WARPS: i32 = 16;
+    COUNT_WARPS: i32 = shared_memory::COUNT_WARPS;
+    ROW_COUNT_WARPS: i32 = shared_memory::ROW_COUNT_WARPS;
     TABLE_THREADS: u32 = 256;
     /// Tiles that a block of the tables weighs.
     WEIGHED_TILES: u32 = 1024;
     /// Groups of a block of the encoder, also on devices with less shared memory, and warps of a group.
-    ENCODE_GROUPS_LARGE: i32 = 4;
-    ENCODE_GROUPS_SMALL: i32 = 2;
-    ENCODE_ROLES: i32 = 5;
-    ROW_CODE_WARPS: i32 = 20;
+    ENCODE_GROUPS_LARGE: i32 = shared_memory::ENCODE_GROUPS_LARGE;
+    ENCODE_GROUPS_SMALL: i32 = shared_memory::ENCODE_GROUPS_SMALL;
+    ENCODE_ROLES: i32 = shared_memory::ENCODE_ROLES;
+    ROW_CODE_WARPS: i32 = shared_memory::ROW_CODE_WARPS;
     /// Warps of a group that prepare chunks for the one that codes them; pieces of 16 raw bits before those
     /// of a symbol, at most; entries of masks that a warp holds.
     PREPARERS: i32 = shared_memory::PREPARERS as i32;
@@ -130,8 +130,8 @@ shared! {
     ASSEMBLE_WARPS: u32 = 16;
 
     PARSE_THREADS: u32 = 1024;
-    DECODE_GROUPS: i32 = 4;
-    DECODE_ROLES: i32 = 2;
+    DECODE_GROUPS: i32 = shared_memory::DECODE_GROUPS;
+    DECODE_ROLES: i32 = shared_memory::DECODE_ROLES;
     /// Tiles of a batch whose masks the decoder holds by position; bytes of a block of its words: a pair for
     /// each lane.
     MOST_MASKED_TILES: i32 = shared_memory::MOST_MASKED_TILES as i32;

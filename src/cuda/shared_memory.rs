@@ -1,10 +1,6 @@
 //! Structs of the kernels whose sizes launches and workspace need: shared memory of a block, and what a tile
 //! has. They have the names and the fields of the kernels; kernels/factz.cu checks that the sizes agree.
 
-use super::constants::{
-    COUNT_WARPS, DECODE_GROUPS, DECODE_ROLES, ENCODE_GROUPS_LARGE, ENCODE_GROUPS_SMALL, ENCODE_ROLES,
-    ROW_CODE_WARPS, ROW_COUNT_WARPS,
-};
 use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables::{
     ACTIVITIES, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, MASK_BYTE, ROW_ACTIVITIES, RUN,
@@ -12,6 +8,18 @@ use crate::entropy::tables::{
 use crate::grid::tiles::{TILE, TILE_VERTICES};
 use crate::stream::sections::TABLES;
 
+/// Warps of a block that counts symbols.
+pub(super) const COUNT_WARPS: i32 = 16;
+pub(super) const ROW_COUNT_WARPS: i32 = 16;
+/// Groups of a block of the encoder, also on devices with less shared memory, and warps of a group.
+pub(super) const ENCODE_GROUPS_LARGE: i32 = 4;
+pub(super) const ENCODE_GROUPS_SMALL: i32 = 2;
+pub(super) const ENCODE_ROLES: i32 = 5;
+/// Warps of a block of the encoder of Lorenzo rows.
+pub(super) const ROW_CODE_WARPS: i32 = 20;
+/// Groups of a block of the decoder, and warps of a group.
+pub(super) const DECODE_GROUPS: i32 = 4;
+pub(super) const DECODE_ROLES: i32 = 2;
 /// Tiles of a batch, a lane each.
 pub(super) const BATCH: usize = 32;
 /// Lanes of a warp.

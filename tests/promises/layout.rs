@@ -86,10 +86,6 @@ const ALONE: &[(&str, &str)] = &[
     ("src/entropy/groups/count.rs", "kernels/compress/count/count.cuh"),
     ("src/entropy/groups/encode.rs", "kernels/compress/encode/encode.cuh"),
     ("src/entropy/groups/step.rs", "the lanes of a warp hold a step in kernels/compress/encode/encode.cuh"),
-    (
-        "src/entropy/quantized_tile.rs",
-        "the workspace holds the parts of all tiles apart; kernels/tile/coding.cuh",
-    ),
     ("src/entropy/groups/weights.rs", "constants that the header shared by Rust and CUDA has"),
     ("src/entropy/rans.rs", "kernels/compress/tables/rans_tables.cuh and kernels/entropy/lanes.cuh"),
     ("src/grid/masks.rs", "kernels/entropy/groups/masked_tiles.cuh"),
