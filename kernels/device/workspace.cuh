@@ -113,7 +113,7 @@ struct CodedAnchorsView : WorkspaceView {
 // Sort and vertex bounds: lists of tiles and triangles.
 struct ListsView : TileView {
     using TileView::TileView;
-    // [tiles]: unconstrained tiles, border, speculative, masked ones; from the end constrained ones
+    // [tiles]: the lists of all kinds (compress/bounds/tile_lists.cuh)
     REGION(u64, tile_lists, group_sizes)
     REGION(u64, bounded, group_offsets)  // [tiles]: all bounded tiles
     REGION(u8, near_cells, symbols)      // [tiles] of that list: which cells come near the origin

@@ -48,6 +48,13 @@ __device__ __forceinline__ bool move_to_neighbour(
     return R::abs(code) <= R::MAX_CODE;
 }
 
+// True if a reconstruction meets the bounds of a vertex: it is exact, or its error is accepted and below the
+// vertex bound, which is infinite where there is none.
+template <typename T>
+__device__ __forceinline__ bool meets_bounds(T error, T accept, T vertex_bound) {
+    return error == T(0) || (error <= accept && error < vertex_bound);
+}
+
 // Codes a vertex that is neither masked nor missing, without a look at signatures: the refinements in order,
 // less those that the twin skips.
 template <typename T, typename P = typename Real<T>::Pair>
@@ -59,7 +66,7 @@ __device__ __noinline__ Candidate<T> code_vertex(
         const Quantized<T> q = quantize<T>(original, prediction, step_of<T>(quantizer, level, next));
         if (!q.fits) break;
         const T error = distance<T>(q.value, original);
-        if (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)))
+        if (meets_bounds(error, accept, vertex_bound))
             return {q.value, error, {next, (i32)q.code.x, (i32)q.code.y}};
         if (next == 0 && constrained) {
             i32 certain = 1;

@@ -1,10 +1,11 @@
 // Lists of the tiles by kind and work, from the numbers that they were given within their kind.
 #pragma once
+#include "compress/bounds/tile_lists.cuh"
 #include "compress/statistics/nearness.cuh"
 #include "device/control.cuh"
 
-// Lists border, speculative and masked tiles behind the unconstrained ones, in this order, and constrained
-// ones from the end. Tiles with most work come first, because no other work is left to overlap the last ones.
+// Lists all bounded tiles. Tiles with most work come first, because no other work is left to overlap the last
+// ones.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
     const ListsView work(job);
     const u64 threads = (u64)gridDim.x * blockDim.x;
@@ -22,12 +23,11 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
 #pragma unroll
         for (u32 w = 1; w < WEIGHTS; w++)
             if (w > weight) at += control.weighed[entry.kind][w];
-        if (entry.kind == CONSTRAINED_TILE)
-            at = job.tiles() - 1 - at;
-        else
-            at += control.unconstrained_tiles + (entry.kind != BORDER_TILE ? number_of(BORDER_TILE) : 0) +
-                  (entry.kind == MASKED_TILE ? number_of(SPECULATIVE_TILE) : 0);
-        work.tile_lists()[at] = tile;
+        const u64 border = entry.kind == BORDER_TILE || entry.kind == CONSTRAINED_TILE
+                               ? 0
+                               : number_of(BORDER_TILE),
+                  speculative = entry.kind == MASKED_TILE ? number_of(SPECULATIVE_TILE) : 0;
+        work.tile_lists()[place_in_lists(job, control, entry.kind, at, border, speculative)] = tile;
     }
     if (blockIdx.x == 0 && threadIdx.x < LISTS) {
         u64& number = threadIdx.x == BORDER_TILE        ? control.border_tiles

@@ -1,6 +1,7 @@
 // Border tiles where vertex bounds are looked at: at the edge of the grid, with missing values, or with zeros
 // that keep their signs. A block per tile.
 #pragma once
+#include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
 #include "compress/tiles/border_loads.cuh"
 #include "compress/tiles/border_vertex.cuh"
@@ -215,15 +216,15 @@ __device__ __forceinline__ void border_tiles_with_bounds(const Job& job) {
     __shared__ BorderTile<T> shared;
     __shared__ Steps<T> steps;
     Control& control = control_of(job);
-    const u64 count = control.border_tiles;
+    const u64 count = listed_tiles<BORDER_TILE>(control);
     if (blockIdx.x < count) {
-        const u64* const list = ListsView(job).tile_lists() + control.unconstrained_tiles;
         steps.read(job, control);
         u32 exact = 0;
         T max_error = 0;
 #pragma unroll 1
         for (u64 k = blockIdx.x; k < count; k += gridDim.x)
-            code_border_tile<T>(job, control, steps, shared, list[k], exact, max_error);
+            code_border_tile<T>(
+                job, control, steps, shared, listed_tile<BORDER_TILE>(job, control, k), exact, max_error);
         report_stats<T>(control, exact, 0, max_error, shared.known.bits);
     }
     end_overlap();

@@ -2,6 +2,7 @@
 // unconstrained and constrained interior tiles, the latter with vertex bounds, and masked tiles, with zeros
 // and vertex bounds.
 #pragma once
+#include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
 #include "compress/tiles/interior_rows.cuh"
 #include "entropy/quantized_tile.cuh"
@@ -69,21 +70,11 @@ __device__ __forceinline__ u32 line_symbols_of(const u8* symbols) {
     return four;
 }
 
-// Listed tiles of a kind.
-template <u32 KIND>
-__device__ __forceinline__ u64 tiles_of_kind(const Control& control) {
-    return KIND == UNCONSTRAINED_TILE ? control.unconstrained_tiles
-           : KIND == MASKED_TILE      ? control.masked_tiles
-                                      : control.constrained_tiles;
-}
 // The tile of this half warp in a pair from `first` on. Without a second tile both halves get the first.
 template <u32 KIND>
 __device__ __forceinline__ u64 tile_of_half(const Job& job, const Control& control, u64 first) {
-    const u64 mine = first + (threadIdx.x >> 4 & 1), k = mine < tiles_of_kind<KIND>(control) ? mine : first;
-    return ListsView(job)
-        .tile_lists()[KIND == CONSTRAINED_TILE ? job.tiles() - 1 - k
-                      : KIND == MASKED_TILE    ? control.unconstrained_tiles + control.border_tiles + k
-                                               : k];
+    const u64 mine = first + (threadIdx.x >> 4 & 1), k = mine < listed_tiles<KIND>(control) ? mine : first;
+    return listed_tile<KIND>(job, control, k);
 }
 
 // Starts the copies of the bounds of vertices with even coordinates and, unless the lattice lines are coded
@@ -345,7 +336,7 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
     // A half without a tile repeats the other's work and writes nothing.
-    const bool mine = first + half < tiles_of_kind<KIND>(control);
+    const bool mine = first + half < listed_tiles<KIND>(control);
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
     OriginalsAside<T>& aside = shared.aside[half];
@@ -423,7 +414,7 @@ __device__ __forceinline__ void bounded_tiles(const Job& job) {
     __shared__ InteriorPair<T, KIND> shared[INTERIOR_WARPS<T, true>];
     __shared__ Steps<T> steps;
     Control& control = control_of(job);
-    const u64 count = tiles_of_kind<KIND>(control), all = 2 * (u64)gridDim.x * INTERIOR_WARPS<T, true>;
+    const u64 count = listed_tiles<KIND>(control), all = 2 * (u64)gridDim.x * INTERIOR_WARPS<T, true>;
     if (2 * (u64)blockIdx.x * INTERIOR_WARPS<T, true> < count) {
         u64 first = 2 * ((u64)blockIdx.x * INTERIOR_WARPS<T, true> + (threadIdx.x >> 5));
         u64 index = first < count ? tile_of_half<KIND>(job, control, first) : 0;

@@ -90,7 +90,8 @@ __device__ __forceinline__ void lorenzo_border(const Job& job) {
     static_assert(HALVINGS <= TILE, "a lane for each");
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
-    const u64 others = control.border_tiles, constrained_tiles = control.constrained_tiles,
+    const u64 others = listed_tiles<BORDER_TILE>(control),
+              constrained_tiles = listed_tiles<CONSTRAINED_TILE>(control),
               warps = (u64)gridDim.x * LORENZO_BORDER_WARPS;
     const u64 count = others + (constrained_tiles < MANY_CONSTRAINED_TILES ? constrained_tiles : 0);
     if ((u64)blockIdx.x * LORENZO_BORDER_WARPS < count)
@@ -99,9 +100,8 @@ __device__ __forceinline__ void lorenzo_border(const Job& job) {
     T max_error = 0;
     // Blocks without a tile leave early, so that other kernels get their place.
     for (u64 k = (u64)blockIdx.x * LORENZO_BORDER_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 index =
-            ListsView(job)
-                .tile_lists()[k < others ? control.unconstrained_tiles + k : job.tiles() - 1 - (k - others)];
+        const u64 index = k < others ? listed_tile<BORDER_TILE>(job, control, k)
+                                     : listed_tile<CONSTRAINED_TILE>(job, control, k - others);
         const TileShape shape = tile_shape(job, index);
         const T* const vertex_bounds = vertex_bounds_of<T>(job, index);
         const u64 bounded = nearness_of(job, index).bounded;

@@ -42,10 +42,10 @@ struct ConstrainedTiles {
     __device__ __forceinline__ ConstrainedTiles(const Job& job, Control& control, const Lattices<T>& lattices,
         LorenzoTiles<T>& shared, u64 group, u64 groups)
         : job(job), control(control), lattices(lattices), shared(shared), lane(threadIdx.x & 31),
-          exists(group + lane / ROW_LANES * groups < control.constrained_tiles),
+          exists(group + lane / ROW_LANES * groups < listed_tiles<CONSTRAINED_TILE>(control)),
           tile_of_lane(exists ? lane / ROW_LANES : 0), accept((T)control.quantizer.accept), failing(0),
           listed(0), several(false) {
-        open(ListsView(job).tile_lists()[job.tiles() - 1 - (group + tile_of_lane * groups)]);
+        open(listed_tile<CONSTRAINED_TILE>(job, control, group + tile_of_lane * groups));
         __syncwarp();
     }
 
@@ -208,7 +208,8 @@ __device__ __forceinline__ void lorenzo_constrained(const Job& job) {
     __shared__ Lattices<T> lattices;
     __shared__ EvenPositions positions;
     Control& control = control_of(job);
-    const u64 count = control.constrained_tiles, groups = (count + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    const u64 count = listed_tiles<CONSTRAINED_TILE>(control),
+              groups = (count + TILES_OF_WARP - 1) / TILES_OF_WARP;
     if (count >= MANY_CONSTRAINED_TILES && (u64)blockIdx.x * LORENZO_INTERIOR_WARPS < groups) {
         lattices.fill(control.half_bin_width);
         positions.fill();

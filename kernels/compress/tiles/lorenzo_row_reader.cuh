@@ -1,5 +1,6 @@
 // Reads tiles of the Lorenzo predictor by rows: values and bounds.
 #pragma once
+#include "compress/bounds/tile_lists.cuh"
 #include "compress/bounds/vertex_bounds.cuh"
 #include "grid/field.cuh"
 #include "grid/tiles.cuh"

@@ -12,7 +12,7 @@ __device__ __forceinline__ void lorenzo_unconstrained(const Job& job) {
     __shared__ EvenPositions positions;
     Control& control = control_of(job);
     const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_INTERIOR_WARPS + warp_or(threadIdx.x >> 5)),
-              count = control.unconstrained_tiles;
+              count = listed_tiles<UNCONSTRAINED_TILE>(control);
     __shared__ LargestError known[LORENZO_INTERIOR_WARPS];
     u32 failing = 0;
     u64 index = 0;
@@ -22,7 +22,7 @@ __device__ __forceinline__ void lorenzo_unconstrained(const Job& job) {
         const u64 k = first + (threadIdx.x & 31) / ROW_LANES;
         const bool exists = k < count;
         // Lanes without a tile repeat another's work.
-        index = ListsView(job).tile_lists()[exists ? k : first];
+        index = listed_tile<UNCONSTRAINED_TILE>(job, control, exists ? k : first);
         const T width = lattice_width<T>(control.half_bin_width, 0, 0), inverse = lattice_inverse(width),
                 accept = (T)control.quantizer.accept;
         RowsOfLane<T> rows;

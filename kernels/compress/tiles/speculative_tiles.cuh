@@ -2,6 +2,7 @@
 // zeros, and border tiles. A warp per tile. Most vertices are settled by the half planes around them; the
 // others wait until the end of their phase, and are settled together.
 #pragma once
+#include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
 #include "compress/tiles/border_vertex.cuh"
 #include "compress/tiles/row_masks.cuh"
@@ -289,21 +290,15 @@ __device__ __forceinline__ void speculative_tiles(const Job& job) {
     __shared__ Steps<T> steps;
     Control& control = control_of(job);
     const u32 warp = warp_or(threadIdx.x >> 5);
-    const u64 before[] = {control.border_tiles, control.speculative_tiles};
-    const u64 count = KIND == BORDER_TILE        ? before[0]
-                      : KIND == SPECULATIVE_TILE ? before[1]
-                                                 : control.masked_tiles,
-              all = (u64)gridDim.x * SPECULATIVE_WARPS;
+    const u64 count = listed_tiles<KIND>(control), all = (u64)gridDim.x * SPECULATIVE_WARPS;
     if ((u64)blockIdx.x * SPECULATIVE_WARPS >= count) return;
-    const u64* const list = ListsView(job).tile_lists() + control.unconstrained_tiles +
-                            (KIND == BORDER_TILE ? 0 : before[0]) + (KIND == MASKED_TILE ? before[1] : 0);
     steps.read(job, control);
     const bool any_missing = KIND == BORDER_TILE && has_missing(control);
     u32 exact = 0;
     T max_error = 0;
 #pragma unroll 1
     for (u64 k = (u64)blockIdx.x * SPECULATIVE_WARPS + warp; k < count; k += all) {
-        const u64 index = list[k];
+        const u64 index = listed_tile<KIND>(job, control, k);
         SpeculativeCoder<T, KIND> coder = {job, control, steps, shared[warp], index,
             QuantizeView<T>(job).symbols() + index * TILE_VERTICES, tile_shape(job, index), any_missing};
         coder.exact = exact, coder.max_error = max_error;
