@@ -11,7 +11,8 @@ struct LevelCount {
 
 // Kinds of tiles. Bounded tiles, which have triangles near the origin, have a list for each kind.
 enum : u32 {
-    // At the edge of the grid, or with vertices that are missing or whose zeros keep their signs.
+    // At the edge of the grid, or with vertices that are missing or whose zeros keep their signs; with the
+    // Lorenzo predictor also with zeros.
     BORDER_TILE,
     // Inside the grid; in the speculative mode with constrained vertices on the lattice lines alone.
     CONSTRAINED_TILE,
@@ -65,7 +66,7 @@ struct Control {
     alignas(128) u64 unconstrained_tiles, bounded_tiles;
     alignas(128) u64 border_tiles, constrained_tiles, speculative_tiles, masked_tiles;
     alignas(128) u64 hard;                     // triangles that need determinants
-    alignas(128) u64 weighed[LISTS][WEIGHTS];  // tiles with vertex bounds by kind and class
+    alignas(128) u64 weighed[LISTS][WEIGHTS];  // bounded tiles by kind and class
     alignas(128) u64 exact, critical;
     LargestError max_error;
     u64 raw_bits;

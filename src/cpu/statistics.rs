@@ -1,4 +1,5 @@
-//! One pass over a field: its range, zeros and missing values. Twin: kernels/compress/statistics/statistics.cuh.
+//! One pass over a field: its range, zeros and missing values. Twin:
+//! kernels/compress/statistics/statistics.cuh.
 
 use crate::error::Result;
 use crate::grid::element::Real;

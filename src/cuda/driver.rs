@@ -150,7 +150,7 @@ fn is_capturing(stream: CUstream) -> Result<bool> {
     Ok(state != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
-/// The functions of a stage, by element type.
+/// The functions of a launch, by element type.
 type Functions = [CUfunction; 2];
 
 /// The kernels in one context.

@@ -13,9 +13,10 @@
 //! ```
 //!
 //! The diagonal from a to d divides the cell into a lower and an upper triangle. [`CELL`] lists their
-//! corners, and all other tables follow from it. This is Kuhn's division: every simplex leads from the first
-//! corner to the last one, along one axis after the other. The six tetrahedra of a cube, with the corners a to
-//! h, are a table of the same kind; the order around a vertex is particular to the plane.
+//! corners, and all tables of triangles and neighbours follow from it. This is Kuhn's division: every simplex
+//! leads from the first corner to the last one, along one axis after the other. The six tetrahedra of a cube,
+//! with the corners a to h, are a table of the same kind; the order around a vertex is particular to the
+//! plane.
 
 /// Dimensions of the grid.
 pub const AXES: usize = 2;

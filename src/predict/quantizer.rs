@@ -54,7 +54,8 @@ impl<T: Real> Step<T> {
         self.attempt_residual(original, original - prediction, |multiple| prediction + multiple)
     }
 
-    /// Quantises a value that nothing predicts and reconstructs it: without a sum with zero, which takes time.
+    /// Quantises a value that nothing predicts and reconstructs it: without a sum with zero, which takes
+    /// time.
     #[inline(always)]
     pub fn attempt_unpredicted(self, original: T) -> Attempt<T> {
         self.attempt_residual(original, original, |multiple| multiple)
@@ -260,7 +261,7 @@ mod tests {
             assert_eq!(q.decode(found.code, 1.0, 2, refinement), found.value);
             assert_eq!(found.error, (found.value - 1.2345f64).abs());
             assert!(found.error <= 1e-3 / 4f64.powi(refinement as i32));
-            assert!(step.stays_below(found.error) == (0.5 * step.width <= found.error));
+            assert!(step.stays_below(0.5 * step.width) && !step.stays_below(0.499 * step.width));
         }
         assert_eq!(q.steps[2][1].attempt_unpredicted(1.2345), q.steps[2][1].attempt(1.2345, 0.0));
         assert!(!q.steps[0][0].attempt(f64::NAN, 0.0).fits);

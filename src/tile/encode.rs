@@ -204,9 +204,10 @@ impl<T: Real> Encoder<'_, T> {
         Candidates { original: window.get(x, y), prediction, steps: &self.quantizer.steps[level] }
     }
 
-    /// Whether the error of a first attempt is accepted without a search for the bound of the vertex or a look
-    /// at its triangles: if the vertex is not constrained, or if the error is below a number that the bound is
-    /// known not to be below. Where signatures are compared, only a vertex that does not change is certain.
+    /// Whether the error of a first attempt is accepted without a search for the bound of the vertex or a
+    /// look at its triangles: if the vertex is not constrained, or if the error is below a number that the
+    /// bound is known not to be below. Where signatures are compared, only a vertex that does not change is
+    /// certain.
     #[inline(always)]
     fn settles(&self, error: T, constrained: bool, lower_bound: T) -> bool {
         let accept = self.quantizer.accept;

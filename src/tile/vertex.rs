@@ -1,7 +1,7 @@
 //! The decision on a vertex: attempts with one refinement after another, until a reconstruction meets the
-//! error bound and what else constrains the vertex. Rows of interiors and of the Lorenzo predictor make the first
-//! attempt at many vertices at once, by [`Step::attempt`] and [`Acceptance`] as well; vertices that it leaves
-//! open, lines and anchors are decided here.
+//! error bound and what else constrains the vertex. Rows of interiors and of the Lorenzo predictor make the
+//! first attempt at many vertices at once, by [`Step::attempt`] and [`Acceptance`] as well; vertices whose
+//! first attempt is not accepted are decided here, those of lines and anchors too.
 
 use crate::entropy::symbols::{Code, REFINEMENTS};
 use crate::grid::element::Real;

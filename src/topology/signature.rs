@@ -12,7 +12,8 @@ pub struct Rule {
     pub types: bool,
     /// Promise for a triangle with the origin on the boundary of its image.
     pub ties: Ties,
-    /// Grid spacing along x and y, finite and not 0. Only their signs and the ratio of their magnitudes matter.
+    /// Grid spacing along x and y, finite and not 0. Only their signs and the ratio of their magnitudes
+    /// matter.
     pub dx: f64,
     pub dy: f64,
 }
@@ -69,8 +70,8 @@ pub const IN: u32 = 3;
 /// The kind of triangles with the origin on the boundary of the image. Above it: the three signs of
 /// the determinants, then the six signs of the components.
 pub const TIE: u32 = 4;
-/// Under [`Ties::Zeros`], the kind of TIE triangles with vertices that are (0, 0), the rest of the image being
-/// clear of the origin. Above it: a bit for each of these vertices.
+/// Under [`Ties::Zeros`], the kind of TIE triangles with vertices that are (0, 0), the rest of the image
+/// being clear of the origin. Above it: a bit for each of these vertices.
 pub const ZEROS: u32 = 5;
 /// As [`ZEROS`] with one such vertex, the edge of the other two passing through the origin: the field is zero
 /// from the vertex to a point of the edge. No signature says which point, so that the vertices must stay as

@@ -166,7 +166,7 @@ __device__ __forceinline__ bool climb(
 }
 
 // Grid: any. Block: 32 * BOUND_WARPS threads; a warp takes 32 triangles of the list at a time. Static shared:
-// triangles that wait, positions. Reads: the field, list of triangles. Writes:
+// triangles that wait, positions. Reads: the field, lists of triangles and tiles. Writes:
 // vertex bounds (minimum), number of critical points, lists of tiles by weight. Waits for: the previous
 // kernel.
 template <typename T>

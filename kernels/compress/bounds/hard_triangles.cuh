@@ -1,9 +1,9 @@
 // Words of the list of triangles that need determinants.
 #pragma once
-#include "grid/tiles.cuh"
 #include "grid/mesh.cuh"
+#include "grid/tiles.cuh"
 
-// An entry lies in the place of the payload of a tile: tile << 11 | y << 6 | x << 1 | LOWER or UPPER. If the
+// Entries lie where the payload of tiles comes later: tile << 11 | y << 6 | x << 1 | LOWER or UPPER. If the
 // number of the tile needs more bits, 32 consecutive entries belong to one tile, and a word in the memory of
 // the masks has the upper bits: tile >> HARD_TILE_BITS | (entries - 1) << UPPER_TILE_BITS.
 constexpr i32 TRIANGLE_BITS = 11, HARD_TILE_BITS = 32 - TRIANGLE_BITS, UPPER_TILE_BITS = 27;

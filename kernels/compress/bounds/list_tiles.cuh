@@ -1,4 +1,5 @@
-// Lists of the tiles by kind and work, from the numbers that they were given within their kind.
+// Sorts the bounded tiles into lists by kind, those with most work first. cheap_bounds or
+// constrained_vertices has given each its number in its class.
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
 #include "compress/statistics/nearness.cuh"
@@ -38,7 +39,7 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
     }
 }
 
-// Grid: any. Block: 128 threads. Lists the tiles where signatures are compared, and no bound is needed.
+// Grid: any. Block: 128 threads. Speculative mode; determinant_bounds does it in the block-wise mode.
 // Reads: kind and weight of each tile. Writes: lists of tiles by weight. Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void list_tiles(const Job& job) {

@@ -1,5 +1,5 @@
-//! Files of other programs: what they are, by their first bytes or by the ending of their name, and how values
-//! get out of them or into them.
+//! Files of other programs: what they are, by their first bytes or by the ending of their name, and how
+//! values get out of them or into them.
 
 use crate::failure::{failure, is_dash, Failure};
 use crate::npy;
@@ -136,8 +136,8 @@ fn is_text(bytes: &[u8]) -> bool {
     bytes.len() >= 16 && bytes.contains(&b'\n') && bytes.iter().all(printable)
 }
 
-/// Whether bytes begin as the header of a stream: with its mark, a small version and a short header. Values may
-/// begin with the mark by chance.
+/// Whether bytes begin as the header of a stream: with its mark, a small version and a short header. Values
+/// may begin with the mark by chance.
 pub fn begins_stream(start: &[u8]) -> bool {
     start.starts_with(&MAGIC) && (start.get(5), start.get(7)) == (Some(&0), Some(&0))
 }
