@@ -37,7 +37,7 @@ __device__ __forceinline__ void sum_words_before(const uint2* stream, uint2 (&be
     }
 }
 
-// What a header says of the group words, which need not be true: group words begin at word `first` of the
+// Place of the group words as the header claims it, true or not: group words begin at word `first` of the
 // stream and end before word `end`.
 struct GroupSection {
     u32 first, groups, end;

@@ -8,18 +8,18 @@ __device__ __forceinline__ void after_previous() {
     wait_for_kernel_before();
     let_next_begin();
 }
-// It works first, then calls after_previous itself.
+// The kernel works first, then calls after_previous itself.
 __device__ __forceinline__ void waits_inside() {}
-// It is launched when the previous kernel has ended.
+// The kernel is launched when the previous one has ended.
 __device__ __forceinline__ void in_order() {}
-// It reads nothing of the previous kernel and waits for it at its end (end_overlap), so that for the next
-// kernel both have ended. Several can follow each other. Everything before the first kernel that they overlap
-// must be complete: that kernel must be launched in order, or not wait at its start.
+// The kernel reads nothing of the previous one and waits for it at the end (end_overlap), so that for the
+// next kernel both have ended. Several can follow each other. Everything before the first kernel that they
+// overlap must be complete: that kernel must be launched in order, or not wait at its start.
 __device__ __forceinline__ void overlaps_previous() { let_next_begin(); }
 __device__ __forceinline__ void end_overlap() {
     if (blockIdx.x == 0) wait_for_kernel_before();
 }
-// It has no work, as a kernel before the previous one decided: it ends when the previous kernel ends.
+// The kernel has no work, as one before the previous kernel decided: both end together.
 __device__ __forceinline__ void pass_over() {
     let_next_begin();
     end_overlap();

@@ -179,7 +179,7 @@ constexpr u32 STEP_1 = 36;
 constexpr u32 RUN = 43;
 constexpr u32 MASK_RUN = 49;
 
-// Those of rows; the activity of a tile has the table of the coarse block.
+// Tables of rows; the activity of a tile has the table of the coarse block.
 constexpr u32 TILE_ACTIVITY = 1;
 constexpr u32 ROW_BYTE = 20;
 constexpr u32 PATTERN = 28;

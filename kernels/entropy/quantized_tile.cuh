@@ -44,7 +44,7 @@ __device__ __forceinline__ u32 with_activity(u32 info, u32 activity, i32 block) 
     return info | activity << (8 + 8 * block);
 }
 __device__ __forceinline__ u32 mask_state_in(u32 info) { return info & MASK_STATE_BITS; }
-// The same in decompression of hierarchical streams, whose info words have neither ALL_CODED nor a bound
+// Mask states in decompression of hierarchical streams, whose info words have neither ALL_CODED nor a bound
 // shift.
 __device__ __forceinline__ u32 mask_state_byte(u32 info) { return info & 255; }
 __device__ __forceinline__ bool is_all_coded(u32 info) { return info & ALL_CODED; }

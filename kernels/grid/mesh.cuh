@@ -26,7 +26,7 @@ __device__ __forceinline__ constexpr i32 apex(i32 triangle) {
     return triangle == LOWER ? LOWER_APEX : UPPER_APEX;
 }
 
-// What the corners of a triangle have where its edges along x and along y begin and end.
+// Value at the corner where the edge of a triangle along x or along y begins or ends.
 enum : i32 { X_BEGIN, X_END, Y_BEGIN, Y_END };
 template <typename V>
 __device__ __forceinline__ V at_end(const V corners[3], i32 triangle, i32 end) {

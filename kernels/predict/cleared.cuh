@@ -1,4 +1,4 @@
-// What the first kernel of a call zeroes, since later kernels count and sum in it.
+// Memory that the first kernel of a call zeroes, since later kernels count and sum in it.
 #pragma once
 #include "entropy/tables.cuh"
 #include "predict/anchor_scan.cuh"

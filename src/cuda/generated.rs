@@ -297,11 +297,11 @@ fn the_entries_are_up_to_date() {
     check("kernels/factz.cu", &format!("{head}{MARK}{}{}", entries(), struct_sizes()));
 }
 
-/// What each kernel reads and writes, for the emulator, which watches it.
+/// Declared reads and writes of each kernel, with which the emulator compares the real ones.
 fn launch_data() -> String {
     let mut names = Vec::new();
     let mut text = "\
-// What each kernel is declared to read and to write. Generated from src/cuda/schedule.rs; do not edit.
+// Declared reads and writes of each kernel. Generated from src/cuda/schedule.rs; do not edit.
 // clang-format off
 struct LaunchData { const char *kernel, *reads, *writes; };
 const LaunchData LAUNCH_DATA[] = {

@@ -258,7 +258,7 @@ impl Shape {
         }
     }
 
-    /// The same on a device with so many multiprocessors.
+    /// The shape with the number of multiprocessors of a device.
     pub(super) fn on(self, multiprocessors: u64) -> Self {
         Shape { multiprocessors, ..self }
     }

@@ -206,7 +206,7 @@ pub(super) const METHOD: &[Constant] = listed! {
     STEP_1: u32 = tables::STEP_1;
     RUN: u32 = tables::RUN;
     MASK_RUN: u32 = tables::MASK_RUN;
-    /// Those of rows; the activity of a tile has the table of the coarse block.
+    /// Tables of rows; the activity of a tile has the table of the coarse block.
     TILE_ACTIVITY: u32 = tables::COARSE_ACTIVITY;
     ROW_BYTE: u32 = tables::ROW_BYTE;
     PATTERN: u32 = tables::PATTERN;

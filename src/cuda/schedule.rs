@@ -27,8 +27,9 @@ mod phase {
     pub const RECONSTRUCT: Phase = (Decompress, "reconstruct");
 }
 
-/// What regions of the workspace hold (kernels/device/workspace.cuh) and the region: a region is used again
-/// when nobody needs its contents any more. Other names are those of the region that holds nothing else.
+/// Contents of regions of the workspace (kernels/device/workspace.cuh), with the region: a region is used
+/// again when nobody needs its contents any more. A name that is not listed is that of a region with one
+/// content.
 #[cfg(test)]
 pub(super) const CONTENTS: [(&str, &str); 21] = [
     // Compression.

@@ -88,7 +88,7 @@ macro_rules! structs {
 }
 
 structs! {
-    /// What a tile has from the statistics on.
+    /// Distances of a tile from the origin, kept from the statistics on.
     #[repr(align(16))]
     struct Nearness {
         bands: [f32; BANDS],

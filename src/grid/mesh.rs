@@ -44,7 +44,7 @@ pub const fn offset(corner: Corner) -> [usize; AXES] {
     [corner & 1, corner >> 1 & 1]
 }
 
-/// What two rows of vertices have at the corners of the cell of column `x` between them.
+/// Values at the four corners of cell `x` between two rows of vertices.
 #[inline(always)]
 pub fn cell<V: Copy>([row, next]: [&[V]; 2], x: usize) -> [V; CORNERS] {
     [row[x], row[x + 1], next[x], next[x + 1]]
@@ -66,7 +66,7 @@ impl Triangle {
         Simplex::ALL[self as usize]
     }
 
-    /// Its corners in the order of the format.
+    /// Corners of the triangle in the order of the format.
     #[inline(always)]
     pub const fn corners(self) -> [Corner; VERTICES] {
         CELL[self as usize]
@@ -120,7 +120,7 @@ impl Triangle {
         }
     }
 
-    /// What a cell has at its corners, in the order of the format.
+    /// Values at the corners of the triangle, of those of its cell, in the order of the format.
     #[inline(always)]
     pub const fn of<V: Copy>(self, cell: &[V; CORNERS]) -> [V; VERTICES] {
         // Constants as indices, so that the compiler can use vector instructions.

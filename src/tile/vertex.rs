@@ -64,7 +64,7 @@ impl<T: Real> Candidates<'_, T> {
     }
 }
 
-/// What the reconstruction of a vertex must meet.
+/// Limits that the reconstruction of a vertex must meet.
 pub(super) struct VertexLimits<T, K> {
     pub accept: Acceptance<T>,
     /// The bound of a constrained vertex.

@@ -1,4 +1,4 @@
-// What each kernel is declared to read and to write. Generated from src/cuda/schedule.rs; do not edit.
+// Declared reads and writes of each kernel. Generated from src/cuda/schedule.rs; do not edit.
 // clang-format off
 struct LaunchData { const char *kernel, *reads, *writes; };
 const LaunchData LAUNCH_DATA[] = {

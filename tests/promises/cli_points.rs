@@ -17,7 +17,7 @@ fn coasts_are_told_of_and_ties_are_in_the_stream() {
         }
         f.write(name, &bytes_of(&values));
     }
-    // Both triangles of cells along the sides; both of two corner cells, one of the other two.
+    // Two triangles of each cell along the sides; two of two corner cells, one of the other two.
     let coasts = 2 * 4 * 29 + 2 * 2 + 2;
     let compress = "compress u.f32 v.f32 --dims 360x181 --rel 1e-2";
     let said = |more: &str| {

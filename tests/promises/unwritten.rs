@@ -141,7 +141,7 @@ fn run_kernels(
     said.concat()
 }
 
-/// What the kernels use for fields of a kind.
+/// Lists of the data that the kernels use for fields of a kind.
 fn watch(program: &Path, kind: Kind, folder: &Path) -> String {
     let mut said = String::new();
     let grids: &[_] = if kind == Kind::Point { &[(230, 170)] } else { &[(33, 31), (98, 34)] };

@@ -48,8 +48,8 @@ struct BoundsShared {
     }
 };
 
-// What this file has written out for speed, with the corners a and b of a row of cells and c and d of the
-// next row: boxes of two vectors of a row are shared by the triangles above and below it.
+// Triangles as the code below has them for speed: the lower one a, b, d and the upper one a, d, c, so that
+// the triangles above and below a row share the boxes of two vectors of that row.
 constexpr bool consists_of(i32 triangle, i32 p, i32 q, i32 r) {
     return has_corner(triangle, p) && has_corner(triangle, q) && has_corner(triangle, r);
 }

@@ -65,8 +65,9 @@ __device__ __forceinline__ void fill_raw_sizes(u16* sizes) {
     }
 }
 
-// What a chunk may have to look at, for an OR over the lanes: in the lower half sizes of raw bits, in the
-// highest byte flags of coding entries (ENTRY_ESCAPES << 16), in the byte below it ABOUT_RUNS.
+// Properties of a lane's entry that decide how its chunk is coded, for an OR over the lanes: in the lower
+// half sizes of raw bits, in the highest byte flags of coding entries (ENTRY_ESCAPES << 16), in the byte
+// below it ABOUT_RUNS.
 __device__ __forceinline__ u32 kind_of(u32 sizes, u32 entry) {
     constexpr u32 SIZES_AND_FLAGS = 0x5010;
     return __byte_perm(sizes, entry, SIZES_AND_FLAGS);
