@@ -49,9 +49,10 @@ __device__ __forceinline__ bool move_to_neighbour(
 }
 
 // True if a reconstruction meets the bounds of a vertex: it is exact, or its error is accepted and below the
-// vertex bound, which is infinite where there is none.
+// vertex bound, which is infinite where there is none. Twin of Acceptance::allows in
+// src/predict/quantizer.rs.
 template <typename T>
-__device__ __forceinline__ bool meets_bounds(T error, T accept, T vertex_bound) {
+__device__ __forceinline__ bool allows(T error, T accept, T vertex_bound) {
     return error == T(0) || (error <= accept && error < vertex_bound);
 }
 
@@ -66,7 +67,7 @@ __device__ __noinline__ Candidate<T> code_vertex(
         const Quantized<T> q = quantize<T>(original, prediction, step_of<T>(quantizer, level, next));
         if (!q.fits) break;
         const T error = distance<T>(q.value, original);
-        if (meets_bounds(error, accept, vertex_bound))
+        if (allows(error, accept, vertex_bound))
             return {q.value, error, {next, (i32)q.code.x, (i32)q.code.y}};
         if (next == 0 && constrained) {
             i32 certain = 1;

@@ -90,7 +90,7 @@ __device__ __noinline__ WrittenVertex<T> code_vertex_of(P original, P prediction
     i32 position, InShared<Level<T>> at_level, InShared<TileOutput> at_output) {
     typedef Real<T> R;
     const Level<T>& level = at_level.get();
-    // An error below this meets the bounds (meets_bounds).
+    // An error below this meets the bounds (allows, in tile/encode.cuh).
     const T enough = R::high(R::low(vertex_bound, level.above_accept), R::from_bits(1));
     const T du = original.x - prediction.x, dv = original.y - prediction.y;
     i32 next = second_try<T>(level, vertex_bound);

@@ -20,7 +20,7 @@ __device__ __forceinline__ FirstTry<T> first_try(const Steps<T>& steps, const Ti
     FirstTry<T> first;
     first.q = quantize<T>(original, prediction, steps.level[level].step[0]);
     first.error = distance<T>(first.q.value, original);
-    first.kept = first.q.fits & meets_bounds(first.error, steps.accept, vertex_bound);
+    first.kept = first.q.fits & allows(first.error, steps.accept, vertex_bound);
     if (is_constrained(vertex_bound))
         first.kept = first.kept && stays_one_sided<T>(window, x, y, first.q.value);
     return first;
@@ -58,7 +58,7 @@ struct Trials {
         if (!q.fits) return true;
         if (!move_to_neighbour<T>(q, original, prediction, step.x, trial.neighbour)) return false;
         const T error = distance<T>(q.value, original);
-        if (!meets_bounds(error, steps.accept, vertex_bound)) return false;
+        if (!allows(error, steps.accept, vertex_bound)) return false;
         if (constrained && error != T(0) && !fan.stays_with(q.value, rule)) return false;
         code = {q.value, error, {refinement, (i32)q.code.x, (i32)q.code.y}};
         return true;
