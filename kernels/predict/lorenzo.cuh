@@ -1,4 +1,4 @@
-// Lattices of the Lorenzo predictor and the code of a single vertex. Twin of src/predict/lorenzo.rs.
+// Lattices of the Lorenzo predictor. Twin of src/predict/lorenzo.rs.
 #pragma once
 #include "predict/anchors.cuh"
 #include "predict/quantizer.cuh"
@@ -18,22 +18,6 @@ template <typename T>
 __device__ __forceinline__ T lattice_inverse(T width) {
     const T i = (T)(1.0 / (double)width);
     return Real<T>::finite(i) ? i : T(0);
-}
-
-// Codes of values on a lattice.
-template <typename T>
-__device__ __forceinline__ bool quantize_on(T value, T inverse, T width, T& code, T& decoded) {
-    const T scaled = value * inverse;
-    code = Real<T>::round(scaled);
-    decoded = code * width;
-    return Real<T>::abs(scaled) <= Real<T>::MAX_CODE;
-}
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ Quantized<T> quantize_on(P value, T inverse, T width) {
-    Quantized<T> q;
-    q.fits = quantize_on(value.x, inverse, width, q.code.x, q.value.x);
-    q.fits &= quantize_on(value.y, inverse, width, q.code.y, q.value.y);
-    return q;
 }
 
 // Bin widths of all lattices and their reciprocals, for a block.
@@ -59,6 +43,10 @@ struct Lattices {
             regular = Real<T>::finite(half[0]) && Real<T>::bits(last) >> MANTISSA_BITS<T> > 0;
         __syncthreads();
     }
+    // Bin width and reciprocal.
+    __device__ __forceinline__ typename Real<T>::Pair step(i32 bound_shift, i32 refinement) const {
+        return Real<T>::pair(width[bound_shift][refinement], inverse[bound_shift][refinement]);
+    }
     // Number of halvings of the bound after which every error is below the vertex bound.
     __device__ __forceinline__ i32 halvings(T vertex_bound) const {
         if (regular) {
@@ -77,38 +65,6 @@ struct Lattices {
         return n;
     }
 };
-
-// Code of a vertex and its error; not coded: the vertex is stored.
-template <typename T>
-struct LorenzoCode {
-    bool coded;
-    i32 refinement, qu, qv;
-    T error;
-};
-
-// Code of a vertex on a finer lattice, after the lattice of the tile has failed.
-template <typename T>
-__device__ __noinline__ LorenzoCode<T> lorenzo_code(typename Real<T>::Pair value, const Lattices<T>& lattices,
-    i32 bound_shift, T accept, bool constrained, T vertex_bound) {
-    i32 refinement = 1;
-    if (constrained) {
-        i32 certain = 1;
-        while (certain < REFINEMENTS && T(0.5) * lattices.width[bound_shift][certain] > vertex_bound)
-            certain++;
-        if (certain > 2) refinement = certain - 1;
-    }
-#pragma unroll 1
-    for (; refinement < REFINEMENTS; refinement++) {
-        const T width = lattices.width[bound_shift][refinement],
-                inverse = lattices.inverse[bound_shift][refinement];
-        const Quantized<T> q = quantize_on<T>(value, inverse, width);
-        if (!q.fits) break;
-        const T error = distance<T>(q.value, value);
-        if (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)))
-            return {true, refinement, (i32)q.code.x, (i32)q.code.y, error};
-    }
-    return {false, 0, 0, 0, T(0)};
-}
 
 // A warp has four tiles, a tile eight lanes, a lane four neighbours of a row.
 constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;

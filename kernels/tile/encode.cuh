@@ -13,6 +13,16 @@ struct Candidate {
     Code code;
 };
 
+template <typename T>
+__device__ __forceinline__ Candidate<T> candidate(const Attempt<T>& attempt, i32 refinement) {
+    return {attempt.value, attempt.error, {refinement, attempt.code_u(), attempt.code_v()}};
+}
+// A vertex that is stored.
+template <typename T>
+__device__ __forceinline__ Candidate<T> stored(typename Real<T>::Pair original) {
+    return {original, T(0), {EXACT, 0, 0}};
+}
+
 // Symbol and raw bits of a vertex, with stored_symbol() where it is stored.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ Symbol symbol_of(const Candidate<T>& coded, P original, P prediction) {
@@ -33,51 +43,39 @@ struct Trial {
 // Moves the nearest reconstruction to one of the neighbours. False if its code is out of range.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ bool move_to_neighbour(
-    Quantized<T>& q, P original, P prediction, T width, i32 neighbour) {
+    Attempt<T>& nearest, P original, P prediction, T width, i32 neighbour) {
     typedef Real<T> R;
     if (neighbour == 0) return true;
-    const T error_u = q.value.x - original.x, error_v = q.value.y - original.y;
+    const T error_u = nearest.value.x - original.x, error_v = nearest.value.y - original.y;
     T code;
     if ((R::abs(error_u) < R::abs(error_v)) == (neighbour == 2)) {
-        code = q.code.x += error_u < T(0) ? T(1) : T(-1);
-        q.value.x = prediction.x + code * width;
+        nearest.shifted.x += error_u < T(0) ? T(1) : T(-1);
+        code = nearest.shifted.x - R::SHIFT;
+        nearest.value.x = prediction.x + code * width;
     } else {
-        code = q.code.y += error_v < T(0) ? T(1) : T(-1);
-        q.value.y = prediction.y + code * width;
+        nearest.shifted.y += error_v < T(0) ? T(1) : T(-1);
+        code = nearest.shifted.y - R::SHIFT;
+        nearest.value.y = prediction.y + code * width;
     }
+    nearest.error = distance<T>(nearest.value, original);
     return R::abs(code) <= R::MAX_CODE;
 }
 
-// True if a reconstruction meets the bounds of a vertex: it is exact, or its error is accepted and below the
-// vertex bound, which is infinite where there is none. Twin of Acceptance::allows in
-// src/predict/quantizer.rs.
-template <typename T>
-__device__ __forceinline__ bool allows(T error, T accept, T vertex_bound) {
-    return error == T(0) || (error <= accept && error < vertex_bound);
-}
-
-// Codes a vertex that is neither masked nor missing, without a look at signatures: the refinements in order,
-// less those that the twin skips.
+// Codes a vertex that is neither masked nor missing, without a look at signatures.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ Candidate<T> code_vertex(
-    P original, P prediction, i32 level, const Quantizer& quantizer, T accept, T vertex_bound) {
-    const bool constrained = is_constrained(vertex_bound);
-    i32 next = 0;
-    while (next < REFINEMENTS) {
-        const Quantized<T> q = quantize<T>(original, prediction, step_of<T>(quantizer, level, next));
-        if (!q.fits) break;
-        const T error = distance<T>(q.value, original);
-        if (allows(error, accept, vertex_bound))
-            return {q.value, error, {next, (i32)q.code.x, (i32)q.code.y}};
-        if (next == 0 && constrained) {
-            i32 certain = 1;
-            while (certain < REFINEMENTS && T(0.5) * (T)quantizer.width[level][certain] > vertex_bound)
-                certain++;
-            next = certain > 2 ? certain - 2 : 0;
-        }
-        next++;
-    }
-    return {original, T(0), {EXACT, 0, 0}};
+    P original, P prediction, i32 level, const Quantizer& quantizer, T vertex_bound) {
+    const T limit = acceptance_of<T>(quantizer).limit(vertex_bound);
+    const auto attempt_at = [&](i32 k) {
+        return attempt<T>(original, prediction, step_of<T>(quantizer, level, k));
+    };
+    Attempt<T> found = attempt_at(0);
+    if (!found.fits) return stored<T>(original);
+    if (found.error < limit) return candidate(found, 0);
+    const i32 first =
+        refinement_after_first<T>(vertex_bound, [&](i32 k) { return (T)quantizer.width[level][k]; });
+    const i32 refinement = first_allowed<T>(first, first + 1, limit, found, attempt_at);
+    return refinement == EXACT ? stored<T>(original) : candidate(found, refinement);
 }
 
 // Atomic minimum of non-negative floats, whose bits are ordered like the values.

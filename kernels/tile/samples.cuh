@@ -36,22 +36,15 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
     if (shared.stored[y][x >> 5] >> (x & 31) & 1) return stored;
     P& value = shared.values[y * CLOSED + x];
     const P original = value;
-    const T accept = (T)shared.quantizer.accept;
-#pragma unroll 1
-    for (i32 refinement = 0; refinement < REFINEMENTS; refinement++) {
-        const Quantized<T> q =
-            quantize<T>(original, prediction, step_of<T>(shared.quantizer, level, refinement));
-        if (!q.fits) break;
-        const T error = distance<T>(q.value, original);
-        if (error == T(0) || error <= accept) {
-            value = q.value;
-            const Symbol s = symbol_of({refinement, (i32)q.code.x, (i32)q.code.y});
-            return s.symbol == SYMBOL_ZERO
-                       ? pack_count(1, 0, 0)
-                       : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
-        }
-    }
-    return stored;
+    const T limit = acceptance_of<T>(shared.quantizer).limit(Real<T>::infinity());
+    Attempt<T> found;
+    const i32 refinement = first_allowed<T>(0, 1, limit, found,
+        [&](i32 k) { return attempt<T>(original, prediction, step_of<T>(shared.quantizer, level, k)); });
+    if (refinement == EXACT) return stored;
+    value = found.value;
+    const Symbol s = symbol_of({refinement, found.code_u(), found.code_v()});
+    return s.symbol == SYMBOL_ZERO ? pack_count(1, 0, 0)
+                                   : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
 }
 
 // Loads a tile and makes its quantizer. Missing vertices count as stored, also if they equal the fill value.

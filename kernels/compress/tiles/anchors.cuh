@@ -44,13 +44,13 @@ __device__ __forceinline__ Candidate<T> code_anchor(const Job& job, const Contro
     }
     if (steps.lossless && has_negative_zero(original.x, original.y)) {
         exact++;
-        return {original, T(0), {EXACT, 0, 0}};
+        return stored<T>(original);
     }
     waits = !is_zero<T>(original) && is_constrained(vertex_bound) && job.mode == SPECULATIVE &&
             job.preserve != PRESERVE_NONE;
     if (waits || is_zero<T>(original)) return {original, T(0), {MASKED, 0, 0}};
     const Candidate<T> coded =
-        code_vertex<T>(original, prediction, ANCHOR_LEVEL, control.quantizer, steps.accept, vertex_bound);
+        code_vertex<T>(original, prediction, ANCHOR_LEVEL, control.quantizer, vertex_bound);
     exact += coded.code.refinement == EXACT;
     return coded;
 }

@@ -84,24 +84,24 @@ private:
     __device__ __forceinline__ T code_small(const P (&originals)[N], P (&values)[N], i32 level, i32 at,
         const i32 (&offsets)[N], const bool (&active)[N], bool own) {
         const P step = steps.level[level].step[0];
-        const T accept = steps.accept;
+        const Acceptance<T> accept = steps.level[level].accept;
         u8* const to = fresh_global(output.symbols) + at;
         P predictions[N];
         T errors[N], largest = 0;
         bool small[N], all = true;
 #pragma unroll
         for (i32 k = 0; k < N; k++) {
-            const P original = originals[k], prediction = predictions[k] = values[k];
-            const T shifted_u = (original.x - prediction.x) * step.y + R::SHIFT, cu = shifted_u - R::SHIFT,
-                    shifted_v = (original.y - prediction.y) * step.y + R::SHIFT, cv = shifted_v - R::SHIFT;
-            const P value = values[k] = R::pair(prediction.x + cu * step.x, prediction.y + cv * step.x);
-            errors[k] = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-            largest = R::high(largest, errors[k]);
-            // By component, because of NaN.
-            small[k] = (R::abs(cu) <= T(SMALL)) & (R::abs(cv) <= T(SMALL)) & (errors[k] <= accept);
+            predictions[k] = values[k];
+            const Attempt<T> found = attempt<T>(originals[k], values[k], step);
+            values[k] = found.value;
+            errors[k] = found.error;
+            largest = R::high(largest, found.error);
+            // By component, because of NaN. A small code fits.
+            const P codes = found.codes();
+            small[k] =
+                (R::abs(codes.x) <= T(SMALL)) & (R::abs(codes.y) <= T(SMALL)) & accept.within(found.error);
             all &= small[k];
-            const u32 symbol = small_symbol((i32)(R::shifted_code(shifted_u) - R::SHIFTED_ZERO),
-                (i32)(R::shifted_code(shifted_v) - R::SHIFTED_ZERO));
+            const u32 symbol = small_symbol(found.code_u(), found.code_v());
             const bool some = small[k] & own & (symbol != SYMBOL_ZERO);
             if (some & writes) to[offsets[k]] = (u8)symbol;
             if (some) costs.charge(3, level);

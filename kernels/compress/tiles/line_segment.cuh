@@ -163,7 +163,7 @@ struct LineSegment {
         P prediction = Real<T>::pair(T(0), T(0));
         T vertex_bound = no_bound<T>();
         P original = prediction;
-        Candidate<T> coded = {prediction, T(0), {EXACT, 0, 0}};
+        Candidate<T> coded = stored<T>(prediction);
         bool waits = false;
         if (kind == HAS_CODE) {
             prediction = along<T>(interpolant_of<T>(steps.interpolants[level]), shared.values, on_line(here),
@@ -172,11 +172,10 @@ struct LineSegment {
             original = *vertex;
             const FirstTry<T> first =
                 first_try<T>(steps, window, x, y, original, prediction, vertex_bound, level);
-            coded = {first.q.value, first.error, {0, (i32)first.q.code.x, (i32)first.q.code.y}};
+            coded = candidate(first.attempt, 0);
             waits = !first.kept && is_constrained(vertex_bound);
             if (!first.kept && !waits)
-                coded = code_vertex<T>(
-                    original, prediction, level, control.quantizer, steps.accept, vertex_bound);
+                coded = code_vertex<T>(original, prediction, level, control.quantizer, vertex_bound);
         }
         if (waits)
             coded = settle<T, false>(

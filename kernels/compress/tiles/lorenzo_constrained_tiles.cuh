@@ -33,7 +33,7 @@ struct ConstrainedTiles {
     const i32 lane;
     const bool exists;       // the lane has a tile
     const i32 tile_of_lane;  // lanes without a tile repeat the first one's work
-    const T accept;
+    const Acceptance<T> accept;
     u32 failing;   // bits of the first lanes of tiles: a vertex has no code, or too many raw bits
     u32 chunks;    // of bounds that are stored
     u32 listed;    // vertices on the list
@@ -43,8 +43,8 @@ struct ConstrainedTiles {
         LorenzoTiles<T>& shared, u64 group, u64 groups)
         : job(job), control(control), lattices(lattices), shared(shared), lane(threadIdx.x & 31),
           exists(group + lane / ROW_LANES * groups < listed_tiles<CONSTRAINED_TILE>(control)),
-          tile_of_lane(exists ? lane / ROW_LANES : 0), accept((T)control.quantizer.accept), failing(0),
-          listed(0), several(false) {
+          tile_of_lane(exists ? lane / ROW_LANES : 0), accept(acceptance_of<T>(control.quantizer)),
+          failing(0), listed(0), several(false) {
         open(listed_tile<CONSTRAINED_TILE>(job, control, group + tile_of_lane * groups));
         __syncwarp();
     }
@@ -132,12 +132,12 @@ struct ConstrainedTiles {
     // Codes all vertices but those on finer lattices, which lie in `refined_rows`.
     __device__ __forceinline__ RowsOfLane<T> code_rows(u32 refined_rows) {
         const i32 bound_shift = shared.bound_shifts[tile_of_lane];
-        const T width = lattices.width[bound_shift][0], inverse = lattices.inverse[bound_shift][0];
-        if (warp_or(is_aligned<T>(job)) && !warp_or(!(largest_value<T>(control) * inverse <= R::MAX_CODE)))
-            return lorenzo_interior_rows<T, true, true>(job, shared.tiles[tile_of_lane], width, inverse,
-                accept, refined_rows, shared.refined[tile_of_lane]);
-        return lorenzo_interior_rows<T, false, true>(job, shared.tiles[tile_of_lane], width, inverse, accept,
-            refined_rows, shared.refined[tile_of_lane]);
+        const auto step = lattices.step(bound_shift, 0);
+        if (warp_or(is_aligned<T>(job)) && !warp_or(!(largest_value<T>(control) * step.y <= R::MAX_CODE)))
+            return lorenzo_interior_rows<T, true, true>(
+                job, shared.tiles[tile_of_lane], step, accept, refined_rows, shared.refined[tile_of_lane]);
+        return lorenzo_interior_rows<T, false, true>(
+            job, shared.tiles[tile_of_lane], step, accept, refined_rows, shared.refined[tile_of_lane]);
     }
 
     // Symbols of the vertices on finer lattices.

@@ -80,20 +80,20 @@ __device__ __forceinline__ void load_coarse_codes(
     }
 }
 
-// Coarse codes of four neighbours, SHIFTED_ZERO added, and their errors. Without FAST also the largest code.
-template <bool FAST, typename T>
-__device__ __forceinline__ void quantize_four(const Four<T>& a, const Four<T>& b, T width, T inverse,
-    u32 (&coarse_u)[COLUMNS], u32 (&coarse_v)[COLUMNS], T (&error)[COLUMNS], T& largest) {
+// Coarse codes of four neighbours, SHIFTED_ZERO added, and their errors. False if a code does not fit.
+template <typename T>
+__device__ __forceinline__ bool quantize_four(const Four<T>& a, const Four<T>& b, typename Real<T>::Pair step,
+    u32 (&coarse_u)[COLUMNS], u32 (&coarse_v)[COLUMNS], T (&error)[COLUMNS]) {
     typedef Real<T> R;
+    bool fit = true;
 #pragma unroll
     for (i32 c = 0; c < COLUMNS; c++) {
-        const T x = a.x[c], y = b.x[c], scaled_u = x * inverse, scaled_v = y * inverse;
-        const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT;
-        error[c] =
-            R::high(R::abs((shifted_u - R::SHIFT) * width - x), R::abs((shifted_v - R::SHIFT) * width - y));
-        if (!FAST) largest = R::high(largest, R::high(R::abs(scaled_u), R::abs(scaled_v)));
-        coarse_u[c] = R::shifted_code(shifted_u), coarse_v[c] = R::shifted_code(shifted_v);
+        const Attempt<T> found = attempt_unpredicted<T>(R::pair(a.x[c], b.x[c]), step);
+        fit &= found.fits;
+        error[c] = found.error;
+        coarse_u[c] = R::shifted_code(found.shifted.x), coarse_v[c] = R::shifted_code(found.shifted.y);
     }
+    return fit;
 }
 
 // Differences of four neighbours along the row.
@@ -186,8 +186,8 @@ __device__ __forceinline__ void differences_down(
 // any in the warp) have codes on a finer lattice; their differences replace their coarse codes, and their
 // symbols are written later.
 template <typename T, bool FAST, bool REFINED>
-__device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
-    const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
+__device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(const Job& job, u64 index,
+    typename Real<T>::Pair step, Acceptance<T> accept, u32 rows, const u32* refined) {
     const LorenzoView<T> work(job);
     typedef Real<T> R;
     constexpr i32 ROWS = LorenzoRowsAhead<T, FAST>::ROWS;
@@ -198,7 +198,8 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
 #pragma unroll
     for (i32 c = 0; c < COLUMNS; c++) before_u[c] = before_v[c] = R::SHIFTED_ZERO;
     u32 cost = 0;
-    T max_error = 0, largest = 0;
+    T max_error = 0;
+    bool fit = true;
     // Payload of the lane's four vertices in the row of `symbols`, which need no further register.
     auto payload_at = [&]() {
         const u64 at = reinterpret_cast<u8*>(symbols) - work.symbols();
@@ -217,7 +218,8 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
         for (i32 i = 0; i < ROWS; i++) {
             u32 coarse_u[COLUMNS], coarse_v[COLUMNS], down_u[COLUMNS], down_v[COLUMNS], mine = 0;
             T error[COLUMNS];
-            quantize_four<FAST>(ahead.a[i], ahead.b[i], width, inverse, coarse_u, coarse_v, error, largest);
+            const bool four_fit = quantize_four<T>(ahead.a[i], ahead.b[i], step, coarse_u, coarse_v, error);
+            if (!FAST) fit &= four_fit;
             if (REFINED) {
                 mine = coming[i];
                 coming[i] = 0;
@@ -241,8 +243,7 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_interior_rows(
         }
     }
     // An infinite width makes the errors NaN.
-    const bool holds = R::finite(width) && max_error <= accept && largest <= R::MAX_CODE;
-    return {cost, max_error, holds};
+    return {cost, max_error, R::finite(step.x) && fit && accept.within(max_error)};
 }
 
 // True if a condition holds in all lanes of a tile.

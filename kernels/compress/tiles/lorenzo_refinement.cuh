@@ -4,16 +4,16 @@
 
 // Code on a finer lattice, computed again, of a vertex that the full list left out: tile << 10 | y << 5 | x.
 template <typename T>
-__device__ __forceinline__ FinerCode finer_code_of(
-    const LorenzoTiles<T>& shared, const Job& job, const Lattices<T>& lattices, T accept, u32 vertex) {
+__device__ __forceinline__ FinerCode finer_code_of(const LorenzoTiles<T>& shared, const Job& job,
+    const Lattices<T>& lattices, Acceptance<T> accept, u32 vertex) {
     const u32 t = vertex / TILE_VERTICES, place = vertex % TILE_VERTICES;
     const i32 x = (i32)(place % TILE), y = (i32)(place / TILE);
     const T a = shared.u[t][y * (long long)job.u_layout.pitch + x * (long long)job.u_layout.stride],
             b = shared.v[t][y * (long long)job.v_layout.pitch + x * (long long)job.v_layout.stride];
     i32 coarse_u, coarse_v;
-    return split_finer_code(lorenzo_code<T>(Real<T>::pair(a, b), lattices, shared.bound_shifts[t], accept,
-                                true, *vertex_bound_at<T>(job, shared.tiles[t], x, y)),
-        coarse_u, coarse_v);
+    const Candidate<T> coded = code_on_finer_lattice<T>(Real<T>::pair(a, b), lattices, shared.bound_shifts[t],
+        accept, *vertex_bound_at<T>(job, shared.tiles[t], x, y));
+    return split_finer_code(coded.code, coarse_u, coarse_v);
 }
 
 // Payload of a vertex of which all others of its row have a symbol.
@@ -28,13 +28,13 @@ __device__ __forceinline__ typename Payload<T>::Type* payload_of(
 // Sets the bit of a tile's first lane in `failing` if a vertex has no code.
 template <typename T>
 __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job& job,
-    const Lattices<T>& lattices, u32 listed, T accept, u32& failing) {
+    const Lattices<T>& lattices, u32 listed, Acceptance<T> accept, u32& failing) {
     typedef Real<T> R;
     const u32 lane = threadIdx.x & 31;
     u32 kept = 0;
 #pragma unroll 1
     for (u32 first = 0; first < listed; first += 32) {
-        LorenzoCode<T> code = {false, 0, 0, 0, T(0)};
+        Candidate<T> refined = stored<T>(R::pair(T(0), T(0)));
         u32 vertex = 0;
         if (first + lane < listed) {
             vertex = shared.listed[first + lane];
@@ -42,25 +42,24 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
             const T vertex_bound = shared.vertex_bounds[first + lane];
             const u32 t = vertex / TILE_VERTICES;
             const i32 bound_shift = shared.bound_shifts[t];
-            const Quantized<T> q =
-                quantize_on<T>(original, lattices.inverse[bound_shift][0], lattices.width[bound_shift][0]);
-            const T error = distance<T>(q.value, original);
-            if (!(q.fits && (error == T(0) || (error <= accept && error < vertex_bound)))) {
-                if (q.fits)
-                    code = lorenzo_code<T>(original, lattices, bound_shift, accept, true, vertex_bound);
-                if (!code.coded) failing |= 1u << ROW_LANES * t;
+            const Attempt<T> found = attempt_unpredicted<T>(original, lattices.step(bound_shift, 0));
+            if (!(found.fits && accept.allows(found.error, vertex_bound))) {
+                if (found.fits)
+                    refined = code_on_finer_lattice<T>(original, lattices, bound_shift, accept, vertex_bound);
+                if (refined.code.refinement == EXACT) failing |= 1u << ROW_LANES * t;
             }
         }
         // Entries only move down: all lanes have read theirs.
-        const u32 all = __ballot_sync(FULL, code.coded);
-        if (code.coded) {
+        const bool is_refined = refined.code.refinement != EXACT;
+        const u32 all = __ballot_sync(FULL, is_refined);
+        if (is_refined) {
             const u32 t = vertex / TILE_VERTICES, place = vertex % TILE_VERTICES,
                       to = kept + __popc(all & ((1u << lane) - 1));
             i32 coarse_u, coarse_v;
-            const FinerCode finer = split_finer_code(code, coarse_u, coarse_v);
+            const FinerCode finer = split_finer_code(refined.code, coarse_u, coarse_v);
             *reinterpret_cast<CoarseCodes*>(payload_of(shared, job, vertex)) = {(u32)coarse_u, (u32)coarse_v};
             atomicOr(&shared.refined[t][place / TILE], 1u << place % TILE);
-            shared.errors[t][lane] = R::high(shared.errors[t][lane], code.error);
+            shared.errors[t][lane] = R::high(shared.errors[t][lane], refined.error);
             shared.listed[to] = (u16)vertex;
             shared.a[to] = R::from_bits(finer.refinement_bits);
             shared.b[to] = R::from_bits((u32)finer.refinement);
@@ -74,7 +73,7 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
 // bits. KEPT: their finer codes are on the list.
 template <bool KEPT, typename T>
 __device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const Job& job,
-    const Lattices<T>& lattices, T accept, u32 listed, u32& failing) {
+    const Lattices<T>& lattices, Acceptance<T> accept, u32 listed, u32& failing) {
     typedef Real<T> R;
     const u32 lane = threadIdx.x & 31;
     // Load the next entries ahead.

@@ -27,13 +27,23 @@ struct FinerCode {
     u32 refinement_bits;
     i32 refinement;
 };
-template <typename T>
-__device__ __forceinline__ FinerCode split_finer_code(
-    const LorenzoCode<T>& code, i32& coarse_u, i32& coarse_v) {
+__device__ __forceinline__ FinerCode split_finer_code(const Code& code, i32& coarse_u, i32& coarse_v) {
     u32 refinement_bits_u, refinement_bits_v;
     split_code(code.qu, code.refinement, coarse_u, refinement_bits_u);
     split_code(code.qv, code.refinement, coarse_v, refinement_bits_v);
     return {refinement_bits_u | refinement_bits_v << (2 * code.refinement), code.refinement};
+}
+
+// Codes a vertex on a finer lattice, after the lattice of its tile has failed.
+template <typename T>
+__device__ __noinline__ Candidate<T> code_on_finer_lattice(typename Real<T>::Pair original,
+    const Lattices<T>& lattices, i32 bound_shift, Acceptance<T> accept, T vertex_bound) {
+    const i32 first =
+        refinement_after_first<T>(vertex_bound, [&](i32 k) { return lattices.width[bound_shift][k]; });
+    Attempt<T> found;
+    const i32 refinement = first_allowed<T>(first, first + 1, accept.limit(vertex_bound), found,
+        [&](i32 k) { return attempt_unpredicted<T>(original, lattices.step(bound_shift, k)); });
+    return refinement == EXACT ? stored<T>(original) : candidate(found, refinement);
 }
 
 // Symbol and payload of a stored vertex; without a prediction if that is not finite. As a call, for rare
@@ -72,7 +82,8 @@ struct LorenzoRowCoder {
     const bool is_interior;  // no vertex is missing or masked
     const i32 bound_shift;
     const bool stored;  // stores every vertex
-    const T width, inverse, accept;
+    const P step;       // bin width of the tile's lattice and its reciprocal
+    const Acceptance<T> accept;
     const bool lossless;
     Q* const payload;
     // Of all rows so far: costs, vertices in no mask, stored vertices, the largest error, and whether a code
@@ -94,15 +105,15 @@ struct LorenzoRowCoder {
     };
 
     // Codes a vertex on a finer lattice, if there is such a code.
-    __device__ __forceinline__ void refine(Vertex& vertex, bool constrained, T vertex_bound) {
-        const LorenzoCode<T> code =
-            lorenzo_code<T>(vertex.original, lattices, bound_shift, accept, constrained, vertex_bound);
-        vertex.coded = code.coded;
-        vertex.refinement = code.refinement;
-        if (!code.coded) return;
+    __device__ __forceinline__ void refine(Vertex& vertex, T vertex_bound) {
+        const Candidate<T> coded =
+            code_on_finer_lattice<T>(vertex.original, lattices, bound_shift, accept, vertex_bound);
+        vertex.coded = coded.code.refinement != EXACT;
+        if (!vertex.coded) return;
+        vertex.refinement = coded.code.refinement;
         i32 coarse_u, coarse_v;
-        vertex.refinement_bits = split_finer_code(code, coarse_u, coarse_v).refinement_bits;
-        largest = R::high(largest, code.error);
+        vertex.refinement_bits = split_finer_code(coded.code, coarse_u, coarse_v).refinement_bits;
+        largest = R::high(largest, coded.error);
         vertex.down_u = (u32)coarse_u - before_u, vertex.down_v = (u32)coarse_v - before_v;
     }
     // Masks of row y, in which some vertices have no code yet. Returns the vertices in a mask.
@@ -141,7 +152,7 @@ struct LorenzoRowCoder {
         } else if (vertex.has_symbol) {
             // A prediction that is not finite is none.
             const bool predicted = vertex.visible && !stored && !vertex.keeps_sign;
-            const T scale = predicted ? width : R::infinity();
+            const T scale = predicted ? step.x : R::infinity();
             const StoredPayload<T> coded_exactly = stored_payload<T>(
                 vertex.original, R::pair((T)(i32)before_u * scale, (T)(i32)before_v * scale));
             symbol = coded_exactly.symbol;
@@ -164,22 +175,20 @@ struct LorenzoRowCoder {
         vertex.missing = !is_interior && is_missing(a, b, job.fill);
         if (!is_interior)
             vertex.visible &= !vertex.missing && (vertex.keeps_sign || !(a == T(0) && b == T(0)));
-        const bool constrained = is_constrained(vertex_bound);
-        const Quantized<T> q = quantize_on<T>(vertex.original, inverse, width);
-        const T error = distance<T>(q.value, vertex.original);
-        const bool fits = vertex.visible && !stored && !vertex.keeps_sign && q.fits;
-        vertex.coded = fits && (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)));
+        const Attempt<T> found = attempt_unpredicted<T>(vertex.original, step);
+        const bool fits = vertex.visible && !stored && !vertex.keeps_sign && found.fits;
+        vertex.coded = fits && accept.allows(found.error, vertex_bound);
         vertex.has_symbol = inside;
         vertex.refinement = 0;
         vertex.refinement_bits = 0;
-        vertex.down_u = (u32)(vertex.coded ? (i32)q.code.x : 0) - before_u;
-        vertex.down_v = (u32)(vertex.coded ? (i32)q.code.y : 0) - before_v;
+        vertex.down_u = (u32)(vertex.coded ? found.code_u() : 0) - before_u;
+        vertex.down_v = (u32)(vertex.coded ? found.code_v() : 0) - before_v;
         u32 hidden = 0;
-        if (vertex.coded) largest = R::high(largest, error);
+        if (vertex.coded) largest = R::high(largest, found.error);
         // Lanes outside do not influence lanes inside.
         if (!__all_sync(FULL, vertex.coded || !inside)) {
             hidden = mask_row(y, vertex);
-            if (fits && !vertex.coded) refine(vertex, constrained, vertex_bound);
+            if (fits && !vertex.coded) refine(vertex, vertex_bound);
             stored_vertices += vertex.visible && !vertex.coded;
             take_from_left(vertex);
         }
@@ -216,8 +225,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     const LorenzoView<T> work(job);
     const i32 lane = threadIdx.x & 31, ox = shape.owned_x(), oy = shape.owned_y();
     LorenzoRowCoder<T> coder = {job, control, lattices, lane, ox, lane < ox, is_interior, bound_shift, stored,
-        lattices.width[bound_shift][0], lattices.inverse[bound_shift][0], (T)control.quantizer.accept,
-        is_lossless(control), work.payload(index)};
+        lattices.step(bound_shift, 0), acceptance_of<T>(control.quantizer), is_lossless(control),
+        work.payload(index)};
     u8* symbols = work.symbols() + index * TILE_VERTICES + lane;
     RowReader<T> reader(job, positions, shape, vertex_bounds, nearness_of(job, index).bounded);
     // Load the next rows ahead.

@@ -23,13 +23,14 @@ __device__ __forceinline__ void lorenzo_unconstrained(const Job& job) {
         const bool exists = k < count;
         // Lanes without a tile repeat another's work.
         index = listed_tile<UNCONSTRAINED_TILE>(job, control, exists ? k : first);
-        const T width = lattice_width<T>(control.half_bin_width, 0, 0), inverse = lattice_inverse(width),
-                accept = (T)control.quantizer.accept;
+        const T width = lattice_width<T>(control.half_bin_width, 0, 0), inverse = lattice_inverse(width);
+        const auto step = Real<T>::pair(width, inverse);
+        const Acceptance<T> accept = acceptance_of<T>(control.quantizer);
         RowsOfLane<T> rows;
         if (warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE))
-            rows = lorenzo_interior_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr);
+            rows = lorenzo_interior_rows<T, true, false>(job, index, step, accept, 0, nullptr);
         else
-            rows = lorenzo_interior_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
+            rows = lorenzo_interior_rows<T, false, false>(job, index, step, accept, 0, nullptr);
         const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
         const u32 activity = activity_of_tile(rows);
         if (counts && threadIdx.x % ROW_LANES == 0) TileView(job).headers()[index] = ALL_CODED | activity;

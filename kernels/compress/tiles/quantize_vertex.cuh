@@ -3,6 +3,7 @@
 #pragma once
 #include "compress/bounds/vertex_bounds.cuh"
 #include "entropy/differences.cuh"
+#include "predict/quantizer.cuh"
 
 // A vertex whose symbol is written: decoded value, error, cost in bits, plus ONE_STORED if stored.
 template <typename T>
@@ -19,14 +20,13 @@ struct alignas(16) Level {
     typename Real<T>::Pair step[REFINEMENTS];  // bin width and reciprocal
     typename Real<T>::Signed half_width;  // bits of half the first width if all others follow from it, else 0
     T half_step;                          // smaller residuals have code 0 in spite of rounding
-    T above_accept;                       // smallest error that is not accepted
+    Acceptance<T> accept;
 };
 
 // Quantizer and interpolants in shared memory, where they need no registers.
 template <typename T>
 struct Steps {
     Level<T> level[LEVELS];
-    T accept;
     bool lossless;  // zeros keep their signs
     u32 interpolants[5];
 
@@ -45,7 +45,7 @@ struct Steps {
             // 0 if predictions may overflow, because comparisons with it may not see a NaN.
             own.half_step =
                 control.largest < (double)(T(0.0625) * R::MAX) ? R::low(T(0.49) * width, accepted) : T(0);
-            own.above_accept = -R::next_down(-accepted);
+            own.accept = acceptance_of<T>(control.quantizer);
             // True if each width is a quarter of the one before, i.e. not too small, and differences fit a
             // word.
             const bool follow =
@@ -53,13 +53,12 @@ struct Steps {
             own.half_width = follow ? (typename R::Signed)R::bits(T(0.5) * width) : 0;
         }
         if (threadIdx.x < 5) interpolants[threadIdx.x] = control.interpolants[threadIdx.x];
-        if (threadIdx.x == 5) accept = (T)control.quantizer.accept, lossless = is_lossless(control);
+        if (threadIdx.x == 5) lossless = is_lossless(control);
         __syncthreads();
     }
 };
 
-// First refinement to try after refinement 0 has failed: one before the first whose half bin is within the
-// bound. Computed from exponents.
+// refinement_after_first, computed from exponents where that is possible.
 template <typename T>
 __device__ __forceinline__ i32 second_try(const Level<T>& level, T vertex_bound) {
     typedef Real<T> R;
@@ -70,10 +69,7 @@ __device__ __forceinline__ i32 second_try(const Level<T>& level, T vertex_bound)
             (half - (Signed)R::bits(vertex_bound) + ((Signed)2 << R::MANTISSA) - 1) >> (R::MANTISSA + 1);
         return (i32)min(max(above - 1, (Signed)1), (Signed)(REFINEMENTS - 1));
     }
-    i32 within = 1;
-#pragma unroll 1
-    while (within < REFINEMENTS && T(0.5) * level.step[within].x > vertex_bound) within++;
-    return within > 2 ? within - 1 : 1;
+    return refinement_after_first<T>(vertex_bound, [&](i32 k) { return level.step[k].x; });
 }
 
 // Where a tile's symbols and payload go.
@@ -90,42 +86,26 @@ __device__ __noinline__ WrittenVertex<T> code_vertex_of(P original, P prediction
     i32 position, InShared<Level<T>> at_level, InShared<TileOutput> at_output) {
     typedef Real<T> R;
     const Level<T>& level = at_level.get();
-    // An error below this meets the bounds (allows, in tile/encode.cuh).
-    const T enough = R::high(R::low(vertex_bound, level.above_accept), R::from_bits(1));
-    const T du = original.x - prediction.x, dv = original.y - prediction.y;
-    i32 next = second_try<T>(level, vertex_bound);
+    const T limit = level.accept.limit(vertex_bound);
+    const i32 second = second_try<T>(level, vertex_bound);
     // With code 0 the error is the residual.
-    const T residual = R::high(R::abs(du), R::abs(dv));
-    i32 refinement = residual < level.half_step && !(residual < enough) ? next++ : 0;
-    T shifted_u, shifted_v, error;
-    P value;
-    bool found;
-#pragma unroll 1
-    while (true) {
-        const P step = level.step[refinement];
-        const T scaled_u = du * step.y, scaled_v = dv * step.y;
-        const bool fits = R::abs(scaled_u) <= R::MAX_CODE && R::abs(scaled_v) <= R::MAX_CODE;
-        shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT;
-        value = R::pair(
-            prediction.x + (shifted_u - R::SHIFT) * step.x, prediction.y + (shifted_v - R::SHIFT) * step.x);
-        error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-        found = fits && error < enough;
-        if (!fits || found || next >= REFINEMENTS) break;
-        refinement = next++;
-    }
+    const T residual = distance<T>(original, prediction);
+    const bool skips = residual < level.half_step && !(residual < limit);
+    Attempt<T> found;
+    const i32 refinement = first_allowed<T>(skips ? second : 0, skips ? second + 1 : second, limit, found,
+        [&](i32 k) { return attempt<T>(original, prediction, level.step[k]); });
     // Here lanes run together again, however long each has searched.
-    if (found) {
+    if (refinement != EXACT) {
+        const P value = found.value, codes = found.codes();
+        const T error = found.error;
         const TileOutput places = at_output.get();
-        const T cu = shifted_u - R::SHIFT, cv = shifted_v - R::SHIFT;
-        const i32 qu = (i32)(R::shifted_code(shifted_u) - R::SHIFTED_ZERO),
-                  qv = (i32)(R::shifted_code(shifted_v) - R::SHIFTED_ZERO);
-        const T larger = R::high(R::abs(cu), R::abs(cv));
-        if (refinement == 0 && larger <= T(SMALL)) {
+        const i32 qu = found.code_u(), qv = found.code_v();
+        if (refinement == 0 && magnitude<T>(codes) <= T(SMALL)) {
             const u32 symbol = small_symbol(qu, qv);
             if (position >= 0) fresh_global(places.symbols)[position] = (u8)symbol;
             return {value, error, position >= 0 && symbol != SYMBOL_ZERO ? 3u : 0u};
         }
-        const Symbol s = large_symbol<T>(refinement, cu, cv, qu, qv);
+        const Symbol s = large_symbol<T>(refinement, codes.x, codes.y, qu, qv);
         if (position >= 0) {
             fresh_global(places.symbols)[position] = (u8)s.symbol;
             fresh_global(places.payload)[position] = s.raw;

@@ -10,19 +10,17 @@
 // change.
 template <typename T>
 struct FirstTry {
-    Quantized<T> q;
-    T error;
+    Attempt<T> attempt;
     bool kept;
 };
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ FirstTry<T> first_try(const Steps<T>& steps, const TileWindow<T>& window, i32 x,
     i32 y, P original, P prediction, T vertex_bound, i32 level) {
     FirstTry<T> first;
-    first.q = quantize<T>(original, prediction, steps.level[level].step[0]);
-    first.error = distance<T>(first.q.value, original);
-    first.kept = first.q.fits & allows(first.error, steps.accept, vertex_bound);
+    first.attempt = attempt<T>(original, prediction, steps.level[level].step[0]);
+    first.kept = first.attempt.fits & steps.level[level].accept.allows(first.attempt.error, vertex_bound);
     if (is_constrained(vertex_bound))
-        first.kept = first.kept && stays_one_sided<T>(window, x, y, first.q.value);
+        first.kept = first.kept && stays_one_sided<T>(window, x, y, first.attempt.value);
     return first;
 }
 
@@ -45,22 +43,19 @@ struct Trials {
           vertex_bound(vertex_bound), level(level),
           number(is_constrained(vertex_bound) ? TRIALS : REFINEMENTS) {}
 
-    __device__ __forceinline__ Candidate<T> stored() const { return {original, T(0), {EXACT, 0, 0}}; }
-
     // True if trial k ends the search: with a code, or because no code can follow.
     __device__ __forceinline__ bool ends(i32 k, Candidate<T>& code) const {
         const bool constrained = is_constrained(vertex_bound);
         const Trial trial(constrained ? k : 0);
         const i32 refinement = constrained ? trial.refinement : k;
         const P step = steps.level[level].step[refinement];
-        Quantized<T> q = quantize<T>(original, prediction, step);
+        Attempt<T> found = attempt<T>(original, prediction, step);
         // Finer codes are larger: they do not fit either.
-        if (!q.fits) return true;
-        if (!move_to_neighbour<T>(q, original, prediction, step.x, trial.neighbour)) return false;
-        const T error = distance<T>(q.value, original);
-        if (!allows(error, steps.accept, vertex_bound)) return false;
-        if (constrained && error != T(0) && !fan.stays_with(q.value, rule)) return false;
-        code = {q.value, error, {refinement, (i32)q.code.x, (i32)q.code.y}};
+        if (!found.fits) return true;
+        if (!move_to_neighbour<T>(found, original, prediction, step.x, trial.neighbour)) return false;
+        if (!steps.level[level].accept.allows(found.error, vertex_bound)) return false;
+        if (constrained && found.error != T(0) && !fan.stays_with(found.value, rule)) return false;
+        code = candidate(found, refinement);
         return true;
     }
 };
@@ -81,7 +76,7 @@ __device__ __noinline__ Candidate<T> settle(Rule rule, InShared<Steps<T>> at_ste
     i32 x, i32 y, P prediction, T vertex_bound, i32 level) {
     const TileWindow<T> in_window = in_shared(window);
     const Trials<T, INSIDE> trials(rule, at_steps.get(), in_window, x, y, prediction, vertex_bound, level);
-    Candidate<T> code = trials.stored();
+    Candidate<T> code = stored<T>(trials.original);
 #pragma unroll 1
     for (i32 k = 0; k < trials.number; k++)
         if (trials.ends(k, code)) break;
@@ -101,7 +96,7 @@ __device__ __noinline__ SharedCode<T> settle_together(Rule rule, InShared<Steps<
     TileWindow<T> window, i32 x, i32 y, P prediction, T vertex_bound, i32 level, i32 shift) {
     const TileWindow<T> in_window = in_shared(window);
     const Trials<T, INSIDE> trials(rule, at_steps.get(), in_window, x, y, prediction, vertex_bound, level);
-    SharedCode<T> code = {trials.stored(), false};
+    SharedCode<T> code = {stored<T>(trials.original), false};
     const i32 lane = threadIdx.x & 31, first = lane & ((1 << shift) - 1);
     const u32 group = FULL / (FULL >> (32 - (1 << shift))) << first;
     u32 ends = 0;  // lanes of the group whose trial ends the search

@@ -77,11 +77,11 @@ struct SpeculativeCoder {
         // number.
         if (active && !(R::abs(original.x - prediction.x) < half_step &&
                           R::abs(original.y - prediction.y) < half_step)) {
-            const Quantized<T> q = quantize<T>(original, prediction, steps.level[level].step[0]);
-            value = q.value;
-            error = distance<T>(q.value, original);
-            waits = !(q.fits && error <= steps.accept);
-            if (!waits) symbol = symbol_of({0, (i32)q.code.x, (i32)q.code.y});
+            const Attempt<T> found = attempt<T>(original, prediction, steps.level[level].step[0]);
+            value = found.value;
+            error = found.error;
+            waits = !(found.fits && steps.level[level].accept.within(error));
+            if (!waits) symbol = symbol_of({0, found.code_u(), found.code_v()});
         }
         if (looks && active && !waits && is_constrained_vertex(x, y)) {
             const u32 planes = half_plane_bits<T>(value);
