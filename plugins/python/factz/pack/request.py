@@ -1,0 +1,77 @@
+"""What a caller asks of pack: the options of compression, checked before a file is touched."""
+
+import dataclasses
+from typing import Any, Dict, Optional, Tuple
+
+from .._config import count_of, float_of
+from .coordinates import Grid
+from .failure import PackError
+
+PERIODIC = ("auto", "none", "x", "y", "xy")
+
+
+@dataclasses.dataclass
+class Request:
+    """The options of :func:`factz.pack.pack` that are those of compression."""
+
+    abs: Optional[float] = None
+    rel: Optional[float] = None
+    mode: str = "block"
+    coder: str = "ans"
+    predictor: str = "hierarchical"
+    preserve: str = "types"
+    ties: str = "all"
+    dx: Optional[float] = None
+    dy: Optional[float] = None
+    fill: Optional[float] = None
+    periodic: str = "auto"
+    chunk: Optional[Tuple[int, int]] = None
+    allow_wide_range: bool = False
+
+    def check(self) -> None:
+        from .. import hdf5
+
+        if self.periodic not in PERIODIC:
+            raise PackError("periodic=%r is none of %s" % (self.periodic, ", ".join(PERIODIC)))
+        if self.chunk is not None:
+            ny, nx = self.chunk
+            self.chunk = (count_of("chunk[0]", ny, 1), count_of("chunk[1]", nx, 1))
+        # Everything else is checked by the library, here with a spacing that any grid may have.
+        hdf5.options(**self._options(), abs=self.abs, rel=self.rel, dx=self.dx or 1.0, dy=self.dy or 1.0)
+        for name in ("dx", "dy"):
+            if getattr(self, name) is not None and not float_of(name, getattr(self, name)):
+                raise PackError("%s=0: give the spacing, negative where the axis runs backwards" % name)
+
+    def _options(self) -> Dict[str, Any]:
+        names = ("mode", "coder", "predictor", "preserve", "ties")
+        return {name: getattr(self, name) for name in names}
+
+    def filter(self, bound: float, grid: Grid, fill: Optional[float], field: Tuple[int, int]) -> Dict[str, Any]:
+        """The arguments of h5py's create_dataset for a pair."""
+        from .. import hdf5
+
+        return hdf5.options(
+            **self._options(), **periodic_options(grid.periodic, self.preserve), abs=bound, dx=grid.dx, dy=grid.dy,
+            fill=fill, field=field,
+        )
+
+
+def periodic_options(periodic: str, preserve: str) -> Dict[str, Any]:
+    """What the filter is told of periodic axes.
+
+    THE ONE PLACE for the library's option `periodic`: when it is there, return {"periodic": periodic} and let
+    `seam_note` say nothing of exact sides. Until then the triangles across the seam are kept because the
+    vertices on both sides of it are stored exactly, as those between chunks are.
+    """
+    if not periodic or preserve == "none":
+        return {}
+    return {"pin": "+".join(side for axis in periodic for side in (axis + "min", axis + "max"))}
+
+
+def seam_note(periodic: str, preserve: str) -> Optional[str]:
+    """What the user is told of periodic axes."""
+    if not periodic or preserve == "none":
+        return None
+    what = {"x": "columns", "y": "rows"}
+    return "the first and the last of the %s are stored exactly, which keeps the critical points across the seam" % (
+        " and ".join(what[axis] for axis in periodic))

@@ -1,0 +1,80 @@
+"""Unpacks a file: the variables of pairs become plain ones, everything else is copied."""
+
+import json
+import os
+from typing import Any, Callable, Dict, List
+
+import h5py
+import numpy as np
+
+from .attributes import copy_attributes, text_of
+from .converter import Say, opened
+from .copying import copy_all, create_file
+from .failure import PackError
+from .fields import blocks_of
+from .output import check_paths, finished_file
+from .progress import Progress
+from .references import attach_all, copy_references
+from .storage import create_plain
+from .virtual import STORAGE, Packed, packed_pairs
+
+
+def unpack_file(source: str, target: str, force: bool, say: Say, quiet: bool) -> None:
+    from .. import hdf5  # noqa: F401 (makes HDF5 find the filter)
+
+    check_paths(source, target, force)
+    with opened(source) as old:
+        pairs = packed_pairs(old)
+        with finished_file(target, force) as partial:
+            with create_file(partial) as new:
+                _create(old, new, pairs)
+                for pair in pairs:
+                    _copy_values(pair, new, quiet)
+                    say("%s: plain variables" % pair.text)
+
+
+def _create(old: h5py.File, new: h5py.File, pairs: List[Packed]) -> None:
+    replaced: Dict[str, Callable[[], None]] = {}
+    for pair in pairs:
+        for half, storage in zip(pair[:2], json.loads(text_of(pair.joint, STORAGE))):
+            replaced[half.name] = _plain(new, half, storage)
+    groups = sorted({pair.joint.parent.name for pair in pairs})
+    copy_all(old, new, replaced, groups)
+    copy_references(old, new)
+    attach_all(old, new)
+    if any("classic_model" in old[group].attrs for group in groups):
+        new.attrs["_nc3_strict"] = np.int32(1)
+
+
+def _plain(new: h5py.File, half: h5py.Dataset, storage: Dict[str, Any]) -> Callable[[], None]:
+    def create() -> None:
+        defined = half.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
+        made = create_plain(new, half.name, half, storage, half.fillvalue if defined else None)
+        copy_attributes(half, made, {"factz_pair": None})
+
+    return create
+
+
+def _copy_values(pair: Packed, new: h5py.File, quiet: bool) -> None:
+    """Both halves of a field at once, so that each chunk of the joint dataset is decompressed once."""
+    halves = [new[half.name] for half in pair[:2]]
+    progress = Progress(pair.text, int(np.prod(pair.joint.shape[:-3], dtype=np.int64)), quiet)
+    for corner, where in blocks_of(halves[0]):
+        lengths = tuple(min(s.stop, n) - s.start for s, n in zip(where, halves[0].shape))
+        values = [np.empty(lengths + half.shape[-2:], half.dtype) for half in halves]
+        for index in np.ndindex(lengths):
+            field = _read(pair.joint, tuple(a + b for a, b in zip(corner, index)))
+            for component, one in zip(values, field):
+                component[index] = one
+            progress.step()
+        for half, one in zip(halves, values):
+            half[where] = one
+    progress.end()
+
+
+def _read(joint: h5py.Dataset, index: Any) -> Any:
+    try:
+        return joint[index]
+    except OSError as error:
+        raise PackError("%s: field %s of %s cannot be read: %s"
+                        % (os.path.basename(joint.file.filename), list(index), joint.name, error)) from None

@@ -1,0 +1,41 @@
+"""How a variable lies in a file: remembered when it is packed, so that unpack can store it in the same way."""
+
+from typing import Any, Dict, Optional, Tuple
+
+import h5py
+import numpy as np
+
+# Filters whose arguments depend on nothing but the user: deflate, shuffle, fletcher32.
+_PLAIN_FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
+
+
+def storage_of(dataset: h5py.Dataset) -> Dict[str, Any]:
+    """Chunks and filters, as JSON can hold them. Filters that depend on the type are left out."""
+    plist = dataset.id.get_create_plist()
+    filters = [plist.get_filter(k) for k in range(plist.get_nfilters())]
+    return {
+        "chunks": list(dataset.chunks) if dataset.chunks else None,
+        "filters": [[number, list(values)] for number, _, values, _ in filters if number in _PLAIN_FILTERS],
+    }
+
+
+def create_plain(
+    file: h5py.File, path: str, like: h5py.Dataset, storage: Dict[str, Any], fill: Optional[Any]
+) -> h5py.Dataset:
+    """A dataset with the shape and type of another one, stored as the dictionary says."""
+    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plist.set_attr_creation_order(h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED)
+    if fill is not None:
+        plist.set_fill_value(np.array(fill, like.dtype))
+    most = tuple(h5py.h5s.UNLIMITED if n is None else n for n in like.maxshape)
+    chunks = storage["chunks"] or (_whole_field(like) if None in like.maxshape else None)
+    if chunks:
+        plist.set_chunk(tuple(chunks))
+        for number, values in storage["filters"]:
+            plist.set_filter(number, h5py.h5z.FLAG_OPTIONAL, tuple(values))
+    space = h5py.h5s.create_simple(like.shape, most)
+    return h5py.Dataset(h5py.h5d.create(file.id, path.encode(), like.id.get_type(), space, plist))
+
+
+def _whole_field(dataset: h5py.Dataset) -> Tuple[int, ...]:
+    return (1,) * (dataset.ndim - 2) + dataset.shape[-2:]
