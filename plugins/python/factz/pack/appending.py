@@ -12,7 +12,7 @@ from .coordinates import Grid, dimension_of, has_values, name_of
 from .failure import PackError
 from .fields import write
 from .output import check_paths, finished_file
-from .pairs import Pair, basename
+from .pairs import Pair, basename, refuse_packed
 from .progress import Progress
 from .values import Component
 from .virtual import STORAGE, Packed, packed_pairs
@@ -67,7 +67,8 @@ def _pair_of(old: h5py.File, packed: Packed) -> Pair:
     """The pair of the second file, whose fields must be like those that are there."""
     for half in packed[:2]:
         if half.name not in old:
-            raise PackError("%s has no variable %s, which %s has" % (old.filename, half.name, half.file.filename))
+            raise PackError("%s has no variable %s, which the packed file has" % (old.filename, half.name))
+        refuse_packed(old[half.name])
     pair = Pair(*(Component(old[half.name]) for half in packed[:2]))
     for component, half in zip(pair, packed[:2]):
         shape = component.dataset.shape

@@ -10,7 +10,7 @@ import numpy as np
 
 from .attributes import text_of
 from .coordinates import Grid, find_grid
-from .copying import copy_all, create_file
+from .copying import Copier, create_file
 from .failure import PackError
 from .fields import find_bound, write
 from .output import check_paths, finished_file
@@ -163,7 +163,7 @@ def _create(old: h5py.File, new: h5py.File, plans: List[_Plan], request: Request
     for plan in plans:
         for component, part in enumerate(plan.pair):
             replaced[part.dataset.name] = _half_of(new, plan, component)
-    copy_all(old, new, replaced, [])
+    Copier(old, new, replaced, []).copy()
     copy_references(old, new)
     for plan in plans:
         field = plan.pair.shape[-2:]

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 import h5py
 
-from .attributes import copy_attributes, type_in
+from .attributes import copy_attributes, names_of, type_in
 
 # H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG: variables use the copy of their type that is there. h5py has no name for it.
 _MERGE_TYPES = 0x20
@@ -20,25 +20,68 @@ def create_file(path: str) -> h5py.File:
     return h5py.File(path, "w", track_order=True, libver=("v108", "v110"))
 
 
-def copy_all(source: h5py.File, target: h5py.File, replaced: Dict[str, Callable[[], None]], left_out: List[str]) -> None:
+class Copier:
     """Copies all objects and attributes in the order of their creation, without references.
 
     Args:
         replaced: by the path of a variable, the function that creates it in the target.
         left_out: paths of objects that are not copied.
     """
-    # Types first: a variable may have a type that was created after the group of the variable.
-    _copy_groups(source["/"], target["/"], left_out)
-    known: Dict[Any, str] = {}
-    for path, kind in _walk(source["/"]):
-        if any(path == other or path.startswith(other + "/") for other in left_out) or path in target:
-            continue
-        if path in replaced:
-            replaced[path]()
-        elif kind is h5py.HardLink:
-            _copy_variable(source, target, path, known)
+
+    def __init__(
+        self, source: h5py.File, target: h5py.File, replaced: Dict[str, Callable[[], None]], left_out: List[str]
+    ):
+        self.source, self.target, self.replaced, self.left_out = source, target, replaced, left_out
+        # Paths of objects with several names, by their address.
+        self._known: Dict[Any, str] = {}
+
+    def copy(self, group: str = "/") -> None:
+        source = self.source[group]
+        for name, kind in links_of(source):
+            path = source.name.rstrip("/") + "/" + name
+            if path in self.left_out:
+                continue
+            if kind is not h5py.HardLink:
+                self.target[path] = source.get(name, getlink=True)
+            elif path in self.replaced:
+                self._copy_types(source[name])
+                self.replaced[path]()
+            else:
+                self._copy_object(path, source[name])
+        self._copy_types(source)
+        copy_attributes(source, self.target[group])
+
+    def _copy_object(self, path: str, item: Any) -> None:
+        place = h5py.h5o.get_info(item.id)
+        first = self._known.setdefault(place.addr, path) if place.rc > 1 else path
+        if first != path:
+            self.target[path] = self.target[first]
+        elif isinstance(item, h5py.Group):
+            self._make_group(path)
+            self.copy(path)
+        elif isinstance(item, h5py.Datatype):
+            self._copy_type(path)
         else:
-            target[path] = source.get(path, getlink=True)
+            self._copy_types(item)
+            copy_variable(item, self.target, path)
+
+    def _make_group(self, path: str) -> None:
+        if path and path not in self.target:
+            self._make_group(path.rsplit("/", 1)[0])
+            self.target.create_group(path, track_order=True)
+
+    def _copy_type(self, path: str) -> None:
+        if path not in self.target:
+            self._make_group(path.rsplit("/", 1)[0])
+            h5py.h5o.copy(self.source.id, path.encode(), self.target.id, path.encode())
+
+    def _copy_types(self, item: Any) -> None:
+        """The committed types of an object, which may have been created after it."""
+        kinds = [h5py.h5a.open(item.id, name.encode()).get_type() for name in names_of(item)]
+        for kind in kinds + ([item.id.get_type()] if isinstance(item, h5py.Dataset) else []):
+            path = h5py.h5i.get_name(kind) if kind.committed() else None
+            if path:
+                self._copy_type(path.decode())
 
 
 def links_of(group: h5py.Group) -> List[Tuple[str, type]]:
@@ -50,41 +93,13 @@ def links_of(group: h5py.Group) -> List[Tuple[str, type]]:
     return [(name.decode(), group.get(name, getclass=True, getlink=True)) for name in names]
 
 
-def _walk(group: h5py.Group) -> Any:
-    """Paths and kinds of links below a group, but for those to groups."""
-    for name, kind in links_of(group):
-        path = group.name.rstrip("/") + "/" + name
-        if kind is h5py.HardLink and isinstance(group[name], h5py.Group):
-            yield from _walk(group[name])
-        else:
-            yield path, kind
-
-
-def _copy_groups(source: h5py.Group, target: h5py.Group, left_out: List[str]) -> None:
-    for name, kind in links_of(source):
-        path = source.name.rstrip("/") + "/" + name
-        if kind is not h5py.HardLink or path in left_out:
-            continue
-        if isinstance(source[name], h5py.Group):
-            _copy_groups(source[name], target.create_group(name, track_order=True), left_out)
-        elif isinstance(source[name], h5py.Datatype):
-            h5py.h5o.copy(source.id, name.encode(), target.id, name.encode())
-    copy_attributes(source, target)
-
-
-def _copy_variable(source: h5py.File, target: h5py.File, path: str, known: Dict[Any, str]) -> None:
-    place = h5py.h5o.get_info(source[path].id)
-    if place.rc > 1 and place.addr in known:
-        target[path] = target[known[place.addr]]
-        return
-    known[place.addr] = path
-    old = source[path]
-    if isinstance(old, h5py.Dataset) and old.id.get_type().detect_class(h5py.h5t.VLEN) or old.dtype.hasobject:
+def copy_variable(old: h5py.Dataset, target: h5py.File, path: str) -> None:
+    if old.id.get_type().detect_class(h5py.h5t.VLEN) or old.dtype.hasobject:
         _write_anew(old, target, path)
         return
     plist = h5py.h5p.create(h5py.h5p.OBJECT_COPY)
     plist.set_copy_object(_MERGE_TYPES)
-    h5py.h5o.copy(source.id, path.encode(), target.id, path.encode(), plist)
+    h5py.h5o.copy(old.file.id, path.encode(), target.id, path.encode(), plist)
 
 
 def _write_anew(old: h5py.Dataset, target: h5py.File, path: str) -> None:

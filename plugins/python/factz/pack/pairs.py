@@ -175,14 +175,18 @@ def _check(pair: Pair, chunk: Optional[Tuple[int, int]]) -> None:
     if pair.u.packed != pair.v.packed or pair.u.dtype != pair.v.dtype:
         raise PackError("%s: one is packed and the other one is not: unpack both first (ncpdq -U)" % pair.text)
     for dataset in (c.dataset for c in pair):
-        if dataset.is_virtual and "factz_pair" in dataset.attrs:
-            raise PackError("%s is packed already, in the file %s: `python -m factz.unpack` restores plain variables; "
-                            "errors of two compressions add up" % (dataset.name, dataset.file.filename))
+        refuse_packed(dataset)
         _check_growth(dataset)
     size = pair.shape[-2:] if chunk is None else [min(n, c) for n, c in zip(pair.shape[-2:], chunk)]
     if 2 * size[0] * size[1] * pair.u.dtype.itemsize > _MOST_CHUNK_BYTES:
         raise PackError("%s: a field of %d x %d takes 4 GiB or more, and a chunk of HDF5 must be shorter: give --chunk "
                         "4096x4096 (chunk=(4096, 4096))" % (pair.text, size[1], size[0]))
+
+
+def refuse_packed(dataset: h5py.Dataset) -> None:
+    if dataset.is_virtual and "factz_pair" in dataset.attrs:
+        raise PackError("%s is packed: %s of it is virtual already; `python -m factz.unpack` makes plain variables, and "
+                        "then the errors of two compressions add up" % (dataset.file.filename, basename(dataset)))
 
 
 def _check_growth(dataset: h5py.Dataset) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .attributes import copy_attributes, text_of
 from .converter import Say, opened
-from .copying import copy_all, create_file
+from .copying import Copier, create_file
 from .failure import PackError
 from .fields import blocks_of
 from .output import check_paths, finished_file
@@ -39,7 +39,7 @@ def _create(old: h5py.File, new: h5py.File, pairs: List[Packed]) -> None:
         for half, storage in zip(pair[:2], json.loads(text_of(pair.joint, STORAGE))):
             replaced[half.name] = _plain(new, half, storage)
     groups = sorted({pair.joint.parent.name for pair in pairs})
-    copy_all(old, new, replaced, groups)
+    Copier(old, new, replaced, groups).copy()
     copy_references(old, new)
     attach_all(old, new)
     if any("classic_model" in old[group].attrs for group in groups):
