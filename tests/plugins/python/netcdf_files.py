@@ -2,7 +2,6 @@
 
 import h5py
 import numpy as np
-from support import field
 
 NX, NY, LEVELS = 36, 19, 2
 FILL = np.float32(9.96921e36)
@@ -10,12 +9,13 @@ NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.%10d"
 
 
 def wind(step, level=0, dtype="f4"):
-    """A field around the Earth, with a step between the last column and the first as between all others."""
+    """A field around the Earth, with noise, and many critical points in the seam too."""
     y, x = np.mgrid[0:NY, 0:NX].astype(np.float64)
     turn = 2 * np.pi / NX
     u = np.sin(5 * turn * x + 0.3 * step) * np.cos(0.5 * y) + 0.1 * np.cos(3 * turn * x)
     v = -np.cos(5 * turn * x + 0.3 * step) * np.sin(0.5 * y + 0.2 * level) + 0.05 * np.sin(0.3 * y)
-    return (10 * u).astype(dtype), (10 * v).astype(dtype)
+    noise = np.random.default_rng(7 * step + level).normal(0, 0.08, (2, NY, NX))
+    return (10 * (u + noise[0])).astype(dtype), (10 * (v + noise[1])).astype(dtype)
 
 
 class Writer:

@@ -123,10 +123,16 @@ def _check_other(old: h5py.File, new: h5py.Dataset) -> None:
         raise PackError("%s has the shape %s and values of type %s in %s, and %s, %s in the packed file"
                         % (new.name, other.shape, other.dtype, old.filename, new.shape, new.dtype))
     for key in _MEANING:
-        values = [np.ravel(d.attrs[key]).tolist() if key in d.attrs else None for d in (other, new)]
-        if values[0] != values[1] and text_of(other, key) != text_of(new, key) or (values[0] is None) != (values[1] is None):
+        values = [_comparable(dataset, key) for dataset in (other, new)]
+        if values[0] != values[1]:
             raise PackError("%s has %s = %s in %s, and %s in the packed file: make them alike first (cdo, ncap2)"
                             % (new.name, key, values[0], old.filename, values[1]))
+
+
+def _comparable(dataset: h5py.Dataset, key: str) -> Any:
+    if key not in dataset.attrs:
+        return None
+    return text_of(dataset, key) or np.ravel(dataset.attrs[key]).tolist()
 
 
 def _check_steps(old: h5py.File, new: h5py.File, scale: h5py.Dataset, force: bool) -> None:
