@@ -133,9 +133,9 @@ test: toolchain packages python nvcc lints checks
 
 # What the tests of plugins/ read and write files with.
 plugins-python:
-	@if ! .venv-plugins/bin/python -c 'import adios2, dask, h5netcdf, h5py, hdf5plugin, wheel, xarray' 2> /dev/null; then
+	@if ! .venv-plugins/bin/python -c 'import adios2, dask, h5netcdf, h5py, hdf5plugin, netCDF4, wheel, xarray' 2> /dev/null; then
 	  python3 -m venv .venv-plugins
-	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 dask h5netcdf xarray \
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 dask h5netcdf netCDF4 xarray \
 	    setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
 	fi
 
@@ -236,7 +236,7 @@ lints: nvcc
 
 checks:
 	@echo "== Python checks"
-	$(PYTHON) -m py_compile tests/*.py tests/gpu/*.py tests/plugins/*/*.py plugins/python/*.py plugins/python/*/*.py cmake/spack/*.py benches/*.py docs/*.py
+	$(PYTHON) -m py_compile tests/*.py tests/gpu/*.py tests/plugins/*/*.py plugins/python/*.py plugins/python/*/*.py plugins/python/*/*/*.py cmake/spack/*.py benches/*.py docs/*.py
 	$(PYTHON) tests/exact_verify.py --self-test
 
 clean:

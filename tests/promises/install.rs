@@ -22,7 +22,17 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_device.py lib/python3/site-packages/factz/_fields.py
     lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_results.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
-    lib/python3/site-packages/factz/py.typed
+    lib/python3/site-packages/factz/pack/__init__.py lib/python3/site-packages/factz/pack/__main__.py
+    lib/python3/site-packages/factz/pack/appending.py lib/python3/site-packages/factz/pack/attributes.py
+    lib/python3/site-packages/factz/pack/command.py lib/python3/site-packages/factz/pack/converter.py
+    lib/python3/site-packages/factz/pack/coordinates.py lib/python3/site-packages/factz/pack/copying.py
+    lib/python3/site-packages/factz/pack/failure.py lib/python3/site-packages/factz/pack/fields.py
+    lib/python3/site-packages/factz/pack/help.py lib/python3/site-packages/factz/pack/output.py
+    lib/python3/site-packages/factz/pack/pairs.py lib/python3/site-packages/factz/pack/progress.py
+    lib/python3/site-packages/factz/pack/references.py lib/python3/site-packages/factz/pack/request.py
+    lib/python3/site-packages/factz/pack/restoring.py lib/python3/site-packages/factz/pack/storage.py
+    lib/python3/site-packages/factz/pack/values.py lib/python3/site-packages/factz/pack/virtual.py
+    lib/python3/site-packages/factz/py.typed lib/python3/site-packages/factz/unpack.py
     share/bash-completion/completions/factz
     share/doc/factz/CHANGELOG.md share/doc/factz/CITATION.cff share/doc/factz/CONTRIBUTING.md
     share/doc/factz/FORMAT.md share/doc/factz/LICENSE-APACHE share/doc/factz/LICENSE-MIT

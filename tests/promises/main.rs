@@ -45,6 +45,8 @@ mod layout;
 mod mpi;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod names;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod pack;
 #[cfg(feature = "cli")]
 mod pictures;
 #[cfg(target_os = "linux")]

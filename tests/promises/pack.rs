@@ -1,0 +1,65 @@
+//! Files of `python -m factz.pack`: u and v of netCDF-4 files are compressed as a pair, and programs that know
+//! nothing of factz read them as before. Everything else in the file is what it was.
+//!
+//! The tests themselves are the scripts of tests/plugins/python.
+
+use crate::hdf5::plugin;
+use crate::support::{both, built_folder, fresh_folder, python_of_plugins, root, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A script with the package of the sources, the library of this build and the filter.
+fn script(folder: &Path, python: &Path, name: &str) -> Command {
+    let mut command = Command::new(python);
+    command
+        .args(["-B", "-W", "error"])
+        .arg(root().join("tests/plugins/python").join(name))
+        .env("PYTHONPATH", root().join("plugins/python"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("FACTZ_LIBRARY", built_folder().join("libfactz.so"))
+        .env("HDF5_PLUGIN_PATH", plugin(folder))
+        .env_remove("FACTZ_HDF5_THREADS")
+        .env_remove("FACTZ_HDF5_LOG")
+        .current_dir(folder);
+    command
+}
+
+/// With h5py alone, in seconds.
+#[test]
+fn files_are_packed_appended_and_unpacked() {
+    needs!("gcc");
+    let Some(python) = python_of_plugins(&["h5py"]) else { return };
+    let folder = fresh_folder("pack-h5py");
+    let out = run(&mut script(&folder, &python, "test_pack.py"));
+    let text = both(&out);
+    assert!(text.contains("\nOK\n") && !text.contains("\nRan 0 tests"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// netCDF-C writes the input.
+fn python() -> Option<PathBuf> {
+    python_of_plugins(&["dask", "h5netcdf", "h5py", "netCDF4", "xarray"])
+}
+
+/// A test for each family of programs.
+macro_rules! readers {
+    ($($test:ident: $family:literal, $($program:literal)+;)+) => {
+        $(#[test]
+        #[ignore = "make test-all"]
+        fn $test() {
+            needs!($($program),+);
+            let Some(python) = python() else { return };
+            let folder = fresh_folder(concat!("pack-", $family));
+            run(script(&folder, &python, "packed_tools.py").arg($family));
+            std::fs::remove_dir_all(folder).unwrap();
+        })+
+    };
+}
+
+readers! {
+    xarray_reads_packed_files: "xarray", "gcc";
+    netcdf_programs_read_packed_files: "netcdf", "gcc" "ncdump" "nccopy";
+    hdf5_programs_read_packed_files: "hdf5", "gcc" "h5dump" "h5repack";
+    cdo_reads_packed_files: "cdo", "gcc" "cdo";
+    nco_reads_packed_files: "nco", "gcc" "ncks";
+}
