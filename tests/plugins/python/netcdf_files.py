@@ -34,8 +34,13 @@ class Writer:
     def dimension(self, name, length, values=None, unlimited=False, **attributes):
         """A dimension, and its coordinate if it has values."""
         data = np.zeros(length, ">f4") if values is None else np.asarray(values)
-        made = self.file.create_dataset(name, data=data, maxshape=(None if unlimited else length,), track_order=True,
-                                        chunks=(512,) if unlimited else None)
+        made = self.file.create_dataset(
+            name,
+            data=data,
+            maxshape=(None if unlimited else length,),
+            track_order=True,
+            chunks=(512,) if unlimited else None,
+        )
         made.make_scale(NO_VARIABLE % length if values is None else name.rsplit("/", 1)[-1])
         made.attrs.create("_Netcdf4Dimid", self.dimensions, dtype="i4")
         self.dimensions += 1
@@ -48,8 +53,15 @@ class Writer:
         most = tuple(None if s.maxshape[0] is None else s.shape[0] for s in scales)
         if fill is not None:
             options["fillvalue"] = fill
-        made = self.file.create_dataset(name, data.shape, data.dtype, chunks=chunks or (None in most or None),
-                                        maxshape=most if None in most else None, track_order=True, **options)
+        made = self.file.create_dataset(
+            name,
+            data.shape,
+            data.dtype,
+            chunks=chunks or (None in most or None),
+            maxshape=most if None in most else None,
+            track_order=True,
+            **options
+        )
         if fill is not None:
             made.attrs["_FillValue"] = np.array([fill], data.dtype)
         made[...] = data
@@ -92,6 +104,7 @@ def archive(path, steps=2, first=0):
         root = file.file
         for k in range(12):
             root.attrs.create("note%d" % k, np.bytes_("text %d" % k))
+        root.attrs["empty"] = h5py.Empty("S1")
         root.attrs["title"] = "a string of variable length"
         grid(file, steps, first)
         file.dimension("bnds", 2)
@@ -99,14 +112,32 @@ def archive(path, steps=2, first=0):
         file.variable("time_bnds", ("time", "bnds"), bounds)
         for name, data, standard in zip(("u10", "v10"), series(steps, first), NAMES):
             more = {"attribute%d" % k: 0.5 * k for k in range(9)}
-            file.variable(name, AXES, data, FILL, (1, 1, NY, NX), dict(more, units="m s-1", standard_name=standard),
-                          compression="gzip", shuffle=True)
+            file.variable(
+                name,
+                AXES,
+                data,
+                FILL,
+                (1, 1, NY, NX),
+                dict(more, units="m s-1", standard_name=standard),
+                compression="gzip",
+                shuffle=True,
+            )
         packed = np.arange(steps * NY * NX, dtype="i2").reshape(steps, NY, NX)
-        file.variable("t2m", ("time", "lat", "lon"), packed, np.int16(-32767), (1, NY, NX),
-                      {"scale_factor": 0.01, "add_offset": 280.0, "units": "K"}, compression="gzip", fletcher32=True)
+        file.variable(
+            "t2m",
+            ("time", "lat", "lon"),
+            packed,
+            np.int16(-32767),
+            (1, NY, NX),
+            {"scale_factor": 0.01, "add_offset": 280.0, "units": "K"},
+            compression="gzip",
+            fletcher32=True,
+        )
         file.variable("big", ("lon",), np.arange(NX, dtype=">f8"))
         file.variable("mask", ("lat", "lon"), np.ones((NY, NX), "i1"))
-        root.create_dataset("crs", data=np.int32(0)).attrs["grid_mapping_name"] = np.bytes_("latitude_longitude")
+        root.create_dataset("crs", data=np.int32(0)).attrs["grid_mapping_name"] = np.bytes_(
+            "latitude_longitude"
+        )
         group = root.create_group("station", track_order=True)
         group.attrs["place"] = "\u00d8resund"
         quality = h5py.enum_dtype({"good": 0, "bad": 1}, "i1")
@@ -162,7 +193,11 @@ def _attributes(item):
         name = attribute.name.decode()
         if name != "REFERENCE_LIST" and name != "factz_abs_error":
             kind = attribute.get_type()
-            text = (kind.get_class(), kind.get_size(), kind.is_variable_str()) if kind.get_class() == h5py.h5t.STRING else None
+            text = (
+                (kind.get_class(), kind.get_size(), kind.is_variable_str())
+                if kind.get_class() == h5py.h5t.STRING
+                else None
+            )
             value = item.attrs[name]
             if name == "DIMENSION_LIST":
                 value = np.array([one for axis in value for one in axis], object)
@@ -195,6 +230,14 @@ def _dataset(item, data):
     plist = item.id.get_create_plist()
     filters = [plist.get_filter(k)[0] for k in range(plist.get_nfilters())]
     kind = item.id.get_type()
-    held = [str(item.dtype), bool(kind.committed()), item.shape, item.maxshape, item.chunks, filters, repr(item.fillvalue),
-            _attributes(item)]
+    held = [
+        str(item.dtype),
+        bool(kind.committed()),
+        item.shape,
+        item.maxshape,
+        item.chunks,
+        filters,
+        repr(item.fillvalue),
+        _attributes(item),
+    ]
     return held + ([_plain(item.file, item[...])] if data else [])

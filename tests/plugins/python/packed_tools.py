@@ -6,6 +6,7 @@ The input is a file of netCDF-C with the real wind of data/wind_global, north fi
 with masked values, packed temperatures, a grid mapping, strings and an enum in a group. HDF5_PLUGIN_PATH names
 the folder of the filter. Runs in an empty folder.
 """
+
 import json
 import os
 import re
@@ -21,7 +22,10 @@ LAND = np.float32(9.96921e36)
 
 
 def wind():
-    u, v = (np.fromfile(str(ROOT / "data/wind_global" / name), "<f4").reshape(NY, NX) for name in ("u.f32", "v.f32"))
+    u, v = (
+        np.fromfile(str(ROOT / "data/wind_global" / name), "<f4").reshape(NY, NX)
+        for name in ("u.f32", "v.f32")
+    )
     return [(u, v), (0.9 * u, 1.1 * v), (np.roll(u, 30, 1), np.roll(v, 30, 1)), (u + 0.1, v - 0.1)]
 
 
@@ -39,10 +43,20 @@ def create(path, first=0, form="NETCDF4"):
         lat.units, lat[:] = "degrees_north", np.linspace(90, -90, NY)
         lon = file.createVariable("lon", "f4", ("lon",))
         lon.units, lon[:] = "degrees_east", np.arange(NX)
-        file.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = [[first, first + 6], [first + 6, first + 12]]
+        file.createVariable("time_bnds", "f8", ("time", "bnds"))[:] = [
+            [first, first + 6],
+            [first + 6, first + 12],
+        ]
         for k, name in enumerate(("u10", "v10")):
-            x = file.createVariable(name, "f4", ("time", "level", "lat", "lon"), zlib=True, shuffle=True,
-                                    chunksizes=(1, 1, NY, NX), fill_value=LAND)
+            x = file.createVariable(
+                name,
+                "f4",
+                ("time", "level", "lat", "lon"),
+                zlib=True,
+                shuffle=True,
+                chunksizes=(1, 1, NY, NX),
+                fill_value=LAND,
+            )
             x.units, x.standard_name = "m s-1", ("eastward_wind", "northward_wind")[k]
             x.grid_mapping = "crs"
             for n, pair in enumerate(steps):
@@ -63,7 +77,9 @@ def create(path, first=0, form="NETCDF4"):
 
 def run(*command, fails=False, **environment):
     variables = {k: v for k, v in dict(os.environ, **environment).items() if v is not None}
-    done = subprocess.run(list(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables)
+    done = subprocess.run(
+        list(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
+    )
     if (done.returncode != 0) != fails or done.returncode < 0:
         sys.exit("%s ended with %d\n%s" % (command, done.returncode, done.stdout + done.stderr))
     return done.stdout + (done.stderr if fails else "")
@@ -110,7 +126,10 @@ def with_xarray():
             before = xarray.concat([before, xarray.open_dataset("late.nc")], "time", data_vars="minimal")
         for engine in ("netcdf4", "h5netcdf"):
             after = xarray.open_dataset(path, engine=engine)
-            expect(list(before.variables) == list(after.variables), "%s with %s has the same variables" % (path, engine))
+            expect(
+                list(before.variables) == list(after.variables),
+                "%s with %s has the same variables" % (path, engine),
+            )
             for name in before.variables:
                 if name not in ("u10", "v10"):
                     expect(before[name].identical(after[name]), "%s with %s: %s" % (path, engine, name))
@@ -118,8 +137,14 @@ def with_xarray():
             own = {"factz_pair": "u10 v10", "factz_abs_error": BOUND}
             expect(dict(before.u10.attrs, **own) == after.u10.attrs, "%s: attributes of u10" % engine)
             pairs = [[d[name].values for name in ("u10", "v10")] for d in (before, after)]
-            expect(all(np.array_equal(np.isnan(a), np.isnan(b)) for a, b in zip(*pairs)), "missing data are alike")
-            expect(before.u10.dims == after.u10.dims and pairs[0][0].shape[0] * 2 == count, "the shape of " + path)
+            expect(
+                all(np.array_equal(np.isnan(a), np.isnan(b)) for a, b in zip(*pairs)),
+                "missing data are alike",
+            )
+            expect(
+                before.u10.dims == after.u10.dims and pairs[0][0].shape[0] * 2 == count,
+                "the shape of " + path,
+            )
             kept(*pairs, "%s with %s" % (path, engine))
             station = xarray.open_dataset("out.nc", engine=engine, group="station")
             expect(list(station["name"].values) == ["a", "bb", "ccc"], "strings in a group")
@@ -139,15 +164,28 @@ def with_netcdf():
     begin = packed.index("group: factz")
     expect(packed[:begin].split() == original.rstrip().rstrip("}").split(), "ncdump shows the same header")
     for name in ("time", "t2m", "/station/name", "/station/flag", "time_bnds"):
-        texts = [strip.sub("", run("ncdump", "-v", name, p).split("data:", 1)[1].split("group: factz")[0]) for p in ("in.nc", "out.nc")]
-        expect(texts[0].split() == texts[1].rstrip().split() or texts[0].split()[:-1] == texts[1].split(), "ncdump of " + name)
-    text = re.search(r"\n u10 =(.*?);", run("ncdump", "-p", "9,17", "-v", "u10", "out.nc"), re.S)[1].split(",")
-    shown = np.array([{"_": LAND, "NaNf": np.nan}.get(n.strip(), n) for n in text], "f4").reshape(2, 2, NY, NX)
+        texts = [
+            strip.sub("", run("ncdump", "-v", name, p).split("data:", 1)[1].split("group: factz")[0])
+            for p in ("in.nc", "out.nc")
+        ]
+        expect(
+            texts[0].split() == texts[1].rstrip().split() or texts[0].split()[:-1] == texts[1].split(),
+            "ncdump of " + name,
+        )
+    text = re.search(r"\n u10 =(.*?);", run("ncdump", "-p", "9,17", "-v", "u10", "out.nc"), re.S)[1].split(
+        ","
+    )
+    shown = np.array([{"_": LAND, "NaNf": np.nan}.get(n.strip(), n) for n in text], "f4").reshape(
+        2, 2, NY, NX
+    )
     u, v = values("out.nc", "u10", "v10")
     expect(np.array_equal(shown, u, equal_nan=True), "ncdump and netCDF4 read the same")
     kept(values("in.nc", "u10", "v10"), (u, v), "netCDF4")
     run("nccopy", "out.nc", "copy.nc")
-    expect("_Filter" not in run("ncdump", "-h", "-s", "copy.nc").split("group: factz")[0], "nccopy stores u10 plain")
+    expect(
+        "_Filter" not in run("ncdump", "-h", "-s", "copy.nc").split("group: factz")[0],
+        "nccopy stores u10 plain",
+    )
     for a, b in zip(values("copy.nc", "u10", "v10"), (u, v)):
         expect(np.array_equal(a, b, equal_nan=True), "nccopy")
     # A file of the classic model stays one.
@@ -165,7 +203,10 @@ def with_netcdf():
         file["t2m"][0] = 273
     after = values("out.nc", "u10", "v10")
     u[0, 1, 3] = 7
-    expect(np.abs(after[0] - u)[0, 1].max() <= BOUND and np.array_equal(after[0][1], u[1], equal_nan=True), "a row of u10")
+    expect(
+        np.abs(after[0] - u)[0, 1].max() <= BOUND and np.array_equal(after[0][1], u[1], equal_nan=True),
+        "a row of u10",
+    )
     # Without the filter nothing is read, instead of fill values.
     said = run("ncdump", "-v", "u10", "out.nc", fails=True, HDF5_PLUGIN_PATH="/nowhere")
     expect("error" in said.lower(), "ncdump without the filter: " + said)
@@ -180,7 +221,9 @@ def with_hdf5():
     create("in.nc", form="NETCDF4_CLASSIC")
     factz("pack", "in.nc", "out.nc", "--abs", str(BOUND), "-q", "--force")
     run("h5repack", "out.nc", "repacked.nc")
-    expect("VIRTUAL" in run("h5dump", "-p", "-H", "-d", "u10", "repacked.nc"), "h5repack keeps virtual datasets")
+    expect(
+        "VIRTUAL" in run("h5dump", "-p", "-H", "-d", "u10", "repacked.nc"), "h5repack keeps virtual datasets"
+    )
     expect(os.path.getsize("repacked.nc") < 1.05 * os.path.getsize("out.nc"), "the size after h5repack")
     for a, b in zip(values("repacked.nc", "u10", "v10"), values("out.nc", "u10", "v10")):
         expect(np.array_equal(a, b, equal_nan=True), "h5repack")
@@ -191,13 +234,22 @@ def with_cdo():
     expect(len(lines[0]) == len(lines[1]) == 9, "cdo infon has a line for each field")
     for a, b in zip(*(group[1:] for group in lines)):
         a, b = a.split(), b.split()
-        expect(a[:8] == b[:8] and np.allclose(*(np.array(line[8:11], "f8") for line in (a, b)), rtol=0, atol=BOUND + 1e-3, equal_nan=True),
-               "cdo infon: %s and %s" % (a, b))
+        expect(
+            a[:8] == b[:8]
+            and np.allclose(
+                *(np.array(line[8:11], "f8") for line in (a, b)), rtol=0, atol=BOUND + 1e-3, equal_nan=True
+            ),
+            "cdo infon: %s and %s" % (a, b),
+        )
     for form in ("nc4", "nc"):
         run("cdo", "-s", "-f", form, "copy", "out.nc", "copy.nc")
         with netCDF4.Dataset("copy.nc") as file:
-            expect(set(file.variables) == {"time", "time_bnds", "level", "lat", "lon", "u10", "v10", "t2m", "crs"} and not file.groups,
-                   "variables of a copy of cdo: %s" % list(file.variables))
+            expect(
+                set(file.variables)
+                == {"time", "time_bnds", "level", "lat", "lon", "u10", "v10", "t2m", "crs"}
+                and not file.groups,
+                "variables of a copy of cdo: %s" % list(file.variables),
+            )
         for a, b in zip(values("copy.nc", "u10", "v10"), values("out.nc", "u10", "v10")):
             expect(np.array_equal(a, b, equal_nan=True), "cdo copy")
 
@@ -216,4 +268,6 @@ create("in.nc")
 said = factz("pack", "in.nc", "out.nc", "--pair", "u10,v10", "--abs", str(BOUND))
 expect("dx = 1, dy = -1" in said and "lon is periodic" in said, said)
 expect(os.path.getsize("out.nc") < 0.4 * os.path.getsize("in.nc"), "the size of out.nc")
-{"xarray": with_xarray, "netcdf": with_netcdf, "hdf5": with_hdf5, "cdo": with_cdo, "nco": with_nco}[sys.argv[1]]()
+{"xarray": with_xarray, "netcdf": with_netcdf, "hdf5": with_hdf5, "cdo": with_cdo, "nco": with_nco}[
+    sys.argv[1]
+]()

@@ -74,7 +74,9 @@ def simple(path="in.nc", data=None, names=("u10", "v10"), standard=NAMES, axes=A
     with Writer(path) as file:
         grid(file, **more)
         for name, values, standard_name in zip(names, data, standard):
-            file.variable(name, axes, values, fill, attributes={"standard_name": standard_name, "units": "m s-1"})
+            file.variable(
+                name, axes, values, fill, attributes={"standard_name": standard_name, "units": "m s-1"}
+            )
 
 
 class Files(Folder):
@@ -93,8 +95,10 @@ class Files(Folder):
                 self.assertEqual(new[name].attrs["factz_pair"], b"u10 v10")
                 self.assertEqual(new[name].attrs["factz_abs_error"], BOUND)
             # Attributes are those that there were, and two more.
-            self.assertEqual(after["/u10"][-2][:-1] + after["/u10"][-2][-1:],
-                             before["/u10"][-2][:-1] + [after["/u10"][-2][-2]] + before["/u10"][-2][-1:])
+            self.assertEqual(
+                after["/u10"][-2][:-1] + after["/u10"][-2][-1:],
+                before["/u10"][-2][:-1] + [after["/u10"][-2][-2]] + before["/u10"][-2][-1:],
+            )
             ids = []
             new.visititems(lambda _, item: ids.extend(np.ravel(item.attrs.get("_Netcdf4Dimid", []))))
             self.assertEqual(sorted(ids), list(range(len(ids))))
@@ -134,27 +138,47 @@ class Files(Folder):
             file.variable("va", AXES, v, FILL, attributes={"standard_name": NAMES[1]})
             file.file.create_group("ocean", track_order=True)
             for name, values, axis in (("ocean/uo", u, "x"), ("ocean/vo", v, "y")):
-                file.variable(name, AXES[2:], values[0, 0], FILL,
-                              attributes={"standard_name": "sea_water_%s_velocity" % axis})
-        self.assertEqual([one.names for one in pack("in.nc", "out.nc", abs=BOUND)],
-                         [("ocean/uo", "ocean/vo"), ("ua", "va")])
+                file.variable(
+                    name,
+                    AXES[2:],
+                    values[0, 0],
+                    FILL,
+                    attributes={"standard_name": "sea_water_%s_velocity" % axis},
+                )
+        self.assertEqual(
+            [one.names for one in pack("in.nc", "out.nc", abs=BOUND)],
+            [("ocean/uo", "ocean/vo"), ("ua", "va")],
+        )
         self.assertEqual(set(h5py.File("out.nc")["ocean"]), {"uo", "vo", "factz"})
-        self.assert_kept(read("in.nc", "ocean/uo", "ocean/vo"), read("out.nc", "ocean/uo", "ocean/vo"), fill=float(FILL))
-        self.assertEqual(main(["in.nc", "two.nc", "--pair", "ua,va", "--pair", "ocean/uo,ocean/vo", "--abs", "0.05", "-q"]), 0)
+        self.assert_kept(
+            read("in.nc", "ocean/uo", "ocean/vo"), read("out.nc", "ocean/uo", "ocean/vo"), fill=float(FILL)
+        )
+        self.assertEqual(
+            main(
+                ["in.nc", "two.nc", "--pair", "ua,va", "--pair", "ocean/uo,ocean/vo", "--abs", "0.05", "-q"]
+            ),
+            0,
+        )
         self.assertEqual(structure("two.nc")["/ocean/uo"], structure("out.nc")["/ocean/uo"])
         unpack("out.nc", "plain.nc")
         self.assertEqual(list(structure("plain.nc")), list(structure("in.nc")))
 
     def test_all_shapes_and_types(self):
         u, v = wind(0, dtype="f8")
-        for shape, axes in (((NY, NX), AXES[2:]), ((2, NY, NX), ("time",) + AXES[2:]), ((2, 2, NY, NX), AXES)):
+        for shape, axes in (
+            ((NY, NX), AXES[2:]),
+            ((2, NY, NX), ("time",) + AXES[2:]),
+            ((2, 2, NY, NX), AXES),
+        ):
             for kind in ("<f4", ">f4", "<f8", ">f8"):
                 data = [np.broadcast_to(c, shape).astype(kind) for c in (u, v)]
                 simple(data=data, axes=axes, fill=None)
                 pack("in.nc", "out.nc", abs=BOUND, force=True)
                 after = read("out.nc", "u10", "v10")
                 self.assertEqual((after[0].dtype.str, after[0].shape), (kind, shape))
-                self.assert_kept(*([c.reshape(-1, NY, NX).astype(kind[1:]) for c in pair] for pair in (data, after)))
+                self.assert_kept(
+                    *([c.reshape(-1, NY, NX).astype(kind[1:]) for c in pair] for pair in (data, after))
+                )
 
     def test_chunks_smaller_than_fields(self):
         simple()
@@ -235,8 +259,12 @@ class Grids(Folder):
 
     def test_curvilinear_grids_need_a_spacing(self):
         self.curvilinear()
-        self.refused("/u lies on a curvilinear grid: its coordinate /lat has 2 axes", "--spacing 1,1", abs=1,
-                     pairs=[("u", "v")])
+        self.refused(
+            "/u lies on a curvilinear grid: its coordinate /lat has 2 axes",
+            "--spacing 1,1",
+            abs=1,
+            pairs=[("u", "v")],
+        )
         self.assertEqual(self.found(pairs=[("u", "v")], dx=1, dy=1)[0], (1, 1, ""))
 
     def test_other_orders_of_axes_are_refused(self):
@@ -265,8 +293,12 @@ class Packed(Folder):
         return [s * np.float64(scale) + self.OFFSET for s in self.stored]
 
     def test_they_become_floats(self):
-        values = self.written(missing_value=np.int16(-3), valid_min=np.int16(-2000), valid_max=np.int16(2000),
-                              valid_range=np.array([-2000, 2000], "i2"))
+        values = self.written(
+            missing_value=np.int16(-3),
+            valid_min=np.int16(-2000),
+            valid_max=np.int16(2000),
+            valid_range=np.array([-2000, 2000], "i2"),
+        )
         pack("in.nc", "out.nc", abs=0.02)
         missing = [(s == -32767) | (s == -3) for s in self.stored]
         before = [np.where(m, FILL, v).astype("f4") for m, v in zip(missing, values)]
@@ -280,14 +312,23 @@ class Packed(Folder):
             attributes = file["u10"].attrs
             self.assertFalse({"scale_factor", "add_offset", "missing_value"} & set(attributes))
             self.assertEqual((attributes["_FillValue"], attributes["_FillValue"].dtype), ([FILL], np.float32))
-            for name, wanted in (("valid_min", [-18.52]), ("valid_max", [21.52]), ("valid_range", [-18.52, 21.52])):
+            for name, wanted in (
+                ("valid_min", [-18.52]),
+                ("valid_max", [21.52]),
+                ("valid_range", [-18.52, 21.52]),
+            ):
                 np.testing.assert_array_equal(attributes[name], np.float32(wanted))
         unpack("out.nc", "plain.nc")
         self.assertEqual(h5py.File("plain.nc")["u10"].dtype, np.float32)
 
     def test_other_types(self):
-        for dtype, result, more in (("i4", "f8", {}), ("i1", "f4", {}), ("u2", "f4", {}), (">i2", "f4", {}),
-                                    ("i2", "f4", {"_Unsigned": "true"})):
+        for dtype, result, more in (
+            ("i4", "f8", {}),
+            ("i1", "f4", {}),
+            ("u2", "f4", {}),
+            (">i2", "f4", {}),
+            ("i2", "f4", {"_Unsigned": "true"}),
+        ):
             scale = 0.2 if dtype == "i1" else 0.01
             if dtype == "u2":
                 self.OFFSET = -30
@@ -324,8 +365,10 @@ class FillValues(Folder):
     def test_all_missing_values_become_one(self):
         u, v = series(2)
         u[0, 1, 5, 5:9] = -999
-        for name, kinds, wanted in (("both", {"_FillValue": FILL, "missing_value": np.float32(-999)}, FILL),
-                                    ("second", {"missing_value": np.float32(-999)}, np.float32(-999))):
+        for name, kinds, wanted in (
+            ("both", {"_FillValue": FILL, "missing_value": np.float32(-999)}, FILL),
+            ("second", {"missing_value": np.float32(-999)}, np.float32(-999)),
+        ):
             simple(data=(u, v), fill=None)
             with h5py.File("in.nc", "r+") as file:
                 for variable in (file["u10"], file["v10"]):
@@ -347,8 +390,15 @@ class FillValues(Folder):
         simple()
         with h5py.File("in.nc", "r+") as file:
             file["v10"].attrs["_FillValue"] = np.float32([-999])
-        self.refused("u10, v10 have the fill values -999 and 9.96921e+36", "--fill-value", abs=1)
-        pack("in.nc", "out.nc", abs=1, fill=float(FILL))
+        self.refused("u10, v10 have the fill values -999 and 9.96921e+36", "cdo setmissval", abs=1)
+        self.refused("--fill-value -999 (fill=-999): /u10 has the attribute _FillValue", abs=1, fill=-999)
+
+    def test_a_fill_value_that_no_attribute_names(self):
+        u, v = series(2)
+        u[u == FILL] = v[v == FILL] = -999
+        simple(data=(u, v), fill=None)
+        pack("in.nc", "out.nc", abs=BOUND, fill=-999)
+        self.assert_kept((u, v), read("out.nc", "u10", "v10"), fill=-999)
 
 
 class Bounds(Folder):
@@ -358,11 +408,16 @@ class Bounds(Folder):
         v[1] *= 0.01
         simple(data=(u, v))
         [done] = pack("in.nc", "out.nc", rel=1e-2)
-        ranges = [factz.value_range(a, b, fill=float(FILL)) for a, b in zip(u.reshape(-1, NY, NX), v.reshape(-1, NY, NX))]
+        ranges = [
+            factz.value_range(a, b, fill=float(FILL))
+            for a, b in zip(u.reshape(-1, NY, NX), v.reshape(-1, NY, NX))
+        ]
         wanted = factz.relative_bound(1e-2, min(r.low for r in ranges), max(r.high for r in ranges))
         self.assertEqual(done.bound, wanted)
         self.assertEqual(h5py.File("out.nc")["u10"].attrs["factz_abs_error"], wanted)
-        self.assert_kept((u[:1], v[:1]), [c[:1] for c in read("out.nc", "u10", "v10")], wanted, fill=float(FILL))
+        self.assert_kept(
+            (u[:1], v[:1]), [c[:1] for c in read("out.nc", "u10", "v10")], wanted, fill=float(FILL)
+        )
 
     def test_outliers_are_refused(self):
         u, v = series(2)
@@ -372,11 +427,16 @@ class Bounds(Folder):
 
     def test_wrong_options(self):
         simple()
-        for options, part in (({}, "give one bound"), ({"abs": 1, "rel": 1}, "give one bound"), ({"abs": -1}, "-1"),
-                              ({"abs": 1, "mode": "best"}, "mode='best'"), ({"abs": 1, "dy": 0}, "dy=0"),
-                              ({"abs": 1, "periodic": "lon"}, "periodic='lon' is none of"),
-                              ({"abs": 1, "chunk": (0, 3)}, "chunk[0]=0"),
-                              ({"abs": 1, "mode": "speculative", "predictor": "lorenzo"}, "predictor = hierarchical")):
+        for options, part in (
+            ({}, "give one bound"),
+            ({"abs": 1, "rel": 1}, "give one bound"),
+            ({"abs": -1}, "-1"),
+            ({"abs": 1, "mode": "best"}, "mode='best'"),
+            ({"abs": 1, "dy": 0}, "dy=0"),
+            ({"abs": 1, "periodic": "lon"}, "periodic='lon' is none of"),
+            ({"abs": 1, "chunk": (0, 3)}, "chunk[0]=0"),
+            ({"abs": 1, "mode": "speculative", "predictor": "lorenzo"}, "predictor = hierarchical"),
+        ):
             self.refused(part, **options)
 
 
@@ -403,7 +463,10 @@ class Refusals(Folder):
             (("u", "u"), ("one variable",)),
             (("u", "double"), ("u has values of type float32 and double of type float64",)),
             (("u", "short"), ("(2, 2, 19, 36) and short the shape (2, 19, 36)",)),
-            (("u", "staggered"), ("the axes time, level, lat, lon and staggered the axes", "staggered grids")),
+            (
+                ("u", "staggered"),
+                ("the axes time, level, lat, lon and staggered the axes", "staggered grids"),
+            ),
             (("u", "other/v"), ("in different groups",)),
             (("half", "half2"), ("no variable half2",)),
         ):
@@ -413,8 +476,11 @@ class Refusals(Folder):
             for name in ("half2", "line2"):
                 for axis, scale in enumerate(s[0] for s in file[name[:-1]].dims):
                     file[name].dims[axis].attach_scale(scale)
-        for names, part in ((("half", "half2"), "float16"), (("line", "line2"), "one axis, and a field has two"),
-                            (("text", "text2"), "has values of type object")):
+        for names, part in (
+            (("half", "half2"), "float16"),
+            (("line", "line2"), "one axis, and a field has two"),
+            (("text", "text2"), "has values of type object"),
+        ):
             self.refused(part, pairs=[names], abs=1)
         self.refused("/v is in two pairs", pairs=[("u", "v"), ("v2", "v")], abs=1)
         self.refused("do not tell which belong together", "--pair u,v", abs=1)
@@ -470,13 +536,20 @@ class Refusals(Folder):
 class Commands(Folder):
     def run_command(self, *arguments, module="pack", **environment):
         command = [sys.executable, "-B", "-m", "factz." + module, *arguments]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=dict(os.environ, **environment))
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=dict(os.environ, **environment),
+        )
         return done.returncode, done.stdout, done.stderr
 
     def test_as_users_call_it(self):
         archive("in.nc")
-        code, out, err = self.run_command("in.nc", "out.nc", "--pair", "u10,v10", "--abs", "0.05", "--mode", "speculative")
+        code, out, err = self.run_command(
+            "in.nc", "out.nc", "--pair", "u10,v10", "--abs", "0.05", "--mode", "speculative"
+        )
         self.assertEqual((code, err), (0, ""))
         for part in ("u10, v10: 2 x 2 x 19 x 36 of float32, bound 0.05", "rows: lat from 90 to -90", "to 1"):
             self.assertIn(part, out)
@@ -513,7 +586,14 @@ class Commands(Folder):
     def test_help_names_everything(self):
         code, out, _ = self.run_command("--help", COLUMNS="120")
         self.assertEqual(code, 0)
-        for part in ("--pair U,V", "--append", "--north-first", "Exit status:", "Examples:", "HDF5_PLUGIN_PATH"):
+        for part in (
+            "--pair U,V",
+            "--append",
+            "--north-first",
+            "Exit status:",
+            "Examples:",
+            "HDF5_PLUGIN_PATH",
+        ):
             self.assertIn(part, out)
         self.assertLessEqual(max(map(len, out.splitlines())), 120)
         self.assertIn("plain.nc", self.run_command("--help", module="unpack")[1])
@@ -525,7 +605,9 @@ class Commands(Folder):
             "def write(*_):\n    print('writing', flush=True)\n    time.sleep(60)\n"
             "converter.write = write\nsys.exit(main(['in.nc', 'out.nc', '--abs', '1', '--force']))"
         )
-        process = subprocess.Popen([sys.executable, "-B", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for line in process.stdout:
             if line == "writing\n":
                 break
@@ -601,10 +683,17 @@ class Appending(Folder):
         self.refused_append("no variable t2m" if False else "no variable /t2m", "hole", change=moved("t2m"))
         self.refused_append("no variable /u10", change=moved("u10"))
         self.refused_append("/t2m has scale_factor = [0.02]", change=changed("t2m", "scale_factor", 0.02))
-        self.refused_append("/time has units", change=changed("time", "units", np.bytes_("hours since 2020-01-01")))
+        self.refused_append(
+            "/time has units", change=changed("time", "units", np.bytes_("hours since 2020-01-01"))
+        )
         self.refused_append("/lon differs", "different grids", change=shifted)
-        self.refused_append("fill value -999", change=lambda file: [
-            file[name].attrs.__setitem__("_FillValue", np.float32([-999])) for name in ("u10", "v10")])
+        self.refused_append(
+            "fill value -999",
+            change=lambda file: [
+                file[name].attrs.__setitem__("_FillValue", np.float32([-999])) for name in ("u10", "v10")
+            ],
+        )
+        self.refused_append("/u10 has units knots", change=changed("u10", "units", np.bytes_("knots")))
         append("in.nc", "out.nc", force=True)
         self.assertEqual(read("out.nc", "time")[0].tolist(), [0, 6, 0, 6])
         self.refused("the steps do not follow", call=lambda *_, **__: append("in.nc", "out.nc"))
@@ -614,7 +703,34 @@ class Appending(Folder):
     def test_a_fixed_axis_does_not_grow(self):
         simple(unlimited=False)
         pack("in.nc", "out.nc", abs=BOUND)
-        self.refused("time, has a fixed length", "ncks --mk_rec_dmn time", call=lambda *_, **__: append("in.nc", "out.nc"))
+        self.refused(
+            "time, has a fixed length",
+            "ncks --mk_rec_dmn time",
+            call=lambda *_, **__: append("in.nc", "out.nc"),
+        )
+
+    def test_variables_that_are_shorter_than_their_dimension(self):
+        archive("in.nc")
+        archive("more.nc", first=12)
+        pack("in.nc", "out.nc", abs=BOUND)
+        with h5py.File("more.nc", "r+") as file:
+            file["t2m"].resize(1, axis=0)
+        append("more.nc", "out.nc")
+        last = read("out.nc", "t2m")[0][2:]
+        np.testing.assert_array_equal(last[0], read("more.nc", "t2m")[0][0])
+        np.testing.assert_array_equal(last[1], np.full((NY, NX), -32767))
+
+    def test_growth_along_another_axis_is_refused(self):
+        with Writer("in.nc") as file:
+            grid(file)
+            for name, data, standard in zip(("u10", "v10"), series(2), NAMES):
+                file.variable(name, AXES, data, FILL, attributes={"standard_name": standard})
+            file.variable("station", ("level", "time"), np.zeros((2, 2)))
+        pack("in.nc", "out.nc", abs=BOUND)
+        self.refused(
+            "/station grows with time, which is not its first axis",
+            call=lambda *_, **__: append("in.nc", "out.nc"),
+        )
 
     def test_nothing_there_yet(self):
         simple(data=[np.zeros((0, 2, NY, NX), "f4")] * 2, steps=0)

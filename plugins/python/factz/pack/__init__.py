@@ -89,7 +89,13 @@ def pack(
 
 
 def append(
-    source: str, target: str, *, threads: int = 0, force: bool = False, say: Say = None, progress: bool = False
+    source: str,
+    target: str,
+    *,
+    threads: int = 0,
+    force: bool = False,
+    say: Say = None,
+    progress: bool = False,
 ) -> List[Any]:
     """Adds the time steps of a file to a packed one.
 

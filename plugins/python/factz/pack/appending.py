@@ -36,10 +36,11 @@ def append_file(source: str, target: str, threads: int, force: bool, say: Say, q
             pairs = [_pair_of(old, pair) for pair in packed]
             others = _others(old, new, packed, scale)
             _check_steps(old, new, scale, force)
-            first, more = scale.shape[0], pairs[0].shape[0]
+            growing = others + [half.name for pair in packed for half in pair[:2]]
+            first, more = (max(file[name].shape[0] for name in growing) for file in (new, old))
             for name in others:
                 _extend(old[name], new[name], first, more)
-            results = [_append(pair, one, first, say, quiet) for pair, one in zip(packed, pairs)]
+            results = [_append(pair, one, first, more, say, quiet) for pair, one in zip(packed, pairs)]
             say("%s: %d steps more, %d now" % (basename(scale), more, first + more))
             return results
 
@@ -49,17 +50,23 @@ def _growing_dimension(packed: List[Packed], target: str) -> h5py.Dataset:
     scales = []
     for pair in packed:
         if pair.joint.maxshape[0] is not None or pair.joint.ndim == 3:
-            raise PackError("%s: the first axis of %s, %s, has a fixed length: make it unlimited before the file is "
-                            "packed, with `ncks --mk_rec_dmn %s in.nc new.nc`"
-                            % (target, pair.text, name_of(pair.joint, 0), name_of(pair.joint, 0)))
+            raise PackError(
+                "%s: the first axis of %s, %s, has a fixed length: make it unlimited before the file is "
+                "packed, with `ncks --mk_rec_dmn %s in.nc new.nc`"
+                % (target, pair.text, name_of(pair.joint, 0), name_of(pair.joint, 0))
+            )
         scale = dimension_of(pair.joint, 0)
         if scale is None:
-            raise PackError("%s: the first axis of %s has no dimension scale: such files cannot grow"
-                            % (target, pair.text))
+            raise PackError(
+                "%s: the first axis of %s has no dimension scale: such files cannot grow"
+                % (target, pair.text)
+            )
         scales.append(scale)
     if any(scale != scales[0] for scale in scales):
-        raise PackError("%s: pairs grow with different dimensions, %s, and --append adds to one"
-                        % (target, ", ".join(sorted({basename(s) for s in scales}))))
+        raise PackError(
+            "%s: pairs grow with different dimensions, %s, and --append adds to one"
+            % (target, ", ".join(sorted({basename(s) for s in scales})))
+        )
     return scales[0]
 
 
@@ -73,19 +80,34 @@ def _pair_of(old: h5py.File, packed: Packed) -> Pair:
     for component, half in zip(pair, packed[:2]):
         shape = component.dataset.shape
         if shape[1:] != half.shape[1:] or component.dtype != half.dtype.newbyteorder("="):
-            raise PackError("%s has the shape %s and values of type %s in %s, and %s, %s in the packed file"
-                            % (half.name, shape, component.dtype, old.filename, half.shape, half.dtype))
-        _check_fill(component, half, pair)
+            raise PackError(
+                "%s has the shape %s and values of type %s in %s, and %s, %s in the packed file"
+                % (half.name, shape, component.dtype, old.filename, half.shape, half.dtype)
+            )
+        _check_meaning(component, half)
         for axis in range(1, half.ndim):
             _check_coordinate(component.dataset, half, axis)
     return pair
 
 
-def _check_fill(component: Component, half: h5py.Dataset, pair: Pair) -> None:
-    own, there = pair.fill(None), half.attrs.get("_FillValue", half.attrs.get("missing_value"))
-    if not component.packed and own is not None and there is not None and own != float(np.ravel(there)[0]):
-        raise PackError("%s has the fill value %g in %s, and %g in the packed file: change it, for example with "
-                        "`cdo setmissval`" % (half.name, own, component.dataset.file.filename, np.ravel(there)[0]))
+def _check_meaning(component: Component, half: h5py.Dataset) -> None:
+    """Readers go by the attributes of the packed file."""
+    own, there = (c.fill if c.names_fill else None for c in (component, Component(half)))
+    if own != there:
+        raise PackError(
+            "%s has the fill value %s in %s, and %s in the packed file: change it, for example with "
+            "`cdo setmissval`" % (half.name, own, component.dataset.file.filename, there)
+        )
+    if _comparable(component.dataset, "units") != _comparable(half, "units"):
+        raise PackError(
+            "%s has units %s in %s, and %s in the packed file: convert it first"
+            % (
+                half.name,
+                _comparable(component.dataset, "units"),
+                component.dataset.file.filename,
+                _comparable(half, "units"),
+            )
+        )
 
 
 def _check_coordinate(old: h5py.Dataset, new: h5py.Dataset, axis: int) -> None:
@@ -93,8 +115,10 @@ def _check_coordinate(old: h5py.Dataset, new: h5py.Dataset, axis: int) -> None:
     if any(scale is None or not has_values(scale) for scale in scales):
         return
     if not np.array_equal(scales[0][...], scales[1][...]):
-        raise PackError("%s differs from that of the packed file: the files have different grids (%s)"
-                        % (scales[0].name, old.file.filename))
+        raise PackError(
+            "%s differs from that of the packed file: the files have different grids (%s)"
+            % (scales[0].name, old.file.filename)
+        )
 
 
 def _others(old: h5py.File, new: h5py.File, packed: List[Packed], scale: h5py.Dataset) -> List[str]:
@@ -103,30 +127,41 @@ def _others(old: h5py.File, new: h5py.File, packed: List[Packed], scale: h5py.Da
     growing: List[str] = []
 
     def look(_: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and item.name not in own and item.ndim:
-            if item == scale or dimension_of(item, 0) == scale:
-                growing.append(item.name)
+        if not isinstance(item, h5py.Dataset) or item.name in own or not item.ndim:
+            return
+        if any(dimension_of(item, axis) == scale for axis in range(1, item.ndim)):
+            raise PackError(
+                "%s grows with %s, which is not its first axis, and --append adds to the first one: reorder "
+                "its axes before packing (ncpdq)" % (item.name, basename(scale))
+            )
+        if item == scale or dimension_of(item, 0) == scale:
+            growing.append(item.name)
 
     new.visititems(look)
     for name in growing:
-        if new[name] != scale or has_values(scale):
-            _check_other(old, new[name])
+        _check_other(old, new[name])
     return growing
 
 
 def _check_other(old: h5py.File, new: h5py.Dataset) -> None:
     if new.name not in old:
-        raise PackError("%s has no variable %s, which grows with %s in the packed file and would have a hole: add it, "
-                        "or leave it out before packing" % (old.filename, new.name, name_of(new, 0)))
+        raise PackError(
+            "%s has no variable %s, which grows with %s in the packed file and would have a hole: add it, "
+            "or leave it out before packing" % (old.filename, new.name, name_of(new, 0))
+        )
     other = old[new.name]
     if other.shape[1:] != new.shape[1:] or other.dtype.newbyteorder("=") != new.dtype.newbyteorder("="):
-        raise PackError("%s has the shape %s and values of type %s in %s, and %s, %s in the packed file"
-                        % (new.name, other.shape, other.dtype, old.filename, new.shape, new.dtype))
+        raise PackError(
+            "%s has the shape %s and values of type %s in %s, and %s, %s in the packed file"
+            % (new.name, other.shape, other.dtype, old.filename, new.shape, new.dtype)
+        )
     for key in _MEANING:
         values = [_comparable(dataset, key) for dataset in (other, new)]
         if values[0] != values[1]:
-            raise PackError("%s has %s = %s in %s, and %s in the packed file: make them alike first (cdo, ncap2)"
-                            % (new.name, key, values[0], old.filename, values[1]))
+            raise PackError(
+                "%s has %s = %s in %s, and %s in the packed file: make them alike first (cdo, ncap2)"
+                % (new.name, key, values[0], old.filename, values[1])
+            )
 
 
 def _comparable(dataset: h5py.Dataset, key: str) -> Any:
@@ -144,24 +179,26 @@ def _check_steps(old: h5py.File, new: h5py.File, scale: h5py.Dataset, force: boo
         return
     backwards = len(there) > 1 and there[-1] < there[0]
     if more[0] <= there[-1] if not backwards else more[0] >= there[-1]:
-        raise PackError("%s begins with %s = %g, and the packed file ends with %g: the steps do not follow (--force, "
-                        "force=True, appends them nevertheless)"
-                        % (old.filename, basename(scale), more[0], there[-1]))
+        raise PackError(
+            "%s begins with %s = %g, and the packed file ends with %g: the steps do not follow (--force, "
+            "force=True, appends them nevertheless)" % (old.filename, basename(scale), more[0], there[-1])
+        )
 
 
 def _extend(old: h5py.Dataset, new: h5py.Dataset, first: int, more: int) -> None:
+    """Adds the values of a variable. One that is shorter than its dimension has fill values at the end."""
     new.resize(first + more, axis=0)
     if not has_values(new):
         return
     rows = max(1, _BLOCK_BYTES // max(1, old.dtype.itemsize * int(np.prod(old.shape[1:], dtype=np.int64))))
-    for start in range(0, more, rows):
-        end = min(more, start + rows)
+    for start in range(0, old.shape[0], rows):
+        end = min(old.shape[0], start + rows)
         new[first + start : first + end] = old[start:end]
 
 
-def _append(packed: Packed, pair: Pair, first: int, say: Say, quiet: bool) -> Result:
+def _append(packed: Packed, pair: Pair, first: int, more: int, say: Say, quiet: bool) -> Result:
     joint = packed.joint
-    joint.resize(first + pair.shape[0], axis=0)
+    joint.resize(first + more, axis=0)
     progress = Progress(pair.text, pair.fields, quiet)
     write(pair, joint, progress.step, first)
     progress.end()

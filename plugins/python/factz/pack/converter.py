@@ -54,12 +54,16 @@ def opened(path: str) -> Iterator[h5py.File]:
     with open(path, "rb") as file:
         start = file.read(4)
     if start[:3] == b"CDF":
-        raise PackError("%s is a file of the classic netCDF format, which has no filters: convert it first, with "
-                        "`nccopy -k nc4 %s new.nc`" % (path, path))
+        raise PackError(
+            "%s is a file of the classic netCDF format, which has no filters: convert it first, with "
+            "`nccopy -k nc4 %s new.nc`" % (path, path)
+        )
     try:
         file = h5py.File(path, "r", **_CACHE)
     except OSError as error:
-        raise PackError("%s is no netCDF-4 or HDF5 file that can be read (%s): pack reads these alone" % (path, error)) from None
+        raise PackError(
+            "%s is no netCDF-4 or HDF5 file that can be read (%s): pack reads these alone" % (path, error)
+        ) from None
     with file:
         yield file
 
@@ -112,8 +116,10 @@ class _Plan:
 def _check_free(old: h5py.File, pairs: List[Pair]) -> None:
     for pair in pairs:
         if pair.group + "/" + GROUP in old:
-            raise PackError("%s has %s/%s already, where pack stores its data: rename it first (ncrename, h5py)"
-                            % (old.filename, pair.group, GROUP))
+            raise PackError(
+                "%s has %s/%s already, where pack stores its data: rename it first (ncrename, h5py)"
+                % (old.filename, pair.group, GROUP)
+            )
 
 
 def _plan(pair: Pair, request: Request, say: Say, quiet: bool) -> _Plan:
@@ -146,15 +152,22 @@ def _notes(plan: _Plan, request: Request) -> Iterator[str]:
     for component in pair:
         name = component.dataset.name.lstrip("/")
         if component.scale and bound < component.scale / 2:
-            yield ("warning: the bound %g is below half the step of the packed values of %s, %g: they are not that "
-                   "accurate; --abs %g makes the file smaller" % (bound, name, component.scale, component.scale / 2))
+            yield (
+                "warning: the bound %g is below half the step of the packed values of %s, %g: they are not"
+                " that accurate; --abs %g makes the file smaller"
+                % (bound, name, component.scale, component.scale / 2)
+            )
         if "factz_abs_error" in component.dataset.attrs:
-            yield ("warning: the values of %s have an error of up to %s by an earlier compression: errors add up"
-                   % (name, np.ravel(component.dataset.attrs["factz_abs_error"])[0]))
+            yield (
+                "warning: the values of %s have an error of up to %s by an earlier compression: errors add up"
+                % (name, np.ravel(component.dataset.attrs["factz_abs_error"])[0])
+            )
         valid = [key for key in ("valid_min", "valid_max", "valid_range") if key in component.dataset.attrs]
         if valid and not component.packed:
-            yield ("warning: %s has %s: readers that apply it may see values as missing that an error moves out of "
-                   "this range" % (name, " and ".join(valid)))
+            yield (
+                "warning: %s has %s: readers that apply it may see values as missing that an error moves out"
+                " of this range" % (name, " and ".join(valid))
+            )
 
 
 def _create(old: h5py.File, new: h5py.File, plans: List[_Plan], request: Request) -> None:

@@ -51,7 +51,11 @@ class Axis(NamedTuple):
         """Whether the columns surround the Earth: one step after the last comes the first."""
         whole = abs(self.length * abs(self.step) - 360) <= 0.01 * abs(self.step)
         return (
-            self.kind == "longitude" and self.regular and self.degrees and whole and self.length >= _LEAST_PERIODIC
+            self.kind == "longitude"
+            and self.regular
+            and self.degrees
+            and whole
+            and self.length >= _LEAST_PERIODIC
         )
 
 
@@ -166,7 +170,11 @@ def find_grid(variable: Any, dx: Optional[float], dy: Optional[float], periodic:
         _check_rectilinear(variable, y, x)
     notes: List[str] = []
     alike = y.regular and x.regular and (y.degrees and x.degrees or y.units == x.units)
-    steps = [_signed(axis, alike, notes, what) for axis, what in ((x, "columns"), (y, "rows"))] if not given else []
+    steps = (
+        [_signed(axis, alike, notes, what) for axis, what in ((x, "columns"), (y, "rows"))]
+        if not given
+        else []
+    )
     dx = steps[0] if dx is None else dx
     dy = steps[1] if dy is None else dy
     notes.append("dx = %g, dy = %g%s" % (dx, dy, ", as given" if given else ""))
@@ -174,7 +182,9 @@ def find_grid(variable: Any, dx: Optional[float], dy: Optional[float], periodic:
         periodic = "".join(name for name, axis in (("x", x), ("y", y)) if axis.periodic)
         for axis in (x, y):
             if axis.periodic:
-                notes.append("%s is periodic: %d steps of %g degrees" % (axis.name, axis.length, abs(axis.step)))
+                notes.append(
+                    "%s is periodic: %d steps of %g degrees" % (axis.name, axis.length, abs(axis.step))
+                )
     _check_periodic(periodic, x, y)
     return Grid(dx, dy, "" if periodic == "none" else periodic, notes)
 
@@ -182,8 +192,10 @@ def find_grid(variable: Any, dx: Optional[float], dy: Optional[float], periodic:
 def _signed(axis: Axis, alike: bool, notes: List[str], what: str) -> float:
     """The spacing along an axis: its sign, and its size where both axes can be compared."""
     if axis.length > 1 and axis.text == "":
-        notes.append("%s: no coordinate tells the direction of %s: they are taken to run %s (--spacing, "
-                     "--north-first)" % (axis.name, what, "to the north" if what == "rows" else "to the east"))
+        notes.append(
+            "%s: no coordinate tells the direction of %s: they are taken to run %s (--spacing, --north-first)"
+            % (axis.name, what, "to the north" if what == "rows" else "to the east")
+        )
         return 1.0
     if axis.text:
         notes.append("%s: %s" % (what, axis.text))
@@ -194,8 +206,8 @@ def _check_order(variable: Any, y: Axis, x: Axis) -> None:
     rows, columns = ("latitude", "y"), ("longitude", "x")
     if x.kind == "time" or (y.kind in columns and x.kind in rows):
         raise PackError(
-            "%s: its last axes are %s, %s, and they must be rows and columns, as lat, lon: reorder the axes, for "
-            "example with ncpdq -a or xarray's transpose" % (variable.name, y.name, x.name)
+            "%s: its last axes are %s, %s, and they must be rows and columns, as lat, lon: reorder the axes,"
+            " for example with ncpdq -a or xarray's transpose" % (variable.name, y.name, x.name)
         )
 
 
@@ -214,5 +226,7 @@ def _check_rectilinear(variable: Any, y: Axis, x: Axis) -> None:
 def _check_periodic(periodic: str, x: Axis, y: Axis) -> None:
     for axis, name in ((x, "x"), (y, "y")):
         if name in periodic.replace("none", "") and axis.length < _LEAST_PERIODIC:
-            raise PackError("periodic=%s: %s has %d values, and a periodic axis at least %d"
-                            % (periodic, axis.name, axis.length, _LEAST_PERIODIC))
+            raise PackError(
+                "periodic=%s: %s has %d values, and a periodic axis at least %d"
+                % (periodic, axis.name, axis.length, _LEAST_PERIODIC)
+            )

@@ -29,7 +29,11 @@ class Copier:
     """
 
     def __init__(
-        self, source: h5py.File, target: h5py.File, replaced: Dict[str, Callable[[], None]], left_out: List[str]
+        self,
+        source: h5py.File,
+        target: h5py.File,
+        replaced: Dict[str, Callable[[], None]],
+        left_out: List[str],
     ):
         self.source, self.target, self.replaced, self.left_out = source, target, replaced, left_out
         # Paths of objects with several names, by their address.

@@ -70,8 +70,10 @@ def find_bound(
             most = (found.high, field.u, field.v)
         step()
     if least[1] is None:
-        raise PackError("%s have no values yet, and --rel %g is a fraction of their range: give --abs (abs=)"
-                        % (pair.text, rel))
+        raise PackError(
+            "%s have no values yet, and --rel %g is a fraction of their range: give --abs (abs=)"
+            % (pair.text, rel)
+        )
     if not allow_wide_range:
         _refuse_outliers(pair, rel, fill, (least, most))
     return relative_bound(rel, least[0], most[0])
@@ -84,6 +86,8 @@ def _refuse_outliers(pair: Pair, rel: float, fill: Optional[float], ends: Any) -
             try:
                 compress(u, v, rel=rel, preserve="none", fill=fill)
             except WideRangeWarning:
-                raise PackError("--rel %g (rel=): outliers, such as %g, make the range of %s, and most data would be "
-                                "within the bound: name the fill value (--fill-value), give --abs, or "
-                                "--allow-wide-range" % (rel, value, pair.text)) from None
+                raise PackError(
+                    "--rel %g (rel=): outliers, such as %g, make the range of %s, and most data would be "
+                    "within the bound: name the fill value (--fill-value), give --abs, or "
+                    "--allow-wide-range" % (rel, value, pair.text)
+                ) from None

@@ -47,7 +47,9 @@ def finished_file(target: str, force: bool, beginning: Optional[str] = None) -> 
         _publish(partial, final, force)
         _to_disk(os.path.dirname(final))
     except FileExistsError as error:
-        raise PackError("%s exists by now: give another name, or --force to replace it" % error.filename) from None
+        raise PackError(
+            "%s exists by now: give another name, or --force to replace it" % error.filename
+        ) from None
     finally:
         if os.path.exists(partial):
             os.unlink(partial)

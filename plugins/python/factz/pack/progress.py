@@ -29,7 +29,9 @@ class Progress:
     def _show(self, now: float) -> None:
         left = (now - self.start) / self.done * (self.total - self.done)
         text = "%s: %d of %d fields, %s left" % (self.what, self.done, self.total, _duration(left))
-        print("\r\x1b[K" + text if self.terminal else text, end="" if self.terminal else "\n", file=sys.stderr)
+        print(
+            "\r\x1b[K" + text if self.terminal else text, end="" if self.terminal else "\n", file=sys.stderr
+        )
         sys.stderr.flush()
         self.shown = True
 

@@ -59,8 +59,10 @@ def _holds(kind: h5py.h5t.TypeID) -> bool:
 
 def _mapped(old: Any, new: Any, values: Any, kind: Any, what: str) -> np.ndarray:
     if kind.get_class() != h5py.h5t.REFERENCE or h5py.check_ref_dtype(kind.dtype) is not h5py.Reference:
-        raise PackError("%s holds references within other values, or to regions, which cannot be copied: remove it "
-                        "first (h5py, or ncks -x)" % what)
+        raise PackError(
+            "%s holds references within other values, or to regions, which cannot be copied: remove it "
+            "first (h5py, or ncks -x)" % what
+        )
     mapped = np.empty(np.shape(values), h5py.ref_dtype)
     for index in np.ndindex(mapped.shape):
         reference = np.asarray(values, object)[index]

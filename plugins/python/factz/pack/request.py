@@ -46,13 +46,20 @@ class Request:
         names = ("mode", "coder", "predictor", "preserve", "ties")
         return {name: getattr(self, name) for name in names}
 
-    def filter(self, bound: float, grid: Grid, fill: Optional[float], field: Tuple[int, int]) -> Dict[str, Any]:
+    def filter(
+        self, bound: float, grid: Grid, fill: Optional[float], field: Tuple[int, int]
+    ) -> Dict[str, Any]:
         """The arguments of h5py's create_dataset for a pair."""
         from .. import hdf5
 
         return hdf5.options(
-            **self._options(), **periodic_options(grid.periodic, self.preserve), abs=bound, dx=grid.dx, dy=grid.dy,
-            fill=fill, field=field,
+            **self._options(),
+            **periodic_options(grid.periodic, self.preserve),
+            abs=bound,
+            dx=grid.dx,
+            dy=grid.dy,
+            fill=fill,
+            field=field,
         )
 
 
@@ -73,5 +80,7 @@ def seam_note(periodic: str, preserve: str) -> Optional[str]:
     if not periodic or preserve == "none":
         return None
     what = {"x": "columns", "y": "rows"}
-    return "the first and the last of the %s are stored exactly, which keeps the critical points across the seam" % (
-        " and ".join(what[axis] for axis in periodic))
+    return (
+        "the first and the last of the %s are stored exactly, which keeps the critical points across the seam"
+        % " and ".join(what[axis] for axis in periodic)
+    )

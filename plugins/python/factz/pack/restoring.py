@@ -76,5 +76,7 @@ def _read(joint: h5py.Dataset, index: Any) -> Any:
     try:
         return joint[index]
     except OSError as error:
-        raise PackError("%s: field %s of %s cannot be read: %s"
-                        % (os.path.basename(joint.file.filename), list(index), joint.name, error)) from None
+        raise PackError(
+            "%s: field %s of %s cannot be read: %s"
+            % (os.path.basename(joint.file.filename), list(index), joint.name, error)
+        ) from None

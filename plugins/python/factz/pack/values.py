@@ -23,6 +23,7 @@ class Component:
     Attributes:
         dtype: the type of the values that are compressed.
         fill: the value that marks missing data after reading, or None.
+        names_fill: whether an attribute names missing data.
         scale: the distance of two packed values, or None for a variable that is not packed.
     """
 
@@ -35,6 +36,7 @@ class Component:
         self._factor, self._offset = 1.0 if scale is None else scale, 0.0 if offset is None else offset
         self._unsigned = text_of(dataset, "_Unsigned").lower() == "true"
         self._markers = self._find_markers()
+        self.names_fill = "_FillValue" in dataset.attrs or "missing_value" in dataset.attrs
         self.fill = self._find_fill()
 
     def read(self, where: Any) -> np.ndarray:
@@ -61,7 +63,9 @@ class Component:
         if self._markers:
             new["_FillValue"] = np.array([self.fill], self.dtype)
         attributes = self.dataset.attrs
-        old = {name: attributes[name] for name in ("valid_min", "valid_max", "valid_range") if name in attributes}
+        old = {
+            name: attributes[name] for name in ("valid_min", "valid_max", "valid_range") if name in attributes
+        }
         # valid_* of another type than the stored values are in the unit of the values already.
         if any(np.asarray(value).dtype.kind not in "iu" for value in old.values()):
             return new
@@ -73,12 +77,18 @@ class Component:
                 new.setdefault(name, None)
                 new[turned] = (self._unpacked(old[name]) + ends[turned]).astype(self.dtype)
         if "valid_range" in old:
-            new["valid_range"] = (np.sort(self._unpacked(old["valid_range"])) + [-bound, bound]).astype(self.dtype)
+            new["valid_range"] = (np.sort(self._unpacked(old["valid_range"])) + [-bound, bound]).astype(
+                self.dtype
+            )
         return new
 
     def _stored(self, values: Any) -> np.ndarray:
         values = np.asarray(values)
-        return values.view(_UNSIGNED[values.dtype.itemsize]) if self._unsigned and values.dtype.kind == "i" else values
+        return (
+            values.view(_UNSIGNED[values.dtype.itemsize])
+            if self._unsigned and values.dtype.kind == "i"
+            else values
+        )
 
     def _unpacked(self, value: Any) -> np.ndarray:
         stored = self._stored(np.atleast_1d(value).astype(self.dataset.dtype.newbyteorder("=")))
@@ -97,8 +107,10 @@ class Component:
         """A value in the type of the variable; none if no stored value is equal to it."""
         kind = self.dataset.dtype.newbyteorder("=")
         if np.asarray(value).dtype.kind not in "iuf":
-            raise PackError("%s: its attribute %s, %r, is no number of its type %s: correct it (ncatted)"
-                            % (self.dataset.name, name, value, kind))
+            raise PackError(
+                "%s: its attribute %s, %r, is no number of its type %s: correct it (ncatted)"
+                % (self.dataset.name, name, value, kind)
+            )
         if kind.kind in "iu":
             ends = np.iinfo(kind)
             whole = np.isfinite(value) and int(value) == value
@@ -134,8 +146,10 @@ def _number(dataset: h5py.Dataset, name: str) -> Optional[float]:
     except (TypeError, ValueError):
         value = np.nan
     if not np.isfinite(value) or (name == "scale_factor" and value == 0):
-        raise PackError("%s: its attribute %s, %r, is no number that values can be multiplied with or added to: "
-                        "correct it (ncatted)" % (dataset.name, name, dataset.attrs[name]))
+        raise PackError(
+            "%s: its attribute %s, %r, is no number that values can be multiplied with or added to: "
+            "correct it (ncatted)" % (dataset.name, name, dataset.attrs[name])
+        )
     return value
 
 
@@ -144,9 +158,13 @@ def _float_type(dataset: h5py.Dataset) -> np.dtype:
     if kind == "f" and size in (4, 8):
         return dataset.dtype.newbyteorder("=")
     if kind not in "iu":
-        raise PackError("%s has values of type %s, and factz compresses float32 and float64: convert them, for "
-                        "example with ncap2 or xarray's astype" % (dataset.name, dataset.dtype))
+        raise PackError(
+            "%s has values of type %s, and factz compresses float32 and float64: convert them, for "
+            "example with ncap2 or xarray's astype" % (dataset.name, dataset.dtype)
+        )
     if "scale_factor" not in dataset.attrs and "add_offset" not in dataset.attrs:
-        raise PackError("%s has integers (%s) and neither scale_factor nor add_offset: convert it to floats, for "
-                        "example with `cdo -b F32 copy`, or leave it out of --pair" % (dataset.name, dataset.dtype))
+        raise PackError(
+            "%s has integers (%s) and neither scale_factor nor add_offset: convert it to floats, for "
+            "example with `cdo -b F32 copy`, or leave it out of --pair" % (dataset.name, dataset.dtype)
+        )
     return np.dtype(np.float32 if size <= 2 else np.float64)

@@ -21,8 +21,8 @@ _UNLIMITED = h5py.h5s.UNLIMITED
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.%10d"
 _DIMENSION = "component"
 _COMMENT = (
-    "The components of a vector field, compressed together by factz; the variables that factz_pair names are virtual "
-    "datasets on the halves. Reading needs the HDF5 filter %d: pip install factz"
+    "The components of a vector field, compressed together by factz; the variables that factz_pair names are"
+    " virtual datasets on the halves. Reading needs the HDF5 filter %d: pip install factz"
 )
 #: The attribute of a joint dataset that tells how unpack stores u and v.
 STORAGE = "factz_storage"
@@ -51,10 +51,15 @@ def create_half(
     plist.set_attr_creation_order(h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED)
     if fill is not None:
         plist.set_fill_value(np.array(fill, pair.u.dtype))
-    plist.set_virtual(_selection(pair, None), b".", pair.joint.encode(), _selection(pair, component))
+    plist.set_virtual(_selection(pair, None), b".", _source_name(pair), _selection(pair, component))
     space = h5py.h5s.create_simple(pair.shape, most)
     made = h5py.h5d.create(target.id, old.name.encode(), kind, space, plist)
     copy_attributes(old, h5py.Dataset(made), changed)
+
+
+def _source_name(pair: Pair) -> bytes:
+    """The path of the joint dataset. HDF5 replaces %b by the number of a block, and %% by %."""
+    return pair.joint.replace("%", "%%").encode()
 
 
 def _selection(pair: Pair, component: Optional[int]) -> h5py.h5s.SpaceID:
@@ -135,9 +140,13 @@ def packed_pairs(file: h5py.File) -> List[Packed]:
         names = [entry["name"] for entry in json.loads(text_of(joint, STORAGE))]
         halves = [joint.parent.parent.get(name) for name in names]
         if not all(isinstance(half, h5py.Dataset) and half.is_virtual for half in halves):
-            raise PackError("%s: %s of the pair in %s are no virtual datasets: the file was changed since it was packed"
-                            % (file.filename, ", ".join(names), joint.name))
+            raise PackError(
+                "%s: %s of the pair in %s are no virtual datasets: the file was changed since it was packed"
+                % (file.filename, ", ".join(names), joint.name)
+            )
         found.append(Packed(halves[0], halves[1], joint))
     if not found:
-        raise PackError("%s is no file of factz.pack: it has no group %s with a pair" % (file.filename, GROUP))
+        raise PackError(
+            "%s is no file of factz.pack: it has no group %s with a pair" % (file.filename, GROUP)
+        )
     return found
