@@ -23,7 +23,8 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_results.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
     lib/python3/site-packages/factz/pack/__init__.py lib/python3/site-packages/factz/pack/__main__.py
-    lib/python3/site-packages/factz/pack/appending.py lib/python3/site-packages/factz/pack/attributes.py
+    lib/python3/site-packages/factz/pack/appending.py lib/python3/site-packages/factz/pack/arguments.py
+    lib/python3/site-packages/factz/pack/attributes.py
     lib/python3/site-packages/factz/pack/command.py lib/python3/site-packages/factz/pack/converter.py
     lib/python3/site-packages/factz/pack/coordinates.py lib/python3/site-packages/factz/pack/copying.py
     lib/python3/site-packages/factz/pack/failure.py lib/python3/site-packages/factz/pack/fields.py

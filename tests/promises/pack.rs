@@ -1,5 +1,5 @@
-//! Files of `python -m factz.pack`: u and v of netCDF-4 files are compressed as a pair, and programs that know
-//! nothing of factz read them as before. Everything else in the file is what it was.
+//! Files of `python -m factz.pack`: u and v of netCDF-4 files are compressed as a pair, and programs that
+//! know nothing of factz read them as before. Everything else in the file is what it was.
 //!
 //! The tests themselves are the scripts of tests/plugins/python.
 

@@ -2,9 +2,9 @@
 
     packed_tools.py xarray|netcdf|hdf5|cdo|nco
 
-The input is a file of netCDF-C with the real wind of data/wind_global, north first, as (time, level, lat, lon),
-with masked values, packed temperatures, a grid mapping, strings and an enum in a group. HDF5_PLUGIN_PATH names
-the folder of the filter. Runs in an empty folder.
+The input is a file of netCDF-C with the real wind of data/wind_global, north first, as (time, level, lat,
+lon), with masked values, packed temperatures, a grid mapping, strings and an enum in a group.
+HDF5_PLUGIN_PATH names the folder of the filter. Runs in an empty folder.
 """
 
 import json

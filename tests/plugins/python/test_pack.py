@@ -584,7 +584,7 @@ class Commands(Folder):
             self.assertEqual(err.count("\n"), 1)
 
     def test_help_names_everything(self):
-        code, out, _ = self.run_command("--help", COLUMNS="120")
+        code, out, _ = self.run_command("--help", COLUMNS="112")
         self.assertEqual(code, 0)
         for part in (
             "--pair U,V",
@@ -595,7 +595,7 @@ class Commands(Folder):
             "HDF5_PLUGIN_PATH",
         ):
             self.assertIn(part, out)
-        self.assertLessEqual(max(map(len, out.splitlines())), 120)
+        self.assertLessEqual(max(map(len, out.splitlines())), 110)
         self.assertIn("plain.nc", self.run_command("--help", module="unpack")[1])
 
     def interrupted(self, number, code):

@@ -87,7 +87,7 @@ def has_values(scale: Any) -> bool:
 
 
 def coordinate_of(variable: Any, axis: int) -> Optional[Any]:
-    """The one-dimensional coordinate of an axis: of the same name, or named by the attribute `coordinates`."""
+    """The coordinate of an axis, with one axis itself: of the same name, or named by `coordinates`."""
     scale = dimension_of(variable, axis)
     if scale is not None and scale.ndim == 1 and has_values(scale):
         return scale

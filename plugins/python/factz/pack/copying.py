@@ -11,7 +11,8 @@ import h5py
 
 from .attributes import copy_attributes, names_of, type_in
 
-# H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG: variables use the copy of their type that is there. h5py has no name for it.
+# H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG, for which h5py has no name: variables use the copy of their type that
+# is there.
 _MERGE_TYPES = 0x20
 
 

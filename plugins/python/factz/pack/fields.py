@@ -29,8 +29,11 @@ def fields_of(pair: Pair) -> Iterator[Field]:
 
 
 def blocks_of(dataset: h5py.Dataset) -> Iterator[Tuple[Tuple[int, ...], Tuple[slice, ...]]]:
-    """Parts of the axes before the last two, as long as chunks are there, if memory suffices: first index, and
-    slices."""
+    """Parts of the axes before the last two, as long as chunks are there, if memory suffices.
+
+    Yields:
+        The first index of a part, and its slices.
+    """
     leading = dataset.shape[:-2]
     lengths = list((dataset.chunks or (1,) * dataset.ndim)[:-2])
     one = dataset.shape[-2] * dataset.shape[-1] * max(dataset.dtype.itemsize, 8)

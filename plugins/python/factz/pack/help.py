@@ -2,12 +2,12 @@
 
 DESCRIPTION = """\
 Compresses pairs of variables of a netCDF-4 file, such as u10 and v10, within an error bound, and keeps every
-critical point of each field: sources, sinks, saddles and vortex centres stay in their triangle of the grid with
-their type, and none appears. Everything else is copied as it is.
+critical point of each field: sources, sinks, saddles and vortex centres stay in their triangle of the grid
+with their type, and none appears. Everything else is copied as it is.
 
 OUT has the variables of IN and no others: u10 and v10 become virtual datasets on the halves of one compressed
-dataset in the group `factz`. xarray, netCDF4, h5py, ncdump, CDO and whatever else reads netCDF-4 read them, if
-HDF5 finds the filter (see Reading)."""
+dataset in the group `factz`. xarray, netCDF4, h5py, ncdump, CDO and other programs that read netCDF-4 read
+them, if HDF5 finds the filter (see Reading)."""
 
 APPENDIX = """\
 Pairs:
@@ -20,35 +20,35 @@ Bound:
   --rel T is turned into an absolute bound by the range of all fields of the pair.
 
 Grid:
-  The types of critical points depend on the direction of rows and columns. Pack takes it from the coordinates and
-  prints it: a latitude that falls from row to row makes dy negative. On curvilinear grids give --spacing.
+  The types of critical points depend on the direction of rows and columns. Pack takes it from the coordinates
+  and prints it: a latitude that falls from row to row makes dy negative. On curvilinear grids give --spacing.
   A longitude is periodic if its steps add up to 360 degrees. Critical points across the seam are kept: the
   first and the last column are stored exactly for that. --periodic none does without.
 
 Packed integers:
-  Variables with scale_factor or add_offset are unpacked to float32 (float64 for integers of 32 bits and more).
+  Variables with scale_factor or add_offset are unpacked to float32 (float64 for integers of 32 bits or more).
   scale_factor, add_offset and missing_value go, _FillValue becomes the default one of netCDF, and valid_min,
-  valid_max, valid_range are turned into the unit of the values and widened by the bound. A bound below half of
-  the scale asks for more accuracy than the integers had: pack warns.
+  valid_max and valid_range are turned into the unit of the values and widened by the bound. A bound below
+  half of the scale asks for more accuracy than the integers had: pack warns.
 
 Missing data:
   Points whose u or v is _FillValue or missing_value are kept exactly, and so are NaN and infinity. All values
   that mean missing become one: _FillValue if there is one, else missing_value.
 
 Appending:
-  --append adds the steps of IN to OUT along its unlimited dimension, for all variables that grow with it. Bound
-  and options are those of OUT. New steps must follow the old ones; with --force they need not. Programs that
-  append through netCDF or xarray make holes instead: u10 and v10 grow when their joint dataset does.
+  --append adds the steps of IN to OUT along its unlimited dimension, for all variables that grow with it.
+  Bound and options are those of OUT. New steps must follow the old ones; with --force they need not. Programs
+  that append through netCDF or xarray cannot do it: u10 and v10 grow only with their joint dataset.
 
 Reading:
-  Python with h5py or h5netcdf: `import factz.hdf5`. Everything else, netCDF4-python included, finds the filter by
+  Python with h5py or h5netcdf: `import factz.hdf5`. Everything else, netCDF4-python included, finds the
+  filter by the environment, which must be set before the program starts:
     export HDF5_PLUGIN_PATH=$(python -m factz.hdf5 --path)
-  set before the program starts. nccopy, CDO and xarray write plain values when they copy; `python -m factz.unpack`
-  gives a plain file back.
+  nccopy, CDO and xarray write plain values when they copy. `python -m factz.unpack` gives a plain file back.
 
 Files:
-  OUT appears under its name when it is complete and on the disk. An error or an interrupt leaves what was there
-  before. An older OUT is replaced with --force alone. --append works in a copy that replaces OUT at the end.
+  OUT appears under its name when it is complete and on the disk. An error or an interrupt leaves what was
+  there before. An older OUT is replaced with --force alone. --append works in a copy that replaces OUT.
 
 Exit status:
   0  done
@@ -62,8 +62,8 @@ Examples:
   python -m factz.pack --append next_month.nc out.nc"""
 
 UNPACK_DESCRIPTION = """\
-Writes a copy of a file of factz.pack in which the variables of pairs are plain ones, with the chunks and filters
-(deflate, shuffle, fletcher32) that they had before. Everything else is copied as it is.
+Writes a copy of a file of factz.pack in which the variables of pairs are plain ones, with the chunks and
+filters (deflate, shuffle, fletcher32) that they had before. Everything else is copied as it is.
 
 Values keep the error of the compression: the attribute factz_abs_error stays and tells it. Integers that pack
 unpacked stay floats."""

@@ -89,8 +89,8 @@ class Pair(NamedTuple):
                 )
             if component.names_fill and component.fill != float(component.dtype.type(given)):
                 raise PackError(
-                    "--fill-value %g (fill=%g): %s has the attribute _FillValue or missing_value, and readers "
-                    "go by it: leave the option out, or correct the attribute (ncatted)"
+                    "--fill-value %g (fill=%g): %s has the attribute _FillValue or missing_value, and "
+                    "readers go by it: leave the option out, or correct the attribute (ncatted)"
                     % (given, given, component.dataset.name)
                 )
 

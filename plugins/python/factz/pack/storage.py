@@ -1,4 +1,4 @@
-"""How a variable lies in a file: remembered when it is packed, so that unpack can store it in the same way."""
+"""How a variable lies in a file. Pack remembers it, so that unpack can store it in the same way."""
 
 from typing import Any, Dict, Optional, Tuple
 

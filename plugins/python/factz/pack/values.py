@@ -1,7 +1,7 @@
 """The values of a variable as floats: packed integers, and the values that stand for missing data.
 
-CF conventions 8.1: value = stored * scale_factor + add_offset. Missing data, _FillValue and missing_value, are
-in stored units, and so are valid_min, valid_max and valid_range if they have the type of the stored values.
+CF conventions 8.1: value = stored * scale_factor + add_offset. Missing data, _FillValue and missing_value,
+are in stored units, and so are valid_min, valid_max and valid_range if they have the type of stored values.
 """
 
 from typing import Any, Dict, List, Optional

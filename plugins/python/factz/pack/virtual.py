@@ -63,7 +63,7 @@ def _source_name(pair: Pair) -> bytes:
 
 
 def _selection(pair: Pair, component: Optional[int]) -> h5py.h5s.SpaceID:
-    """A component in the space of the joint dataset, or all of its own space; it grows with the first axis."""
+    """A component in the space of the joint dataset, or its own space. Both grow with the first axis."""
     shape, most = list(pair.shape), [_UNLIMITED if n is None else n for n in pair.u.dataset.maxshape]
     start, block = [0] * len(shape), list(shape)
     if component is not None:
