@@ -7,7 +7,8 @@
     assert factz.compare(u, v, u2, v2, rel=1e-3).violations == 0
 
 Functions take NumPy arrays, and arrays in the memory of a CUDA device (CuPy, PyTorch, or others with
-``__cuda_array_interface__`` or DLPack). ``import factz.hdf5`` makes h5py find the HDF5 filter.
+``__cuda_array_interface__`` or DLPack). ``import factz.hdf5`` makes h5py find the HDF5 filter;
+:mod:`factz.pack` compresses pairs of variables of netCDF-4 files.
 
 Threads: functions release the interpreter's lock and may be called from several threads at once.
 """
