@@ -75,6 +75,30 @@ def create(path, first=0, form="NETCDF4"):
             group.createVariable("flag", kind, ("n",), fill_value=0)[:] = np.int8([0, 1, 0])
 
 
+def create_types(path):
+    """Types of users, one of them younger than the group that uses it, strings, and empty attributes."""
+    with netCDF4.Dataset(path, "w") as file:
+        group = file.createGroup("early")
+        for name, size in (("time", None), ("lat", 19), ("lon", 36), ("n", 4)):
+            file.createDimension(name, size)
+        kind = file.createEnumType(np.int16, "late", {"a": 0, "b": 5})
+        group.createVariable("e", kind, ("n",), fill_value=0)[:] = np.array([0, 5, 0, 5], "i2")
+        record = file.createCompoundType(np.dtype([("p", "f4"), ("q", "i8")]), "record")
+        rows = [(1, 2), (3, 4), (5, 6), (7, 8)]
+        group.createVariable("c", record, ("n",))[:] = np.array(rows, record.dtype)
+        ragged = file.createVariable("r", file.createVLType(np.int32, "ragged"), ("n",))
+        for k in range(4):
+            ragged[k] = np.arange(k + 1, dtype="i4")
+        file.createVariable("text", str, ())[...] = "text"
+        file.createVariable("letters", "S1", ("n",))[:] = list("abcd")
+        file.setncattr("empty", "")
+        file.setncattr_string("several", ["a", "bb"])
+        for name, standard, values in zip("uv", ("x_wind", "y_wind"), wind()[0]):
+            x = file.createVariable(name, "f4", ("time", "lat", "lon"), chunksizes=(3, 19, 36))
+            x.standard_name, x.empty = standard, ""
+            x[:] = np.broadcast_to(values[::10, ::10], (5, 19, 36))
+
+
 def run(*command, fails=False, **environment):
     variables = {k: v for k, v in dict(os.environ, **environment).items() if v is not None}
     done = subprocess.run(
@@ -197,6 +221,14 @@ def with_netcdf():
     run("nccopy", "-k", "classic", "plain_model.nc", "classic.nc")
     for a, b in zip(values("classic.nc", "u10", "v10"), values("packed_model.nc", "u10", "v10")):
         expect(np.array_equal(a, b, equal_nan=True), "the classic file")
+    create_types("types.nc")
+    factz("pack", "types.nc", "packed_types.nc", "--abs", str(BOUND), "-q")
+    factz("unpack", "packed_types.nc", "plain_types.nc", "-q")
+    texts = []
+    for path in ("types.nc", "packed_types.nc", "plain_types.nc"):
+        text = run("ncdump", "-n", "same", path).split("\ngroup: factz")[0]
+        texts.append(re.sub(r"\n [uv] =.*?;|\t\t[uv]:factz_[^\n]*|[\s}]", "", text, flags=re.S))
+    expect(texts[0] == texts[1] == texts[2] and "ragged" in texts[0], "types of users: %s" % texts)
     # netCDF-C writes into a packed file through u10.
     with netCDF4.Dataset("out.nc", "r+") as file:
         file["u10"][0, 1, 3] = 7
@@ -207,6 +239,11 @@ def with_netcdf():
         np.abs(after[0] - u)[0, 1].max() <= BOUND and np.array_equal(after[0][1], u[1], equal_nan=True),
         "a row of u10",
     )
+    # A new step does not fit: nothing that is there is harmed.
+    with netCDF4.Dataset("out.nc", "r+") as file:
+        file["time"][2] = 12
+    for a, b in zip(values("out.nc", "u10", "v10"), after):
+        expect(np.array_equal(a[:2], b, equal_nan=True) and (a[2] == LAND).all(), "a hole in u10 and v10")
     # Without the filter nothing is read, instead of fill values.
     said = run("ncdump", "-v", "u10", "out.nc", fails=True, HDF5_PLUGIN_PATH="/nowhere")
     expect("error" in said.lower(), "ncdump without the filter: " + said)

@@ -627,6 +627,14 @@ class Commands(Folder):
         self.assertEqual(sorted(os.listdir(".")), ["in.nc", "out.nc"])
         self.assertEqual(contents("out.nc"), b"older")
 
+    def test_long_work_tells_its_progress(self):
+        code = (
+            "from factz.pack import progress\nprogress._LOG = 0\np = progress.Progress('u, v', 3)\n"
+            "p.start -= 7200\np.step()\np.step(2)\np.end()"
+        )
+        told = subprocess.run([sys.executable, "-B", "-c", code], stderr=subprocess.PIPE, text=True).stderr
+        self.assertEqual(told, "u, v: 1 of 3 fields, 4:00:00 left\nu, v: 3 of 3 fields, 0:00 left\n")
+
     def test_a_replaced_file_hands_down_its_permissions(self):
         simple()
         pack("in.nc", "out.nc", abs=1)
