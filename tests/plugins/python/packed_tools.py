@@ -7,7 +7,6 @@ lon), with masked values, packed temperatures, a grid mapping, strings and an en
 HDF5_PLUGIN_PATH names the folder of the filter. Runs in an empty folder.
 """
 
-import json
 import os
 import re
 import subprocess

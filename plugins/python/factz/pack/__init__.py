@@ -72,7 +72,7 @@ def pack(
         progress: whether long work tells its progress on standard error.
 
     Returns:
-        For each pair an object with names, bound, dx, dy, periodic, raw_bytes, stored_bytes and stored.
+        For each pair an object with names, bound, dx, dy, periodic, raw_bytes and stored_bytes.
 
     Raises:
         PackError: a file or a variable cannot be packed.

@@ -1,7 +1,6 @@
 """Adds the time steps of a second file to a packed one: all variables that grow, so that none has holes."""
 
-import json
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, List
 
 import h5py
 import numpy as np
@@ -15,7 +14,7 @@ from .output import check_paths, finished_file
 from .pairs import Pair, basename, refuse_packed
 from .progress import Progress
 from .values import Component
-from .virtual import STORAGE, Packed, packed_pairs
+from .virtual import Packed, packed_pairs
 
 # Attributes that give stored values their meaning.
 _MEANING = ("units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
@@ -111,13 +110,13 @@ def _check_meaning(component: Component, half: h5py.Dataset) -> None:
 
 
 def _check_coordinate(old: h5py.Dataset, new: h5py.Dataset, axis: int) -> None:
-    scales = dimension_of(old, axis), dimension_of(new, axis)
-    if any(scale is None or not has_values(scale) for scale in scales):
+    own, there = dimension_of(old, axis), dimension_of(new, axis)
+    if own is None or there is None or not has_values(own) or not has_values(there):
         return
-    if not np.array_equal(scales[0][...], scales[1][...]):
+    if not np.array_equal(own[...], there[...]):
         raise PackError(
             "%s differs from that of the packed file: the files have different grids (%s)"
-            % (scales[0].name, old.file.filename)
+            % (own.name, old.file.filename)
         )
 
 

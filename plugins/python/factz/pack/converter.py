@@ -3,12 +3,11 @@
 import contextlib
 import dataclasses
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterator, List, Optional, Tuple
 
 import h5py
 import numpy as np
 
-from .attributes import text_of
 from .coordinates import Grid, find_grid
 from .copying import Copier, create_file
 from .failure import PackError
@@ -18,6 +17,7 @@ from .pairs import GROUP, Pair, find_pairs
 from .progress import Progress
 from .references import attach_all, copy_references
 from .request import Request, seam_note
+from .values import Component
 from .virtual import create_half, create_joint
 
 Say = Callable[[str], None]
@@ -35,7 +35,6 @@ class Result:
         bound: the largest error of any value.
         dx, dy, periodic: what the filter was told of the grid.
         raw_bytes, stored_bytes: size of the values as floats, and of the compressed data.
-        stored: how many chunks are stored in which way, as :func:`factz.hdf5.stored` counts them.
     """
 
     names: Tuple[str, str]
@@ -45,7 +44,6 @@ class Result:
     periodic: str
     raw_bytes: int
     stored_bytes: int
-    stored: Dict[str, int]
 
 
 @contextlib.contextmanager
@@ -150,24 +148,28 @@ def _notes(plan: _Plan, request: Request) -> Iterator[str]:
     if pair.u.packed:
         yield "  packed values (%s) become %s" % (pair.u.dataset.dtype, pair.u.dtype)
     for component in pair:
-        name = component.dataset.name.lstrip("/")
-        if component.scale and bound < component.scale / 2:
-            yield (
-                "warning: the bound %g is below half the step of the packed values of %s, %g: they are not"
-                " that accurate; --abs %g makes the file smaller"
-                % (bound, name, component.scale, component.scale / 2)
-            )
-        if "factz_abs_error" in component.dataset.attrs:
-            yield (
-                "warning: the values of %s have an error of up to %s by an earlier compression: errors add up"
-                % (name, np.ravel(component.dataset.attrs["factz_abs_error"])[0])
-            )
-        valid = [key for key in ("valid_min", "valid_max", "valid_range") if key in component.dataset.attrs]
-        if valid and not component.packed:
-            yield (
-                "warning: %s has %s: readers that apply it may see values as missing that an error moves out"
-                " of this range" % (name, " and ".join(valid))
-            )
+        yield from _warnings(component, bound)
+
+
+def _warnings(component: Component, bound: float) -> Iterator[str]:
+    name = component.dataset.name.lstrip("/")
+    if component.scale and bound < component.scale / 2:
+        yield (
+            "warning: the bound %g is below half the step of the packed values of %s, %g: they are not"
+            " that accurate; --abs %g makes the file smaller"
+            % (bound, name, component.scale, component.scale / 2)
+        )
+    if "factz_abs_error" in component.dataset.attrs:
+        yield (
+            "warning: the values of %s have an error of up to %s by an earlier compression: errors add up"
+            % (name, np.ravel(component.dataset.attrs["factz_abs_error"])[0])
+        )
+    valid = [key for key in ("valid_min", "valid_max", "valid_range") if key in component.dataset.attrs]
+    if valid and not component.packed:
+        yield (
+            "warning: %s has %s: readers that apply it may see values as missing that an error moves out"
+            " of this range" % (name, " and ".join(valid))
+        )
 
 
 def _create(old: h5py.File, new: h5py.File, plans: List[_Plan], request: Request) -> None:
@@ -179,10 +181,9 @@ def _create(old: h5py.File, new: h5py.File, plans: List[_Plan], request: Request
     Copier(old, new, replaced, []).copy()
     copy_references(old, new)
     for plan in plans:
-        field = plan.pair.shape[-2:]
-        chunk = field if request.chunk is None else tuple(min(n, c) for n, c in zip(field, request.chunk))
+        field = (plan.pair.shape[-2], plan.pair.shape[-1])
         options = request.filter(plan.bound, plan.grid, plan.fill, field)
-        joint = create_joint(new, plan.pair, chunk, _unwritten(plan), options)
+        joint = create_joint(new, plan.pair, request.chunk_of(field), _unwritten(plan), options)
         joint.attrs.create("factz_abs_error", plan.bound)
     attach_all(old, new)
     # A file of the classic model has no groups, and copies of it would be refused.
@@ -223,13 +224,7 @@ def _fill(new: h5py.File, plan: _Plan, say: Say, quiet: bool) -> Result:
 
 
 def result_of(joint: h5py.Dataset, pair: Any, bound: float, grid: Grid, say: Say) -> Result:
-    from .. import hdf5
-
-    stored = hdf5.stored(joint)
-    raw, packed = joint.size * joint.dtype.itemsize, joint.id.get_storage_size()
-    say("  %d bytes of values, stored in %d: %.4g to 1" % (raw, packed, raw / packed if packed else 1))
-    exact = sum(count for how, count in stored.items() if how != "compressed")
-    if exact:
-        say("  %d of %d chunks are stored without loss" % (exact, sum(stored.values())))
-    names = tuple(component.dataset.name.lstrip("/") for component in pair)
-    return Result(names, bound, grid.dx, grid.dy, grid.periodic, raw, packed, stored)
+    raw, stored = joint.size * joint.dtype.itemsize, joint.id.get_storage_size()
+    say("  %d bytes of values, stored in %d: %.4g to 1" % (raw, stored, raw / stored if stored else 1))
+    u, v = (component.dataset.name.lstrip("/") for component in pair)
+    return Result((u, v), bound, grid.dx, grid.dy, grid.periodic, raw, stored)

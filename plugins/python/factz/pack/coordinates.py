@@ -111,8 +111,8 @@ def auxiliary_of(variable: Any) -> List[Any]:
 
 def kind_of(coordinate: Any) -> str:
     units, standard_name = text_of(coordinate, "units"), text_of(coordinate, "standard_name")
-    for kind, names in _STANDARD_NAMES.items():
-        if standard_name in names:
+    for kind, known in _STANDARD_NAMES.items():
+        if standard_name in known:
             return kind
     for kind, names in _UNITS.items():
         if units in names:

@@ -46,6 +46,10 @@ class Request:
         names = ("mode", "coder", "predictor", "preserve", "ties")
         return {name: getattr(self, name) for name in names}
 
+    def chunk_of(self, field: Tuple[int, int]) -> Tuple[int, int]:
+        ny, nx = self.chunk or field
+        return min(ny, field[0]), min(nx, field[1])
+
     def filter(
         self, bound: float, grid: Grid, fill: Optional[float], field: Tuple[int, int]
     ) -> Dict[str, Any]:
@@ -66,9 +70,9 @@ class Request:
 def periodic_options(periodic: str, preserve: str) -> Dict[str, Any]:
     """What the filter is told of periodic axes.
 
-    THE ONE PLACE for the library's option `periodic`: when it is there, return {"periodic": periodic} and let
-    `seam_note` say nothing of exact sides. Until then the triangles across the seam are kept because the
-    vertices on both sides of it are stored exactly, as those between chunks are.
+    The one place for an option `periodic` of the library: where it is there, return {"periodic": periodic},
+    and let `seam_note` say nothing of exact sides. Without it, the triangles across the seam are kept because
+    the vertices on both sides of the seam are stored exactly, as those between chunks are.
     """
     if not periodic or preserve == "none":
         return {}
