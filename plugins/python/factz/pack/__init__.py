@@ -2,8 +2,8 @@
 
 u and v of a pair are compressed together, and every critical point of each field is kept. The packed file
 has the variables of the input and no others: u10 and v10 are virtual datasets on the halves of a dataset in
-the group ``factz``, everything else is copied. What reads netCDF-4 reads the packed file, if HDF5 finds the
-filter. ``python -m factz.unpack`` gives plain variables back.
+the group ``factz``, everything else is copied. Programs that read netCDF-4 read the packed file, if HDF5
+finds the filter. ``python -m factz.unpack`` gives plain variables back.
 
     import factz.pack
 
@@ -63,8 +63,8 @@ def pack(
             northernmost.
         fill: the value of missing data; by default ``_FillValue`` or ``missing_value`` of the variables.
         periodic: axes without an end, "none", "x", "y" or "xy"; "auto" finds longitudes around the Earth.
-        chunk: (ny, nx) of a chunk; by default a chunk is a field, which compresses best. What reads small
-            regions gets them faster from smaller chunks.
+        chunk: (ny, nx) of a chunk; by default a chunk is a field, which compresses best. Small regions
+            are read faster from smaller chunks.
         allow_wide_range: let ``rel`` count even where outliers make the range.
         threads: for each field; 0 is one per processor.
         force: whether an older target is replaced.

@@ -28,12 +28,12 @@ _CACHE = {"rdcc_nbytes": 2**26, "rdcc_nslots": 10007}
 
 @dataclasses.dataclass
 class Result:
-    """What became of a pair.
+    """The outcome for a pair.
 
     Attributes:
         names: the paths of u and v.
         bound: the largest error of any value.
-        dx, dy, periodic: what the filter was told of the grid.
+        dx, dy, periodic: spacing and periodic axes, as the filter has them.
         raw_bytes, stored_bytes: size of the values as floats, and of the compressed data.
     """
 

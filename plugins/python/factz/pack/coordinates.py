@@ -60,7 +60,7 @@ class Axis(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """What the filter is told of the axes of a field, and why."""
+    """Spacing and periodic axes of a field, and lines that tell people where they come from."""
 
     dx: float
     dy: float

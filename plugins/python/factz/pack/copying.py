@@ -1,8 +1,8 @@
 """True copies of everything in a file that is not compressed: groups, types, variables, links.
 
-HDF5 copies variables as they lie in the file, without decompressing them (H5Ocopy). What it does not copy
-rightly is written anew: variables with strings or sequences of variable length, whose fill value gets lost
-(HDFGroup/hdf5#3335), and references, which would point into the old file (references.py).
+HDF5 copies variables as they lie in the file, without decompressing them (H5Ocopy). Written anew are variables
+with strings or sequences of variable length, whose fill value H5Ocopy loses (HDFGroup/hdf5#3335), and
+references, which would point into the old file (references.py).
 """
 
 from typing import Any, Callable, Dict, List, Tuple

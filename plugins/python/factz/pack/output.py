@@ -11,7 +11,7 @@ from .failure import PackError
 
 
 def check_paths(source: str, target: str, force: bool) -> None:
-    """What can be refused before the work begins."""
+    """Refuses paths that cannot work, before the work begins."""
     if not os.path.exists(source):
         raise PackError("%s: there is no such file" % source)
     if os.path.exists(target):

@@ -1,4 +1,4 @@
-"""What a caller asks of pack: the options of compression, checked before a file is touched."""
+"""The options of compression of a call, checked before a file is touched."""
 
 import dataclasses
 from typing import Any, Dict, Optional, Tuple
@@ -68,7 +68,7 @@ class Request:
 
 
 def periodic_options(periodic: str, preserve: str) -> Dict[str, Any]:
-    """What the filter is told of periodic axes.
+    """The options of the filter for periodic axes.
 
     The one place for an option `periodic` of the library: where it is there, return {"periodic": periodic},
     and let `seam_note` say nothing of exact sides. Without it, the triangles across the seam are kept because
@@ -80,7 +80,7 @@ def periodic_options(periodic: str, preserve: str) -> Dict[str, Any]:
 
 
 def seam_note(periodic: str, preserve: str) -> Optional[str]:
-    """What the user is told of periodic axes."""
+    """The line for people on periodic axes."""
     if not periodic or preserve == "none":
         return None
     what = {"x": "columns", "y": "rows"}

@@ -108,7 +108,7 @@ def create_joint(
 
 
 def _copy_common_attributes(target: h5py.File, pair: Pair, joint: h5py.Dataset) -> None:
-    """What a reader of the joint dataset needs to know of its values, where u and v agree."""
+    """Gives the joint dataset the attributes that explain its values, where u and v agree."""
     u, v = (target[component.dataset.name] for component in pair)
     for name in ("units", "_FillValue", "missing_value"):
         if name in u.attrs and name in v.attrs and np.array_equal(u.attrs[name], v.attrs[name]):
