@@ -1,6 +1,6 @@
 """True copies of everything in a file that is not compressed: groups, types, variables, links.
 
-HDF5 copies variables as they lie in the file, without decompressing them (H5Ocopy). Written anew are variables
+HDF5 copies variables as they lie in the file, without decompressing them (H5Ocopy). Written anew are those
 with strings or sequences of variable length, whose fill value H5Ocopy loses (HDFGroup/hdf5#3335), and
 references, which would point into the old file (references.py).
 """
