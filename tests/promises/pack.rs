@@ -30,9 +30,11 @@ fn files_are_packed_appended_and_unpacked() {
     needs!("gcc");
     let Some(python) = python_of_plugins(&["h5py"]) else { return };
     let folder = fresh_folder("pack-h5py");
-    let out = run(&mut script(&folder, &python, "test_pack.py"));
-    let text = both(&out);
-    assert!(text.contains("\nOK\n") && !text.contains("\nRan 0 tests"), "{text}");
+    for name in ["test_pack.py", "test_pack_values.py"] {
+        let out = run(&mut script(&folder, &python, name));
+        let text = both(&out);
+        assert!(text.contains("\nOK\n") && !text.contains("\nRan 0 tests"), "{text}");
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 

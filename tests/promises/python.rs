@@ -227,7 +227,9 @@ fn the_wheel_works_in_an_empty_environment() {
         let copy = find(&own.join(format!("factz-{version}.dist-info")), file);
         assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(root().join(file)).unwrap());
     }
-    for test in ["test_round_trip.py", "test_analysis.py", "test_hdf5.py", "test_pack.py"] {
+    for test in
+        ["test_round_trip.py", "test_analysis.py", "test_hdf5.py", "test_pack.py", "test_pack_values.py"]
+    {
         let out = run(python()
             .args(["-B", "-W", "error"])
             .arg(root().join("tests/plugins/python").join(test))
