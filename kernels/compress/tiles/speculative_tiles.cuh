@@ -80,7 +80,7 @@ struct SpeculativeCoder {
             const Attempt<T> found = attempt<T>(original, prediction, steps.level[level].step[0]);
             value = found.value;
             error = found.error;
-            waits = !(found.fits && steps.level[level].accept.within(error));
+            waits = !(found.fits && steps.accept().within(error));
             if (!waits) symbol = symbol_of({0, found.code_u(), found.code_v()});
         }
         if (looks && active && !waits && is_constrained_vertex(x, y)) {
