@@ -197,8 +197,7 @@ struct SpeculativeCoder {
         for (i32 k = 0; k < TILE_VERTICES / 16 / 32; k++)
             words_at<uint4>(symbols)[32 * k + lane] = make_uint4(0, 0, 0, 0);
         __syncwarp();
-        const TileShape copy = shape;  // since its address is passed on
-        if (lane == 0) of_lines[0] = anchor_symbol(job, copy, index, *QuantizeView<T>(job).payload(index));
+        if (lane == 0) of_lines[0] = anchor_symbol(job, index, *QuantizeView<T>(job).payload(index));
 #pragma unroll
         for (i32 k = 0; k < 2; k++) {
             if (of_lines[k] == SYMBOL_ZERO) continue;
