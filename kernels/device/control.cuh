@@ -81,7 +81,7 @@ struct Control {
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_ANCHORS, TICKET_DECODE };
+enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_DECODE };
 
 // True if vertices are missing.
 __device__ __forceinline__ bool has_missing(const Control& control) {

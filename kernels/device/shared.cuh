@@ -432,10 +432,8 @@ constexpr u32 WORD_BLOCK_BYTES = 128;
 constexpr u32 STARTS_BYTES = 256;
 constexpr u32 NO_TABLE_ENTRIES = 4;
 
-// Anchors of a thread, and of a block, which sums them.
-constexpr u32 ANCHOR_THREADS = 256;
-constexpr u32 ANCHORS_EACH = 2;
-constexpr u32 ANCHOR_CHUNK = 512;
+// Warps of a block; a warp has the anchors of a group.
+constexpr u32 ANCHOR_WARPS = 4;
 
 // Warps of a block; a warp works on two tiles.
 constexpr i32 RECONSTRUCT_WARPS = 2;
@@ -638,7 +636,7 @@ struct Job {
     uint8_t *slots;
     uint64_t *group_sizes;
     uint64_t *group_offsets;
-    uint32_t *anchor_scan;
+    int32_t *outer_anchors;
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 };
 

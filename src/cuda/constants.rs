@@ -140,10 +140,8 @@ shared! {
     /// unchanged.
     STARTS_BYTES: u32 = shared_memory::STARTS_BYTES as u32;
     NO_TABLE_ENTRIES: u32 = shared_memory::NO_TABLE_ENTRIES as u32;
-    /// Anchors of a thread, and of a block, which sums them.
-    ANCHOR_THREADS: u32 = 256;
-    ANCHORS_EACH: u32 = 2;
-    ANCHOR_CHUNK: u32 = ANCHOR_THREADS * ANCHORS_EACH;
+    /// Warps of a block; a warp has the anchors of a group.
+    ANCHOR_WARPS: u32 = 4;
     /// Warps of a block; a warp works on two tiles.
     RECONSTRUCT_WARPS: i32 = 2;
     /// Warps of a block of a border tile.

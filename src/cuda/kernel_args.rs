@@ -72,7 +72,7 @@ pub(super) struct Job {
     slots: *mut u8,
     group_sizes: *mut u64,
     group_offsets: *mut u64,
-    anchor_scan: *mut u32,
+    outer_anchors: *mut i32,
 }
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
@@ -150,7 +150,7 @@ impl Job {
             slots: address(workspace, plan.slots),
             group_sizes: address(workspace, plan.group_sizes),
             group_offsets: address(workspace, plan.group_offsets),
-            anchor_scan: address(workspace, plan.anchor_scan),
+            outer_anchors: address(workspace, plan.outer_anchors),
         }
     }
 }

@@ -31,7 +31,7 @@ mod phase {
 /// again when nobody needs its contents any more. A name that is not listed is that of a region with one
 /// content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 21] = [
+pub(super) const CONTENTS: [(&str, &str); 20] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -49,12 +49,11 @@ pub(super) const CONTENTS: [(&str, &str); 21] = [
     ("bounded_tiles", "group_offsets"),
     ("chunk_weights", "group_offsets"),
     ("tile_lists", "group_sizes"),
-    ("coded_anchors", "anchor_scan"),
     ("code_entries", "coding_tables"),
     // Decompression.
     ("decoding_tables", "coding_tables"),
     ("group_tiles", "group_sizes"),
-    ("anchor_sums", "anchor_scan"),
+    ("outer_anchors", "outer_anchors"),
 ];
 
 const HIERARCHICAL: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Hierarchical);
@@ -98,7 +97,7 @@ const fn statistics(name: &'static str, few: bool, filled: bool) -> Launch {
     let resident = if few && !filled { 8 } else { 6 };
     kernel(phase::STATISTICS, name, warps(block as i32), [resident, 4])
         .grid(grid)
-        .data("field", "control symbol_counts nearness seen coded_anchors")
+        .data("field", "control symbol_counts nearness seen")
         .work("vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp")
         .waits(Waits::Inside)
         .in_order()
@@ -112,7 +111,7 @@ const UNCONSTRAINED: Launch = kernel(
 )
 .grid(|s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64))
 .data(
-    "field control tile_lists anchors anchor_codes coded_anchors",
+    "field control tile_lists anchors anchor_codes",
     "control symbols payload tile_headers anchor_codes row_lines",
 )
 .work("tiles once; two tiles a warp, and 14 words for the last coded anchor")
@@ -120,7 +119,7 @@ const UNCONSTRAINED: Launch = kernel(
 
 /// Read by tiles of the speculative mode with constrained vertices off the lattice lines.
 const SPECULATIVE_TILES_READ: &str =
-    "field control tile_lists anchors anchor_codes coded_anchors constrained_rows symbols row_lines \
+    "field control tile_lists anchors anchor_codes constrained_rows symbols row_lines \
      column_lines";
 
 /// Interior tiles with vertex bounds.
@@ -137,7 +136,7 @@ const fn bounded_tiles(name: &'static str) -> Launch {
 
 const CONSTRAINED: Launch = bounded_tiles("constrained_tiles").data(
     // The lattice lines and their symbols in the speculative mode.
-    "field control tile_lists anchors anchor_codes coded_anchors vertex_bounds nearness symbols row_lines \
+    "field control tile_lists anchors anchor_codes vertex_bounds nearness symbols row_lines \
      column_lines",
     "control symbols payload tile_headers anchor_codes",
 );
@@ -153,8 +152,7 @@ const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
 const TILES_WITH_MASKS_WRITE: &str = "control symbols payload masks tile_headers anchor_codes";
 
 /// Read by tiles with vertex bounds where no lattice lines are.
-const BOUNDED_TILES_READ: &str =
-    "field control tile_lists anchors anchor_codes coded_anchors vertex_bounds nearness";
+const BOUNDED_TILES_READ: &str = "field control tile_lists anchors anchor_codes vertex_bounds nearness";
 
 const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
@@ -228,7 +226,7 @@ const fn decode(
         .function(function)
         .shared(shared_bytes)
         .small(1)
-        .data(reads, "control symbols written_steps raw_bits masks tile_headers anchors")
+        .data(reads, "control symbols written_steps raw_bits masks tile_headers anchors outer_anchors")
         .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
         .waits(Waits::Overlaps)
 }
@@ -287,11 +285,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(SIGNATURES),
     kernel(phase::QUANTIZE, "anchors", [128; 2], [5, 4])
         .grid(|s, _| s.tiles.div_ceil(128))
-        .data(
-            "field control tile_headers vertex_bounds constrained_rows",
-            "control anchors anchor_codes coded_anchors",
-        )
-        .work("tiles once, a bit for each; an anchor a thread")
+        .data("field control tile_headers vertex_bounds constrained_rows", "control anchors anchor_codes")
+        .work("tiles once; an anchor a thread")
         .waits(Waits::Inside)
         .only(HIERARCHICAL),
     UNCONSTRAINED.only(BOUNDS).in_order(),
@@ -385,7 +380,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::PARSE, "begin", [256; 2], [0; 2])
         .grid(|_, _| 3)
         .function("begin_call<T>")
-        .data("", "control anchor_sums")
+        .data("", "control")
         .work("N / 512 states; their number / the threads of the grid")
         .in_order(),
     kernel(phase::PARSE, "parse", [PARSE_THREADS; 2], [1; 2])
@@ -413,13 +408,10 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         DECODE_HUFFMAN_SHARED_BYTES,
     ),
     RECONSTRUCT_LORENZO.only(LORENZO),
-    kernel(phase::RECONSTRUCT, "anchor_values", [ANCHOR_THREADS; 2], [0; 2])
-        .grid(|s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64))
-        .data(
-            "control tile_headers symbols raw_bits masks anchors anchor_sums",
-            "control anchors anchor_sums",
-        )
-        .work("tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back")
+    kernel(phase::RECONSTRUCT, "anchor_values", [32 * ANCHOR_WARPS; 2], [0; 2])
+        .grid(|s, _| s.tiles.div_ceil(ANCHOR_WARPS as u64).min(s.blocks_each(16)))
+        .data("control group_tiles tile_headers symbols raw_bits masks anchors outer_anchors", "anchors")
+        .work("tiles once; a warp for a group, 32 tiles at a time")
         .waits(Waits::Inside),
     RECONSTRUCT_BORDER.only(HIERARCHICAL),
     // Mostly without work.

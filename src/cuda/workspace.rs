@@ -80,20 +80,7 @@ workspace! {
     Workspace:
     control, symbol_counts, symbols, raw_bits, tile_headers, written_steps, masks, origin_distances,
     anchors, anchor_codes, row_lines, column_lines, coding_tables, slot_starts, huffman_codes,
-    stored_tables, slots, group_sizes, group_offsets, anchor_scan
-}
-
-/// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up
-/// to a single word.
-fn tree_words(mut n: u64) -> u64 {
-    let mut words = 0;
-    loop {
-        n = n.div_ceil(32);
-        words += n;
-        if n <= 1 {
-            return words;
-        }
-    }
+    stored_tables, slots, group_sizes, group_offsets, outer_anchors
 }
 
 impl Workspace {
@@ -116,11 +103,6 @@ impl Workspace {
             coding_tables: carver.take(&[CODING_TABLE_BYTES])?,
             stored_tables: carver.take(&[TABLE_SECTION_BYTES])?,
             slots: carver.take(&[grid.tiles(), slot_bytes(*dtype, *predictor)])?,
-            // Bits: the anchors that have a code, of all tiles and of those of the first column.
-            anchor_scan: carver.take(&[
-                tree_words(grid.tiles()) + tree_words(grid.tiles_y()),
-                if is_hierarchical { 4 } else { 0 },
-            ])?,
             ..Default::default()
         };
         w.common(request, carver)
@@ -137,8 +119,8 @@ impl Workspace {
             coding_tables: carver.take(&[TABLES as u64, ALPHABET as u64, 4])?,
             slot_starts: carver.take(&[TABLES as u64, STARTS_BYTES as u64])?,
             huffman_codes: carver.take(&[TABLES as u64, CODES as u64, 2])?,
-            // Two sums of sixteen bytes and a state for each chunk.
-            anchor_scan: carver.take(&[grid.tiles().div_ceil(ANCHOR_CHUNK as u64), 36])?,
+            // Of each group, of which there are no more than tiles.
+            outer_anchors: carver.take(&[grid.tiles(), 16])?,
             ..Default::default()
         };
         w.common(request, carver)

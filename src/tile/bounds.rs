@@ -36,16 +36,16 @@ impl<T: Real> TileWindow<T> {
             }
             self.begin_bounds();
             self.constrain_vertices(y, near);
-            self.may_be_critical[y] = near;
-            if constraints.mode == Mode::BlockWise {
-                for (k, (triangle, mut mask)) in Triangle::ALL.into_iter().zip(near).enumerate() {
-                    let mut around = 0;
-                    while mask != 0 {
-                        let x = mask.trailing_zeros() as usize;
-                        around |= (self.bound_triangle(x, y, triangle, constraints) as u64) << x;
-                        mask &= mask - 1;
+            for (k, (triangle, mut mask)) in Triangle::ALL.into_iter().zip(near).enumerate() {
+                while mask != 0 {
+                    let x = mask.trailing_zeros() as usize;
+                    let corners = self.corner_values(x, y, triangle);
+                    if constraints.mode == Mode::BlockWise {
+                        self.bound_triangle(x, y, triangle, &corners, constraints);
                     }
-                    self.may_be_critical[y][k] = around;
+                    // Most triangles here have one component of one sign.
+                    self.may_be_critical[y][k] |= ((axis_distance(&corners) <= T::ZERO) as u64) << x;
+                    mask &= mask - 1;
                 }
             }
         }
@@ -59,10 +59,8 @@ impl<T: Real> TileWindow<T> {
             for (triangle, mask) in Triangle::ALL.into_iter().zip(self.may_be_critical[y]) {
                 let mut mask = mask & (!0 << first_x);
                 while mask != 0 {
-                    let p = self.corner_values(mask.trailing_zeros() as usize, y, triangle);
-                    // As in bound_triangle, which the speculative mode does not call.
-                    let one_sided = axis_distance(&p) > T::ZERO;
-                    critical += (!one_sided && is_critical(signature(&p, triangle, rule))) as u64;
+                    let corners = self.corner_values(mask.trailing_zeros() as usize, y, triangle);
+                    critical += is_critical(signature(&corners, triangle, rule)) as u64;
                     mask &= mask - 1;
                 }
             }
@@ -234,22 +232,20 @@ impl<T: Real> TileWindow<T> {
         [bits_of(&near, 0) & !lower, bits_of(&near, 1) & !upper]
     }
 
-    /// Bounds the vertices of a triangle, and says whether it may have a critical point: most triangles here
-    /// have one component of one sign, and none.
+    /// Bounds the vertices of a triangle.
     fn bound_triangle(
         &mut self,
         x: usize,
         y: usize,
         triangle: Triangle,
+        corners: &[[T; 2]; 3],
         constraints: &Constraints<T>,
-    ) -> bool {
-        let p = self.corner_values(x, y, triangle);
-        let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
+    ) {
+        let bound = triangle_bound(corners, triangle, &constraints.rule, constraints.bound);
         for [dx, dy] in triangle.offsets() {
             let i = (y + dy) * PITCH + x + dx;
             self.lower_bounds[i] = self.lower_bounds[i].min(bound);
         }
-        axis_distance(&p) <= T::ZERO
     }
 
     /// Vertices on the sides of the grid: exact on pinned sides, and under the bounds of the triangles that

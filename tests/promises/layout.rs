@@ -75,11 +75,6 @@ const ALONE: &[(&str, &str)] = &[
     ("kernels/entropy/groups/masked_tiles.cuh", "TileCoding::active in src/entropy/quantized_tile.rs"),
     ("kernels/grid/pair.cuh", "u and v of a vertex are interleaved only in kernels"),
     ("kernels/entropy/payload.cuh", "raw bits between kernels; a quantized tile holds them on the host"),
-    ("kernels/predict/anchor_scan.cuh", "along_rows in src/predict/anchors.rs, by parallel sums"),
-    (
-        "kernels/predict/anchor_tree.cuh",
-        "finds the anchor before an anchor, which a walk along the row knows",
-    ),
     ("kernels/predict/cleared.cuh", "counts and sums of a call on the host begin as zeros"),
     ("kernels/tile/finest_level.cuh", "the last level of src/tile/traversal.rs, in registers"),
     ("src/entropy/groups.rs", "declares the files of its folder; tests"),

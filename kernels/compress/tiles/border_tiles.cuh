@@ -84,8 +84,7 @@ struct BorderCoder {
     BlockCosts costs;
 
     __device__ __forceinline__ void code_anchor() {
-        const TileShape shape = part.shape;  // a copy, since its address is passed on
-        const u32 s = anchor_symbol(job, shape, part.index, *QuantizeView<T>(job).payload(part.index));
+        const u32 s = anchor_symbol(job, part.index, *QuantizeView<T>(job).payload(part.index));
         symbols[0] = (u8)s;
         if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, 0, sizeof(T)), 0);
     }

@@ -270,7 +270,8 @@ __device__ __forceinline__ void begin_tile(const Job& job, const Control& contro
     shared.index[half] = index;
     shared.places[half] = {work.symbols() + index * TILE_VERTICES, work.payload(index)};
     copy_ahead<16>(&shared.anchor_codes[half][0], work.anchor_codes() + index);
-    copy_ahead<16>(&shared.anchor_codes[half][1], work.anchor_codes() + tile_before(job, shape, index));
+    copy_ahead<16>(
+        &shared.anchor_codes[half][1], work.anchor_codes() + followed_tile((u32)index, (u32)job.tiles_x));
     if (half == 0) expect_largest_error(control, shared.known);
 }
 
