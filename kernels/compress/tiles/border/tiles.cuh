@@ -3,8 +3,8 @@
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
-#include "compress/tiles/border_loads.cuh"
-#include "compress/tiles/border_vertex.cuh"
+#include "compress/tiles/border/loads.cuh"
+#include "compress/tiles/border/vertex.cuh"
 #include "entropy/quantized_tile.cuh"
 #include "entropy/tables.cuh"
 #include "grid/missing.cuh"
