@@ -4,9 +4,9 @@
 #include "device/control.cuh"
 #include "grid/tiles.cuh"
 
-// A set of numbers below n: a bit each; above, a bit for each non-zero word, up to a single word. Seven
-// levels suffice for n <= 2^32. The workspace holds two sets: tiles whose anchor has a code, and rows whose
-// first tile has one.
+// A set of numbers below n. The lowest level has a bit for each number; every higher level has a bit for each
+// word of the level below that is not zero; the top level is a single word. Seven levels suffice for n <=
+// 2^32. The workspace holds two sets: tiles whose anchor has a code, and rows whose first tile has one.
 constexpr u32 TREE_LEVELS = 7, NO_TILE = ~0u;
 static_assert((u64)1 << 5 * TREE_LEVELS > (u64)1 << 32, "the last level is one word for any number of tiles");
 __device__ __forceinline__ u64 tree_words(u64 n) {

@@ -1,10 +1,10 @@
 //! Anchors: quantised on a lattice of their own, and coded as differences along their row.
 //!
-//! An anchor is predicted by nothing when it is quantised, so that all of them are independent. What is coded
-//! is the difference of its *coarse code* from that of the anchor before it (to the left, or above in the
-//! first column). An anchor with refinement k > 0 lies on a lattice 4^k times finer; its coarse code is the
-//! nearest multiple of 4^k, and the remaining 2k bits per component, its *refinement bits*, follow raw.
-//! Stored and masked anchors repeat the coarse code before them.
+//! Anchors are quantised without a prediction, so that they do not depend on each other. The stream holds the
+//! difference between the *coarse code* of an anchor and that of the anchor before it (to the left, or above
+//! in the first column). An anchor with refinement k > 0 lies on a lattice 4^k times finer; its coarse code
+//! is the nearest multiple of 4^k, and the remaining 2k bits per component, its *refinement bits*, follow
+//! raw. Stored and masked anchors repeat the coarse code before them.
 
 use crate::entropy::symbols::{Code, EXACT};
 use crate::error::Result;

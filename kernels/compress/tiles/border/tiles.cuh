@@ -1,4 +1,4 @@
-// Border tiles where vertex bounds are looked at: at the edge of the grid, with missing values, or with zeros
+// Border tiles of the mode with vertex bounds: at the edge of the grid, with missing values, or with zeros
 // that keep their signs. A block per tile.
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
