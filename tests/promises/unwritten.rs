@@ -24,18 +24,18 @@ enum Kind {
     Point,
 }
 
-/// Declared, and used by fields that are too large or too rare for this test: kernel, use, region.
+/// Declared, and used by fields that are too large or too rare for this test: kernel, use, content.
 const RARE: [(&str, &str); 10] = [
     // More than 512 tiles; more than 2^21 tiles.
-    ("anchor_values", "reads anchor_scan"),
-    ("cheap_bounds", "writes masks"),
-    ("determinant_bounds", "reads masks"),
+    ("anchor_values", "reads anchor_sums"),
+    ("cheap_bounds", "writes hard_tiles"),
+    ("determinant_bounds", "reads hard_tiles"),
     // A tile whose anchor has a code behind one whose anchor has none.
-    ("unconstrained_tiles", "reads anchor_scan"),
-    ("constrained_tiles", "reads anchor_scan"),
-    ("masked_tiles", "reads anchor_scan"),
-    ("speculative_masked", "reads anchor_scan"),
-    ("speculative_interior", "reads anchor_scan"),
+    ("unconstrained_tiles", "reads coded_anchors"),
+    ("constrained_tiles", "reads coded_anchors"),
+    ("masked_tiles", "reads coded_anchors"),
+    ("speculative_masked", "reads coded_anchors"),
+    ("speculative_interior", "reads coded_anchors"),
     // Copies of four integers at once are not watched.
     ("speculative_masked", "reads anchor_codes"),
     ("speculative_interior", "reads anchor_codes"),
