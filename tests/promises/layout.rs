@@ -168,13 +168,19 @@ fn source_text(file: &Path) -> String {
     text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned()
 }
 
-/// The rooms that a source text names after `crate::`.
-fn imports(text: &str) -> BTreeSet<String> {
-    let names = text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| {
-        let after = line.split("crate::").skip(1);
-        after.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default())
-    });
-    names.map(str::to_owned).collect()
+/// The rooms that the text of a module names: the first names of its paths from the root of the crate.
+fn imports(text: &str, own: &str) -> BTreeSet<String> {
+    let first = |path: &String| path.split("::").next().unwrap_or_default().to_owned();
+    paths(text, own).iter().map(first).collect()
+}
+
+#[test]
+fn rooms_are_found_in_groups_of_imports() {
+    let text = "use crate::{cuda::driver, error::{self, Error},\n    grid::tiles as t};\n// crate::no\n\
+                use super::request::Config;\nfn f() { crate::stream::g::<crate::tile::X>() }";
+    let expected = ["cuda", "error", "grid", "request", "stream", "tile"];
+    assert!(imports(text, "report").iter().eq(expected.iter()), "{:?}", imports(text, "report"));
+    assert!(imports("use super::driver;", "cuda::launch").iter().eq(["cuda"].iter()));
 }
 
 #[test]
@@ -188,7 +194,7 @@ fn imports_go_downward() {
             continue;
         }
         let own = level(&from).unwrap_or_else(|| panic!("{} is in no room of the list", file.display()));
-        for to in imports(&source_text(&file)) {
+        for to in imports(&source_text(&file), &module(&file)) {
             if to != from && level(&to).is_some_and(|other| other <= own) {
                 wrong.push(format!("{} imports {to}", file.display()));
             }
@@ -243,8 +249,8 @@ fn paths(text: &str, own: &str) -> BTreeSet<String> {
     if own.starts_with(COMMAND_LINE) {
         text = text.replace("crate::", &format!("crate::{COMMAND_LINE}::"));
     }
-    let above = own.rsplit_once("::").unwrap_or_default().0;
-    let text = text.replace("super::", &format!("crate::{above}::"));
+    let above = own.rsplit_once("::").map_or(String::new(), |(above, _)| format!("{above}::"));
+    let text = text.replace("super::", &format!("crate::{above}"));
     let mut found = BTreeSet::new();
     for (at, start) in text.match_indices("crate::") {
         collect_paths(&text[at + start.len()..], "", &mut found);
