@@ -2,8 +2,8 @@
 #pragma once
 #include "entropy/tables.cuh"
 
-// Zeroes the control block and the counts, if there are any. Only kernels launched after everything before on
-// the stream has completed do this; kernels that overlap them must not touch these.
+// Zeroes the control block and, in compression, the symbol counts. Only a kernel that is launched in stream
+// order may do so, and a kernel that overlaps it must not use either.
 __device__ __forceinline__ void clear(const Job& job) {
     constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
     const ClearedView work(job);

@@ -199,7 +199,7 @@ pub(super) struct Analysis {
     pub(super) rows_before: i32,
     pub(super) dx: f64,
     pub(super) dy: f64,
-    /// Infinity where nothing exceeds it.
+    /// The error bound; infinity if the call does not compare errors with a bound.
     pub(super) bound: f64,
     /// Bits of filled components.
     pub(super) fill: u64,

@@ -1,10 +1,9 @@
-//! Sizes and places of everything in the workspace of a device call, from the request alone: no data, no
-//! device. Nothing else carves memory.
+//! Sizes and offsets of all regions in the workspace of a device call. They follow from the request alone and
+//! need neither data nor a device. No other file divides the workspace.
 
 use super::constants::*;
 use crate::analysis::BAND;
 use crate::entropy::huffman::CODES;
-use crate::entropy::rans::SCALE_BITS;
 use crate::entropy::symbols::ALPHABET;
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::{TILE, TILE_VERTICES};
@@ -23,12 +22,10 @@ pub const fn slot_bytes(dtype: Dtype, predictor: Predictor) -> u64 {
     }
 }
 
-/// Bits of a symbol at most, with an escape. Its raw bits are no more than those of both values: a vertex is
-/// stored where a code would take more.
-const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
-/// Words and states of one tile fit its slot: all vertices with a symbol and the raw bits of both values, the
-/// refinement bits of an anchor, mask state, activities and numbers of entries. (An entry of a mask, 45 bits,
-/// comes with half a vertex less or more; kernels/capacities.cuh has it exactly.)
+/// Words and states of one tile fit its slot: all vertices with a symbol and the raw bits of both values (a
+/// vertex is stored where a code would take more), the refinement bits of an anchor, mask state, activities
+/// and numbers of entries. An entry of a mask takes 45 bits and replaces at least half a vertex;
+/// kernels/capacities.cuh has the exact proof.
 const _: () = {
     let dtypes = [Dtype::F32, Dtype::F64];
     let mut k = 0;

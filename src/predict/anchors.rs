@@ -1,10 +1,10 @@
 //! Anchors: quantised on a lattice of their own, and coded as differences from each other.
 //!
-//! An anchor is predicted by nothing when it is quantised, so that all of them are independent. What is coded
-//! is the difference of its *coarse code* from that of the anchor that it follows ([`followed`]). An anchor
-//! with refinement k > 0 lies on a lattice 4^k times finer; its coarse code is the nearest multiple of 4^k,
-//! and the remaining 2k bits per component, its *refinement bits*, follow raw. A stored or masked anchor has
-//! the coarse code 0.
+//! Anchors are quantised without a prediction, so that they do not depend on each other. The stream holds the
+//! difference between the *coarse code* of an anchor and that of the anchor that it follows ([`followed`]).
+//! An anchor with refinement k > 0 lies on a lattice 4^k times finer; its coarse code is the nearest multiple
+//! of 4^k, and the remaining 2k bits per component, its *refinement bits*, follow raw. A stored or masked
+//! anchor has the coarse code 0.
 
 use crate::entropy::symbols::{Code, EXACT};
 use crate::error::Result;

@@ -88,8 +88,8 @@ impl<T: Real> TileWindow<T> {
         })
     }
 
-    /// [`TileWindow::constrain`] for a row of cells where bounds are found on demand: until then the bound of
-    /// a triangle is its distance from the origin along the axes, which no bound is below.
+    /// [`TileWindow::constrain`] for a row of cells if bounds are computed on demand. Until its bound is
+    /// computed, a triangle has a lower bound of it: the distance from the origin along the axes.
     #[inline(always)]
     fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>) {
         let mut distances = self.axis_distances(y);
@@ -276,7 +276,7 @@ impl<T: Real> TileWindow<T> {
         }
     }
 
-    /// Makes all bounds the largest value before the first one is lowered.
+    /// Sets all bounds to the largest value, before the first bound is lowered.
     #[inline(always)]
     fn begin_bounds(&mut self) {
         if !self.any_constrained {
@@ -321,8 +321,8 @@ struct Border<'a, T> {
 }
 
 impl<T: Real> Border<'_, T> {
-    /// The bound of a vertex on a side, as far as pinned sides and triangles that reach into the halo tell
-    /// it.
+    /// The part of the bound of a vertex on a side that comes from outside the grid: zero beside a pinned
+    /// side, else the least bound of its triangles that reach into the halo.
     fn vertex_bound(&self, x: i64, y: i64) -> T {
         let Constraints { preserve, pin, halo, rule, bound, bound_up, missing, .. } = self.constraints;
         let beyond = |at| sides_beyond(self.grid, at);
@@ -340,7 +340,7 @@ impl<T: Real> Border<'_, T> {
             }
             let [u, v] = &self.views;
             let p = corners.map(|[x, y]| [u.get(x, y), v.get(x, y)]);
-            // Also where the distance is not a number.
+            // False if the distance is NaN: such a triangle is not skipped.
             let far = axis_distance(&p) > *bound_up;
             if !far && !p.iter().any(|&p| missing.is_filled(p)) {
                 least = least.min(triangle_bound(&p, incident.triangle, rule, *bound));

@@ -24,11 +24,11 @@ enum Kind {
     Point,
 }
 
-/// Declared, and used by fields that are too large or too rare for this test: kernel, use, region.
+/// Declared, and used by fields that are too large or too rare for this test: kernel, use, content.
 const RARE: [(&str, &str); 4] = [
     // More than 2^21 tiles.
-    ("cheap_bounds", "writes masks"),
-    ("determinant_bounds", "reads masks"),
+    ("cheap_bounds", "writes hard_tiles"),
+    ("determinant_bounds", "reads hard_tiles"),
     // Copies of four integers at once are not watched.
     ("speculative_masked", "reads anchor_codes"),
     ("speculative_interior", "reads anchor_codes"),

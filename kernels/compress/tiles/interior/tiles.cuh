@@ -4,7 +4,7 @@
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
-#include "compress/tiles/interior_rows.cuh"
+#include "compress/tiles/interior/rows.cuh"
 #include "entropy/quantized_tile.cuh"
 #include "entropy/tables.cuh"
 #include "grid/field.cuh"

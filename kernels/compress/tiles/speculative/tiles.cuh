@@ -4,10 +4,10 @@
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
-#include "compress/tiles/border_vertex.cuh"
-#include "compress/tiles/row_masks.cuh"
+#include "compress/tiles/border/vertex.cuh"
+#include "compress/tiles/speculative/row_masks.cuh"
 #include "compress/tiles/settle.cuh"
-#include "compress/tiles/speculative_loads.cuh"
+#include "compress/tiles/speculative/loads.cuh"
 #include "predict/quantizer.cuh"
 
 // A tile in the making, by a warp. Only border tiles can have missing vertices or vertices outside the grid.
