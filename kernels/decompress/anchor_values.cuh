@@ -6,25 +6,6 @@
 #include "grid/missing.cuh"
 #include "predict/anchors.cuh"
 
-// Coarse code difference of a tile's anchor. False if the anchor has no code.
-template <typename T>
-__device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& code, u32& symbol) {
-    const ReconstructView<T> work(job);
-    const u32 info = work.headers()[index], mask_state = mask_state_byte(info);
-    code = {0, 0, 0};
-    symbol = SYMBOL_ZERO;
-    if (mask_state != 0 && (TileView(job).hidden_row(index, 0) & 1)) return false;
-    if (!has_codes(mask_state)) return false;
-    if (activity_in(info, 0) == 0) return true;
-    symbol = work.symbols()[index * TILE_VERTICES];
-    if (symbol >= STORED) return false;
-    typedef typename Payload<T>::Type P;
-    u64 raw = 0;
-    if (symbol_raw_bits(symbol)) raw = Payload<T>::low(work.raw()[index * TILE_VERTICES]);
-    code = decode_symbol(symbol, raw);
-    return true;
-}
-
 // Shared memory of a warp: by tile of a group the difference of the coarse codes from those that the anchor
 // follows, later the coarse codes; and which anchors have a code, a bit for each.
 struct GroupAnchors {
@@ -74,6 +55,44 @@ struct AnchorSymbol {
     bool coded;
 };
 
+// Loads the anchors of a group, 32 at a time: all headers, then all symbols, then all raw bits, so that the
+// loads of a kind do not wait for each other. `codes` are the differences of the coarse codes.
+template <typename T, u32 EACH>
+__device__ __forceinline__ void load_anchors(
+    const Job& job, u64 first, u32 tiles, AnchorSymbol (&anchors)[EACH], uint2 (&codes)[EACH]) {
+    const ReconstructView<T> work(job);
+    const u32 lane = threadIdx.x & 31;
+    u32 headers[EACH];
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++)
+        headers[i] = 32 * i + lane < tiles ? work.headers()[first + 32 * i + lane] : 0;
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        const u64 index = first + 32 * i + lane;
+        const u32 states = mask_state_byte(headers[i]);
+        const bool hidden = states != 0 && TileView(job).hidden_row(index, 0) & 1;
+        anchors[i] = {SYMBOL_ZERO, 0, 32 * i + lane < tiles && !hidden && has_codes(states)};
+        if (anchors[i].coded && activity_in(headers[i], 0) != 0)
+            anchors[i].symbol = work.symbols()[index * TILE_VERTICES];
+    }
+    u64 raw[EACH];
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        anchors[i].coded = anchors[i].coded && anchors[i].symbol < STORED;
+        raw[i] = 0;
+        if (anchors[i].coded && anchors[i].symbol >= FIRST_WITH_RAW_BITS)
+            raw[i] = Payload<T>::low(work.raw()[(first + 32 * i + lane) * TILE_VERTICES]);
+    }
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        Code code = {0, 0, 0};
+        if (anchors[i].coded && anchors[i].symbol != SYMBOL_ZERO)
+            code = decode_symbol(anchors[i].symbol, raw[i]);
+        anchors[i].refinement = (u8)code.refinement;
+        codes[i] = make_uint2((u32)code.qu, (u32)code.qv);
+    }
+}
+
 // Writes the value of the anchor of a tile.
 template <typename T>
 __device__ __forceinline__ void write_anchor_value(
@@ -112,17 +131,13 @@ __device__ __forceinline__ void anchors_of_group(
     tiles_of_group(job, group, first, end);
     const u32 tiles = (u32)(end - first);
     AnchorSymbol anchors[EACH];
+    uint2 codes[EACH];
+    load_anchors<T>(job, first, tiles, anchors, codes);
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) {
-        if (32 * i >= tiles) break;
-        const u32 tile = 32 * i + lane;
-        Code code = {0, 0, 0};
-        u32 symbol = SYMBOL_ZERO;
-        const bool coded = tile < tiles && anchor_code<T>(job, first + tile, code, symbol);
-        anchors[i] = {(u8)symbol, (u8)code.refinement, coded};
-        shared.codes[tile] = make_uint2((u32)code.qu, (u32)code.qv);
-        const u32 all = __ballot_sync(FULL, coded);
-        if (lane == 0) shared.coded[i] = all;
+        shared.codes[32 * i + lane] = codes[i];
+        const u32 coded = __ballot_sync(FULL, anchors[i].coded);
+        if (lane == 0) shared.coded[i] = coded;
     }
     __syncwarp();
     sum_group(job, shared, group, first, tiles);
