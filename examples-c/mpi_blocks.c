@@ -8,7 +8,10 @@
  *     mpirun -n 4 ./mpi_blocks [--dims NXxNY]
  * Files of raw values, NY rows of NX, x fastest:
  *     mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY
- *     mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32
+ *     mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32 NX NY
+ * FILE is a file of streams, which the command line and the Python package read as well:
+ *     factz info FILE
+ *     factz decompress FILE block.npz --step 2
  *
  * Options, first value by default:
  *     --dtype f32|f64
@@ -21,9 +24,10 @@
  * With CUDA: mpicc -DWITH_CUDA ... -lcudart, then --device compresses on a GPU per rank, each on its own
  * stream.
  *
- * The file: a header, an index of one entry per block, and the streams, each at a multiple of 16 bytes.
- * Numbers have the byte order of the machine. A block's place follows from an exscan of the lengths, so
- * nothing is gathered.
+ * The file: the streams, one behind the other, in the order of the ranks, which is that of the blocks: row by
+ * row, x fastest. The place of a stream in the file follows from an exscan of the lengths, so nothing is
+ * gathered. A reader finds the streams by their headers (factz_inspect_host: 128 bytes tell shape and
+ * length), and their blocks from the order, because the blocks of a row fill NX columns.
  */
 #include <factz.h>
 
@@ -37,18 +41,14 @@
 #include <cuda_runtime_api.h>
 #endif
 
-enum { ALIGNMENT = 16, X_MIN = 0, X_MAX = 1, Y_MIN = 2, Y_MAX = 3 };
-
-typedef struct {
-    char mark[8]; /* "FCTZBLK1" */
-    uint64_t nx, ny, dtype, blocks;
-    double bound; /* absolute, the same in all blocks */
-} file_header;
+enum { X_MIN = 0, X_MAX = 1, Y_MIN = 2, Y_MAX = 3 };
 
 typedef struct {
     uint64_t x0, y0, nx, ny; /* the block */
     uint64_t offset, bytes;  /* its stream in the file */
 } index_entry;
+
+enum { NUMBERS_OF_ENTRY = sizeof(index_entry) / sizeof(uint64_t) };
 
 /* What becomes of critical points between blocks. */
 typedef enum { HALO, PIN, NONE } border_kind;
@@ -290,7 +290,7 @@ static void *compress(const block *b, const options *o, double bound, factz_repo
     config.halo = o->borders == HALO ? sides_with_neighbours(b) : 0;
     config.pin = o->borders == PIN ? sides_with_neighbours(b) : 0;
     check(factz_compress_sizes(&config, &sizes), "factz_compress_sizes");
-    stream = allocate(sizes.max_stream_bytes + ALIGNMENT);
+    stream = allocate(sizes.max_stream_bytes);
 #ifdef WITH_CUDA
     if (o->device) {
         compress_on_device(b, &config, &sizes, stream, report);
@@ -307,47 +307,23 @@ static void write_blocks(const block *b, const options *o, double bound)
 {
     factz_report report;
     void *stream = compress(b, o, bound, &report);
-    const uint64_t padded = (report.stream_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     uint64_t before = 0, total = 0;
     int ranks;
-    index_entry entry;
-    file_header header;
     MPI_File file;
 
-    /* The streams of lower ranks lie before this one. Zeros fill the gap to the next. */
-    memset((char *)stream + report.stream_bytes, 0, (size_t)(padded - report.stream_bytes));
+    /* The streams of lower ranks lie before this one. */
     MPI_Comm_size(b->grid, &ranks);
-    MPI_Exscan(&padded, &before, 1, MPI_UINT64_T, MPI_SUM, b->grid);
+    MPI_Exscan(&report.stream_bytes, &before, 1, MPI_UINT64_T, MPI_SUM, b->grid);
     if (b->rank == 0)
         before = 0; /* undefined on rank 0 */
-    entry.x0 = b->x0;
-    entry.y0 = b->y0;
-    entry.nx = b->nx;
-    entry.ny = b->ny;
-    entry.offset =
-        (sizeof header + (uint64_t)ranks * sizeof entry + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + before;
-    entry.bytes = report.stream_bytes;
 
     check_file(
         MPI_File_open(b->grid, o->file, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file), o->file);
     check_file(MPI_File_set_size(file, 0), o->file);
-    if (b->rank == 0) {
-        memset(&header, 0, sizeof header);
-        memcpy(header.mark, "FCTZBLK1", 8);
-        header.nx = o->nx;
-        header.ny = o->ny;
-        header.dtype = (uint64_t)o->dtype;
-        header.blocks = (uint64_t)ranks;
-        header.bound = bound;
-        check_file(MPI_File_write_at(file, 0, &header, sizeof header, MPI_BYTE, MPI_STATUS_IGNORE), o->file);
-    }
     /* Every rank writes whole pieces of its own, so independent writes are as good as collective ones; those
      * of Open MPI 4.1.4 (OMPIO) lost some of such pieces now and then. */
-    check_file(MPI_File_write_at(file, (MPI_Offset)(sizeof header + (uint64_t)b->rank * sizeof entry), &entry,
-                   sizeof entry, MPI_BYTE, MPI_STATUS_IGNORE),
-        o->file);
-    check_file(MPI_File_write_at(
-                   file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE, MPI_STATUS_IGNORE),
+    check_file(MPI_File_write_at(file, (MPI_Offset)before, stream, count_of(report.stream_bytes), MPI_BYTE,
+                   MPI_STATUS_IGNORE),
         o->file);
     check_file(MPI_File_close(&file), o->file);
 
@@ -387,40 +363,84 @@ static uint64_t take_from(const block *b, const index_entry *e, int32_t dtype, c
     return (x1 - x0) * (y1 - y0);
 }
 
-/* Makes this rank's block of a file that any number of ranks wrote. Each rank reads the streams that it
- * needs. */
+static void stop_at(const options *o, uint64_t number, uint64_t byte, const char *why)
+{
+    fprintf(stderr, "mpi_blocks: %s: stream %llu, from byte %llu: %s\n", o->file, (unsigned long long)number,
+        (unsigned long long)byte, why);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Reads the header of the stream that begins at a byte. */
+static factz_info header_at(MPI_File file, const options *o, uint64_t number, uint64_t byte, uint64_t end)
+{
+    unsigned char header[FACTZ_INSPECT_BYTES];
+    factz_info info;
+    if (end - byte < sizeof header)
+        stop_at(o, number, byte, "a stream is cut off");
+    check_file(MPI_File_read_at(file, (MPI_Offset)byte, header, sizeof header, MPI_BYTE, MPI_STATUS_IGNORE),
+        o->file);
+    if (factz_inspect_host(header, sizeof header, &info) != FACTZ_OK)
+        stop_at(o, number, byte, factz_last_error());
+    if (info.stream_bytes > end - byte)
+        stop_at(o, number, byte, "a stream is cut off");
+    return info;
+}
+
+/* The streams of a file with their blocks, to be freed. Sets the type of the values. */
+static index_entry *find_blocks(MPI_File file, options *o, uint64_t *count)
+{
+    const char *other_shape = "the blocks are not those of a domain of NX columns and NY rows";
+    index_entry *index = NULL;
+    uint64_t byte = 0, x = 0, y = 0, height = 0, n = 0;
+    MPI_Offset end;
+    check_file(MPI_File_get_size(file, &end), o->file);
+    while (byte < (uint64_t)end) {
+        const factz_info info = header_at(file, o, n, byte, (uint64_t)end);
+        const index_entry entry = {x, y, info.nx, info.ny, byte, info.stream_bytes};
+        if (x == 0)
+            height = info.ny;
+        if (n == 0)
+            o->dtype = info.dtype;
+        if (info.ny != height || info.nx > o->nx - x || info.ny > o->ny - y || info.dtype != o->dtype)
+            stop_at(o, n, byte, other_shape);
+        index = realloc(index, (n + 1) * sizeof *index);
+        if (index == NULL)
+            stop("realloc", "out of memory");
+        index[n++] = entry;
+        byte += info.stream_bytes;
+        x = (x + info.nx) % o->nx;
+        y += x == 0 ? height : 0;
+    }
+    if (x != 0 || y != o->ny)
+        stop_at(o, n, byte, other_shape);
+    *count = n;
+    return index;
+}
+
+/* Makes this rank's block of a file that any number of ranks wrote. One rank reads the headers, and each the
+ * streams that it needs. */
 static block read_blocks(options *o)
 {
-    file_header header;
-    index_entry *index;
+    index_entry *index = NULL;
     MPI_File file;
-    MPI_Offset size;
-    uint64_t k, taken = 0;
+    uint64_t k, count = 0, taken = 0;
     block b;
+    int rank;
     check_file(MPI_File_open(MPI_COMM_WORLD, o->file, MPI_MODE_RDONLY, MPI_INFO_NULL, &file), o->file);
-    check_file(MPI_File_get_size(file, &size), o->file);
-    if ((uint64_t)size < sizeof header)
-        stop(o->file, "too short for a file of blocks");
-    check_file(MPI_File_read_at_all(file, 0, &header, sizeof header, MPI_BYTE, MPI_STATUS_IGNORE), o->file);
-    if (memcmp(header.mark, "FCTZBLK1", 8) != 0)
-        stop(o->file, "no file of blocks, or from a machine of other byte order");
-    if (header.blocks == 0 || header.blocks > ((uint64_t)size - sizeof header) / sizeof *index)
-        stop(o->file, "the index is cut off");
-    o->nx = header.nx;
-    o->ny = header.ny;
-    o->dtype = (int32_t)header.dtype;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        index = find_blocks(file, o, &count);
+    MPI_Bcast(&count, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&o->dtype, 1, MPI_INT32_T, 0, MPI_COMM_WORLD);
+    if (rank != 0)
+        index = allocate(count * sizeof *index);
+    MPI_Bcast(index, count_of(count * NUMBERS_OF_ENTRY), MPI_UINT64_T, 0, MPI_COMM_WORLD);
     b = make_block(o->nx, o->ny, o->dtype);
-    index = allocate(header.blocks * sizeof *index);
-    check_file(MPI_File_read_at_all(file, sizeof header, index, count_of(header.blocks * sizeof *index),
-                   MPI_BYTE, MPI_STATUS_IGNORE),
-        o->file);
-    for (k = 0; k < header.blocks; k++) {
+    for (k = 0; k < count; k++) {
         const index_entry *e = &index[k];
         void *stream;
         if (e->x0 >= b.x0 + b.nx || b.x0 >= e->x0 + e->nx || e->y0 >= b.y0 + b.ny || b.y0 >= e->y0 + e->ny)
             continue;
-        if (e->offset > (uint64_t)size || e->bytes > (uint64_t)size - e->offset)
-            stop(o->file, "a stream is cut off");
         stream = allocate(e->bytes);
         check_file(MPI_File_read_at(
                        file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE, MPI_STATUS_IGNORE),
@@ -568,7 +588,7 @@ static int demonstrate(options *o)
 static options parse(int argc, char **argv, const char **command)
 {
     options o = {
-        "mpi_blocks.fzb", NULL, NULL, 301, 211, FACTZ_DTYPE_F32, FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
+        "mpi_blocks.fz", NULL, NULL, 301, 211, FACTZ_DTYPE_F32, FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
     const char *positional[6];
     int k, n = 0;
     for (k = 1; k < argc; k++) {
@@ -604,16 +624,14 @@ static options parse(int argc, char **argv, const char **command)
         }
     }
     *command = n ? positional[0] : "demonstrate";
-    if (n >= 4 && (n == 6) == !strcmp(*command, "write")) {
+    if (n == 6) {
         o.file = positional[1];
         o.u_path = positional[2];
         o.v_path = positional[3];
-        if (n == 6) {
-            o.nx = strtoull(positional[4], NULL, 10);
-            o.ny = strtoull(positional[5], NULL, 10);
-        }
+        o.nx = strtoull(positional[4], NULL, 10);
+        o.ny = strtoull(positional[5], NULL, 10);
     } else if (n) {
-        stop(*command, "expected: write FILE U V NX NY, or read FILE U V");
+        stop(*command, "expected: write FILE U V NX NY, or read FILE U V NX NY");
     }
     /* MPI counts the values of a row in int. */
     if (o.nx == 0 || o.ny == 0 || o.nx > INT32_MAX - 2 || o.ny > INT32_MAX - 2)
@@ -635,7 +653,7 @@ int main(int argc, char **argv)
     else if (!strcmp(command, "demonstrate"))
         result = demonstrate(&o);
     else
-        stop(command, "expected: write FILE U V NX NY, or read FILE U V");
+        stop(command, "expected: write FILE U V NX NY, or read FILE U V NX NY");
     MPI_Finalize();
     return result;
 }

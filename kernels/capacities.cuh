@@ -1,9 +1,9 @@
 // Sizes of buffers and widths of integers that the kernels rely on, each with its reason. Generates no code.
 #pragma once
-#include "predict/anchor_scan.cuh"
 #include "compress/assemble.cuh"
 #include "compress/bounds/cheap_bounds.cuh"
 #include "compress/encode/encode_lorenzo.cuh"
+#include "decompress/anchor_values.cuh"
 #include "decompress/decode.cuh"
 #include "decompress/parse_tables.cuh"
 
@@ -53,9 +53,11 @@ constexpr u64 bytes_of(u64 bits) { return 2 * ((bits + 15) / 16 + 1); }
 constexpr u64 most_tile_bytes(u64 element_bytes) {
     return bytes_of(bits_of(TILE_VERTICES, element_bytes, 0));
 }
-static_assert(MOST_STATE_BYTES + most_tile_bytes(4) <= TILE_SLOT_BYTES_F32,
+// Two outer anchors, two integers each, whose bits have a size.
+constexpr u64 OUTER_BYTES = bytes_of(2 * (OUTER_SIZE_BITS + 2 * 31));
+static_assert(MOST_STATE_BYTES + OUTER_BYTES + most_tile_bytes(4) <= TILE_SLOT_BYTES_F32,
     "a group has as many slots as tiles: all words and the states fit in them");
-static_assert(MOST_STATE_BYTES + most_tile_bytes(8) <= TILE_SLOT_BYTES_F64, "likewise");
+static_assert(MOST_STATE_BYTES + OUTER_BYTES + most_tile_bytes(8) <= TILE_SLOT_BYTES_F64, "likewise");
 // Lorenzo rows: patterns are coded only if symbols cost less than 3/2 bits a vertex, 3 bits each plus raw
 // bits: at most 512 symbols, and as many raw bits.
 constexpr u64 PATTERN_BITS = (TILE_VERTICES / 8 + TILE / 8) * SYMBOL_BITS;
@@ -213,6 +215,6 @@ static_assert(MOST_TILES >> HARD_TILE_BITS <= 1 << UPPER_TILE_BITS,
 static_assert(32 * SORT_WARPS < 1 << 16, "tiles of both kinds of a block are counted in 16 bits each");
 static_assert(sizeof(BoundsShared<double>) <= 48 << 10 && sizeof(BoundsShared<float>) <= 48 << 10,
     "shared memory without asking for more");
-static_assert(sizeof(AnchorSums) <= 48 << 10, "likewise");
+static_assert(sizeof(GroupAnchors) * ANCHOR_WARPS <= 48 << 10, "likewise");
 
 }  // namespace capacities

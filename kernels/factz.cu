@@ -17,13 +17,13 @@
 #include "compress/bounds/constrained_vertices.cuh"
 #include "compress/bounds/determinant_bounds.cuh"
 #include "compress/tiles/anchors.cuh"
-#include "compress/tiles/lattice_lines.cuh"
-#include "compress/tiles/interior_tiles.cuh"
-#include "compress/tiles/border_tiles.cuh"
-#include "compress/tiles/speculative_tiles.cuh"
-#include "compress/tiles/lorenzo_unconstrained_tiles.cuh"
-#include "compress/tiles/lorenzo_constrained_tiles.cuh"
-#include "compress/tiles/lorenzo_border_tiles.cuh"
+#include "compress/tiles/lines/lattice_lines.cuh"
+#include "compress/tiles/interior/tiles.cuh"
+#include "compress/tiles/border/tiles.cuh"
+#include "compress/tiles/speculative/tiles.cuh"
+#include "compress/tiles/lorenzo/unconstrained_tiles.cuh"
+#include "compress/tiles/lorenzo/constrained_tiles.cuh"
+#include "compress/tiles/lorenzo/border_tiles.cuh"
 #include "compress/count/count.cuh"
 #include "compress/count/count_lorenzo.cuh"
 #include "compress/tables/tables.cuh"
@@ -67,8 +67,8 @@
 
 // Generated from here on: do not edit.
 
-// statistics: reads field; writes control symbol_counts nearness seen coded_anchors; work: vertices once or
-//     twice; few strips: a strip a block, many: strips / 32768 a warp
+// statistics: reads field; writes control symbol_counts nearness seen; work: vertices once or twice; few
+//     strips: a strip a block, many: strips / 32768 a warp
 KERNEL(factz_few_statistics, Job, (128, 8), (128, 4), waits_inside, few_statistics<T>)
 KERNEL(factz_statistics, Job, (128, 6), (128, 4), waits_inside, statistics<T>)
 KERNEL(factz_few_filled_statistics, Job, (128, 6), (128, 4), waits_inside, few_filled_statistics<T>)
@@ -99,27 +99,27 @@ KERNEL(factz_determinant_bounds, Job, (128, 5), (128, 4), after_previous, determ
 KERNEL(factz_list_tiles, Job, (128), (128), after_previous, list_tiles<T>)
 
 // predict + quantize: reads field control tile_headers vertex_bounds constrained_rows; writes control anchors
-//     anchor_codes coded_anchors; work: tiles once, a bit for each; an anchor a thread
+//     anchor_codes; work: tiles once; an anchor a thread
 KERNEL(factz_anchors, Job, (128, 5), (128, 4), waits_inside, anchors<T>)
 
-// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors; writes control
-//     symbols payload tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14 words
-//     for the last coded anchor
+// predict + quantize: reads field control tile_lists anchors anchor_codes; writes control symbols payload
+//     tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14 words for the last
+//     coded anchor
 KERNEL(factz_unconstrained_tiles, Job, (128, 5), (32, 9), overlaps_previous, unconstrained_tiles<T>)
 
-// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors vertex_bounds
-//     nearness symbols row_lines column_lines; writes control symbols payload tile_headers anchor_codes;
-//     work: listed tiles once; their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes vertex_bounds nearness symbols
+//     row_lines column_lines; writes control symbols payload tile_headers anchor_codes; work: listed tiles
+//     once; their number / the warps of the grid
 KERNEL(factz_constrained_tiles, Job, (64, 8), (32, 8), overlaps_previous, constrained_tiles<T>)
 
-// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors vertex_bounds
-//     nearness; writes control symbols payload masks tile_headers anchor_codes; work: listed tiles once;
-//     their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes vertex_bounds nearness; writes
+//     control symbols payload masks tile_headers anchor_codes; work: listed tiles once; their number / the
+//     warps of the grid
 KERNEL(factz_masked_tiles, Job, (64, 8), (32, 8), overlaps_previous, masked_tiles<T>)
 
-// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors vertex_bounds
-//     nearness; writes control symbols payload masks tile_headers anchor_codes; work: listed tiles once;
-//     their number / the blocks of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes vertex_bounds nearness; writes
+//     control symbols payload masks tile_headers anchor_codes; work: listed tiles once; their number / the
+//     blocks of the grid
 KERNEL(factz_border_tiles, Job, (64, 10), (64, 1), overlaps_previous, border_tiles_with_bounds<T>)
 
 // predict + quantize: reads field control bounded_tiles anchors constrained_rows nearness; writes control
@@ -131,15 +131,15 @@ KERNEL(factz_row_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, t
 //     grid
 KERNEL(factz_column_lines, Job, (128, 4), (128), after_previous, lattice_lines<T, false>)
 
-// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors constrained_rows
-//     symbols row_lines column_lines; writes control symbols payload masks tile_headers anchor_codes; work:
-//     listed tiles once; their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes constrained_rows symbols row_lines
+//     column_lines; writes control symbols payload masks tile_headers anchor_codes; work: listed tiles once;
+//     their number / the warps of the grid
 KERNEL(factz_speculative_border, Job, (64, 8), (64, 1), after_previous, speculative_border<T>)
 KERNEL(factz_speculative_masked, Job, (64, 8), (64, 1), overlaps_previous, speculative_masked<T>)
 
-// predict + quantize: reads field control tile_lists anchors anchor_codes coded_anchors constrained_rows
-//     symbols row_lines column_lines; writes control symbols payload tile_headers anchor_codes; work: listed
-//     tiles once; their number / the warps of the grid
+// predict + quantize: reads field control tile_lists anchors anchor_codes constrained_rows symbols row_lines
+//     column_lines; writes control symbols payload tile_headers anchor_codes; work: listed tiles once; their
+//     number / the warps of the grid
 KERNEL(factz_speculative_interior, Job, (64, 10), (64, 1), overlaps_previous, speculative_interior<T>)
 
 // predict + quantize: reads field control tile_lists vertex_bounds nearness; writes control symbols payload
@@ -189,7 +189,7 @@ KERNEL(factz_encode_lorenzo_huffman, Job, (640, BY_DEVICE(2, 1)),
 //     report; work: the stream once; a 384th of the groups, 512 at a time
 KERNEL(factz_assemble, Job, (512, 3), (512, 3), waits_inside, assemble<T>)
 
-// parse: reads ; writes control anchor_sums; work: N / 512 states; their number / the threads of the grid
+// parse: reads ; writes control; work: N / 512 states; their number / the threads of the grid
 KERNEL(factz_begin, Job, (256), (256), after_previous, begin_call<T>)
 
 // parse: reads stream; writes control decoding_tables slot_starts huffman_codes group_offsets group_tiles;
@@ -200,14 +200,14 @@ KERNEL(factz_parse, Job, (1024, 1), (1024, 1), waits_inside, parse_stream<T>)
 KERNEL(factz_check, Job, (256), (256), waits_inside, check_stream<T>)
 
 // decode: reads stream control decoding_tables slot_starts group_offsets group_tiles; writes control symbols
-//     written_steps raw_bits masks tile_headers anchors; 57040 shared bytes; work: groups once, 256 tiles
-//     each; groups / the groups of the grid, a bad one ends at once
+//     written_steps raw_bits masks tile_headers anchors outer_anchors; 57040 shared bytes; work: groups once,
+//     256 tiles each; groups / the groups of the grid, a bad one ends at once
 KERNEL(factz_decode_rans, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, false>)
 
 // decode: reads stream control huffman_codes group_offsets group_tiles; writes control symbols written_steps
-//     raw_bits masks tile_headers anchors; 15824 shared bytes; work: groups once, 256 tiles each; groups /
-//     the groups of the grid, a bad one ends at once
+//     raw_bits masks tile_headers anchors outer_anchors; 15824 shared bytes; work: groups once, 256 tiles
+//     each; groups / the groups of the grid, a bad one ends at once
 KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, true>)
 
@@ -215,9 +215,9 @@ KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
 //     once; four tiles a warp
 KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), after_previous, reconstruct_lorenzo<T>)
 
-// reconstruct: reads control tile_headers symbols raw_bits masks anchors anchor_sums; writes control anchors
-//     anchor_sums; work: tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back
-KERNEL(factz_anchor_values, Job, (256), (256), waits_inside, anchor_values<T>)
+// reconstruct: reads control group_tiles tile_headers symbols raw_bits masks anchors outer_anchors; writes
+//     anchors; work: tiles once; a warp for a group, 32 tiles at a time
+KERNEL(factz_anchor_values, Job, (128), (128), waits_inside, anchor_values<T>)
 
 // reconstruct: reads control stream tile_headers written_steps symbols raw_bits masks anchors; writes field
 //     report; work: tiles once; N / the blocks of the grid

@@ -67,6 +67,8 @@ pub mod entropy;
 #[doc(hidden)]
 pub mod grid;
 #[doc(hidden)]
+pub mod predict;
+#[doc(hidden)]
 pub mod stream;
 
 mod analysis;
@@ -74,7 +76,6 @@ pub mod config_text;
 mod cpu;
 mod cuda;
 mod error;
-mod predict;
 #[cfg(test)]
 #[path = "../tests/support/random.rs"]
 mod random;

@@ -283,15 +283,48 @@ class Lanes:
         require(self.states == 4 * [1] + 28 * [0], "a lane does not end in its state")
 
 
+def twos_complement(z, bits):
+    return z - (1 << bits) if bits and z >> (bits - 1) else z
+
+
+def followed(header, tile):
+    """Section 5.2: the tile whose anchor that of a tile follows."""
+    columns = ceil_div(header.nx, 32)
+    if tile % columns:
+        return tile - 1
+    return tile - columns if tile else None
+
+
+def outer_anchors(header, numbers):
+    """Section 5.2: the tiles of the outer anchors of a group."""
+    columns, first = ceil_div(header.nx, 32), numbers[0]
+    row = first - first % columns
+    outer = [followed(header, first)] if first else []
+    if first - row >= 2 and numbers[-1] >= row + columns:
+        outer.append(row)
+    return outer
+
+
 class Group:
     """Sections 3.3 to 3.7: the tiles of a group."""
 
     def __init__(self, header, tables, numbers, data):
         self.header, self.tables, self.lanes = header, tables, Lanes(data)
         self.tiles = [Tile(header, k) for k in numbers]
+        if header.predictor == 0:
+            outer = self.read_outer_anchors(outer_anchors(header, numbers))
+            for tile in self.tiles:
+                tile.first_of_group, tile.outer = numbers[0], outer
         for first in range(0, len(self.tiles), 32):
             self.read_batch(self.tiles[first:first + 32])
         self.lanes.finish()
+
+    def read_outer_anchors(self, outer):
+        """The coarse integers of outer anchors, by tile."""
+        sizes = self.lanes.raw({i: 5 for i in range(len(outer))})
+        values = self.lanes.raw_values({2 * i + c: sizes[i] for i in sizes for c in (0, 1) if sizes[i]})
+        return {tile: [twos_complement(values.get(2 * i + c, 0), sizes[i]) for c in (0, 1)]
+                for i, tile in enumerate(outer)}
 
     def table(self, number):
         return lambda _: self.tables[number]
@@ -663,10 +696,9 @@ class Hierarchical(Field):
 
     def anchors(self, tiles):
         """Section 5.2."""
-        first = [0, 0]
-        for tile in tiles:
-            if tile.tx == 0:
-                n = first
+        coarse = []
+        for number, tile in enumerate(tiles):
+            before, n = followed(self.header, number), [0, 0]
             symbol, raw = tile.symbols[0], tile.raw[0]
             if tile.is_masked(0, 0):
                 self.set(tile, 0, 0, [0, 0])
@@ -676,11 +708,12 @@ class Hierarchical(Field):
                 self.set(tile, 0, 0, self.near(symbol, raw, [self.header.real(0)] * 2))
             else:
                 refinement, q, bits = code_of(symbol, raw)
+                if before is not None:
+                    n = coarse[before] if before >= tile.first_of_group else tile.outer[before]
                 n = [wrap(n[c] + q[c]) for c in (0, 1)]
                 integers = [refined(n[c], refinement, bits[c]) for c in (0, 1)]
                 self.set(tile, 0, 0, [self.value(i, refinement, 5, self.header.real(0)) for i in integers])
-            if tile.tx == 0:
-                first = n
+            coarse.append(n)
 
     def vertex(self, tile, x, y, level, prediction):
         """Sets the vertex (x, y) of a tile; `prediction` gives that of a component."""

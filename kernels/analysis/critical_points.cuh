@@ -46,7 +46,7 @@ __device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64
             signs(p, s);
             const u32 of_triangle = kind(p, s);
             if (of_triangle == IN) found |= 1u << bit;
-            if (of_triangle != TIE) open &= ~(boundary(simplex) << (bit - simplex));
+            if (of_triangle != TIE) open &= ~(owned_faces(simplex) << (bit - simplex));
         } else if (zeros_at<T, 1>(job, simplex, base_x, y).fields) {
             found |= 1u << bit;
         }

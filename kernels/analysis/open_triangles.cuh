@@ -216,7 +216,7 @@ __device__ __forceinline__ u32 compare_listed(
     if (has) pair = corner_pair<T>(job, place.x, place.y, triangle);
     u32 zeros = compare_triangle(job, pair.present, pair.p[0], pair.p[1], triangle, exact.counts, exact.sums);
     // Without the triangle, its vertex and edges may still be there.
-    if (has && !pair.present) zeros = boundary(triangle);
+    if (has && !pair.present) zeros = owned_faces(triangle);
     __syncwarp();
     return note_zeros<T>(job, exact.zeros, zeros_wait, place.x, place.y, zeros, exact.counts);
 }

@@ -4,13 +4,13 @@
 
 namespace analysis {
 
-// The edges and the vertex of a base that are looked at with one of its triangles. Twin of
-// Triangle::boundary.
-__device__ __forceinline__ constexpr u32 boundary(i32 triangle) {
-    return triangle == LOWER ? LOWER_BOUNDARY : UPPER_BOUNDARY;
+// Edges and vertex that a triangle owns: a loop over all triangles visits each of them once. Twin of
+// Triangle::owned_faces.
+__device__ __forceinline__ constexpr u32 owned_faces(i32 triangle) {
+    return triangle == LOWER ? LOWER_FACES : UPPER_FACES;
 }
 
-// The corner where an edge ends; a of the vertex itself.
+// The corner where an edge ends; for the vertex, corner a.
 __device__ __forceinline__ constexpr i32 end_corner(i32 simplex) { return number_of(SIMPLEX_ENDS, simplex); }
 
 // Offset of vertex k of a ring from the base of its simplex, from -1 to 1.
@@ -60,8 +60,8 @@ template <typename T>
 __device__ __forceinline__ u32 candidates(const Corners<T>& p, i32 triangle) {
     // Corner a comes first.
     static_assert(corner(LOWER, 1) == end_corner(EDGE_X) && corner(LOWER, 2) == end_corner(DIAGONAL) &&
-                      LOWER_BOUNDARY == (1u << EDGE_X | 1u << DIAGONAL | 1u << VERTEX) &&
-                      corner(UPPER, 2) == end_corner(EDGE_Y) && UPPER_BOUNDARY == 1u << EDGE_Y,
+                      LOWER_FACES == (1u << EDGE_X | 1u << DIAGONAL | 1u << VERTEX) &&
+                      corner(UPPER, 2) == end_corner(EDGE_Y) && UPPER_FACES == 1u << EDGE_Y,
         "corners of the edges");
     const u32 last = may_be_opposite(p.u[0], p.v[0], p.u[2], p.v[2]);
     if (triangle == UPPER) return last << EDGE_Y;

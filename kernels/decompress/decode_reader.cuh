@@ -2,6 +2,8 @@
 // src/entropy/groups/decode.rs.
 #pragma once
 #include "decompress/decode_group.cuh"
+#include "entropy/groups/outer.cuh"
+#include "predict/anchors.cuh"
 
 // Reads the raw bits of the lanes' symbols, if any has some. Resolves escapes.
 template <bool HUFFMAN>
@@ -40,6 +42,9 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
     const i32 lane = threadIdx.x & 31;
     Decoder<HUFFMAN> decoder;
     bool bad = !decoder.open(job, all, shared.words, group);
+    i32 outer = 0;
+    if (!bad) outer = decode_outer(decoder, OuterAnchors(job, first, end).count);
+    if (lane < 4) reinterpret_cast<i32*>(OuterAnchorsView(job).codes() + group)[lane] = outer;
     for (u64 batch = first; batch < end; batch += BATCH) {
         u32 my_info = 0, counts = 0;
         if (!bad) bad = read_head(job, decoder, shared.lists, batch, batch + lane < end, my_info, counts);

@@ -1,5 +1,5 @@
-// Control block of a call, at the start of the workspace: bounds, counts and lists that kernels share. The
-// first kernel zeroes it.
+// Control block of a call, at the start of the workspace: small data that kernels share, such as bounds,
+// counters, quantizer and status. The first kernel sets it to zero.
 #pragma once
 #include "device/overlap.cuh"
 #include "device/reduce.cuh"
@@ -29,7 +29,7 @@ enum : u32 {
 // triangles that need determinants predicts.
 constexpr u32 WEIGHTS = 8;
 
-// Groups of each of PARTS parts of the stream.
+// Number of groups in each of the PARTS parts of the stream.
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
 // Bin widths and their reciprocals by level and refinement: values of T, stored as doubles.
@@ -73,7 +73,7 @@ struct Control {
     alignas(128) u64 cost;           // of all symbols, in 1/256 bit
     u64 weight, weight_before_last;  // of all tiles; of all but the last
     u64 seal;                        // checksum << 32 | number of blocks that have added to it
-    // Finished blocks, by kernel.
+    // Number of finished blocks of each kernel that uses last_block.
     u32 tickets[8];
     alignas(128) Quantizer quantizer;
     LevelCount tune[LEVEL_BOUND_SCALINGS][INTERPOLANTS][LEVELS];
@@ -81,7 +81,7 @@ struct Control {
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_ANCHORS, TICKET_DECODE };
+enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_DECODE };
 
 // True if vertices are missing.
 __device__ __forceinline__ bool has_missing(const Control& control) {

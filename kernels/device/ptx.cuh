@@ -248,14 +248,14 @@ __device__ __forceinline__ T* fresh_global(T* at) {
     return static_cast<T*>(__cvta_global_to_generic(fresh((u64)__cvta_generic_to_global(at))));
 }
 
-// Where the launch allows it (src/cuda/launch.rs: `early`), a kernel begins before the one before has
-// ended: once all blocks of that have come to let_next_begin.
+// If the next kernel is launched early (`early` in src/cuda/launch.rs), it begins when all blocks of this
+// kernel have called let_next_begin or ended.
 __device__ __forceinline__ void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-// Until the kernel before has ended, and what it wrote can be read.
+// Waits until the previous kernel has ended and its writes are visible.
 __device__ __forceinline__ void wait_for_kernel_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -347,9 +347,10 @@ constexpr u32 RUN_SYMBOLS = 32;
 // Bytes of the tables of the encoder: two words a symbol. One more table has one symbol.
 constexpr u64 CODING_TABLE_BYTES = 83976;
 
-// Bytes of a tile's slot, which kernels/device/workspace.cuh describes: first list entries, payload and
-// vertex bounds, then the words of the tile before the groups are put together. Payload of binary64
-// takes twice as much with the Lorenzo predictor.
+// Bytes of a tile's slot (kernels/device/workspace.cuh). A slot first holds list entries, 8 bytes of
+// payload a vertex (16 for binary64 with the Lorenzo predictor) and a vertex bound a vertex; later the
+// words of the tile, before groups are put together. The words need more than payload and bounds only
+// for binary64 with the hierarchical predictor. kernels/capacities.cuh proves that all fits.
 constexpr u64 TILE_SLOT_BYTES_F32 = 12672;
 constexpr u64 TILE_SLOT_BYTES_F64 = 19328;
 constexpr u64 TILE_SLOT_BYTES_F64_LORENZO = 24960;
@@ -432,10 +433,8 @@ constexpr u32 WORD_BLOCK_BYTES = 128;
 constexpr u32 STARTS_BYTES = 256;
 constexpr u32 NO_TABLE_ENTRIES = 4;
 
-// Anchors of a thread, and of a block, which sums them.
-constexpr u32 ANCHOR_THREADS = 256;
-constexpr u32 ANCHORS_EACH = 2;
-constexpr u32 ANCHOR_CHUNK = 512;
+// Warps of a block; a warp has the anchors of a group.
+constexpr u32 ANCHOR_WARPS = 4;
 
 // Warps of a block; a warp works on two tiles.
 constexpr i32 RECONSTRUCT_WARPS = 2;
@@ -461,8 +460,8 @@ constexpr i32 INDEX_UNDEFINED = -100;
 // Segments of rows whose critical points are counted together, a lane each; a part may span rows.
 constexpr u64 POINT_PART = 32;
 
-// The mesh, which src/grid/mesh.rs explains. Triangles of a cell, and its corners; corners off
-// the diagonal; triangles around a vertex, and its neighbours.
+// The mesh (src/grid/mesh.rs). Numbers of triangles and corners of a cell; numbers of corners
+// of a cell and of triangles around a vertex; corner of each triangle that is not on the diagonal.
 enum : i32 { LOWER = 0, UPPER = 1 };
 enum : i32 { CORNER_A = 0, CORNER_B = 1, CORNER_C = 2, CORNER_D = 3 };
 enum : i32 { CORNERS = 4, AROUND = 6 };
@@ -470,22 +469,22 @@ enum : i32 { LOWER_APEX = 1, UPPER_APEX = 2 };
 // Corners of triangles in the order of the format, two bits each.
 constexpr u32 LOWER_CORNERS = 0x34;
 constexpr u32 UPPER_CORNERS = 0x2c;
-// Places of corners where edges along x and y begin and end, two bits each.
+// Edges along x and y: positions of their first and last vertex among the corners, two bits each.
 constexpr u32 LOWER_EDGES = 0x94;
 constexpr u32 UPPER_EDGES = 0x86;
-// Edges and vertex of a base that are looked at with a triangle.
-constexpr u32 LOWER_BOUNDARY = 0x34;
-constexpr u32 UPPER_BOUNDARY = 0x8;
-// Corners where edges end, two bits each.
+// Faces (edges and vertex) that a triangle owns: a bit for each Simplex.
+constexpr u32 LOWER_FACES = 0x34;
+constexpr u32 UPPER_FACES = 0x8;
+// Corner where each Simplex ends, two bits each.
 constexpr u32 SIMPLEX_ENDS = 0x390;
-// Neighbours by direction: offsets plus 1, two bits each.
+// Offsets of the neighbours, counter-clockwise, plus 1: two bits each.
 constexpr u32 NEIGHBOURS_X = 0x41a;
 constexpr u32 NEIGHBOURS_Y = 0x69;
-// Triangles around: cell before the vertex, upper.
+// The six triangles around a vertex, a bit each: cell at x - 1, cell at y - 1, UPPER triangle.
 constexpr u32 STAR_BEFORE_X = 0x1c;
 constexpr u32 STAR_BEFORE_Y = 0x38;
 constexpr u32 STAR_TRIANGLES = 0x2a;
-// Vertices around a simplex: offsets x and y plus 1, two bits each.
+// Rings of vertex and edges: offsets x and y of their vertices plus 1, two bits each.
 constexpr u32 VERTEX_RING = 0x1049a6;
 constexpr u32 EDGE_X_RING = 0xa615;
 constexpr u32 EDGE_Y_RING = 0x49a5;
@@ -638,7 +637,7 @@ struct Job {
     uint8_t *slots;
     uint64_t *group_sizes;
     uint64_t *group_offsets;
-    uint32_t *anchor_scan;
+    int32_t *outer_anchors;
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 };
 

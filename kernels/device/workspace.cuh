@@ -104,11 +104,6 @@ struct NearnessView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     REGION(Nearness, tiles, origin_distances)  // [tiles]
 };
-// Trees of the anchors that have a code (anchor_tree.cuh): of all tiles, behind it of the first column.
-struct CodedAnchorsView : WorkspaceView {
-    using WorkspaceView::WorkspaceView;
-    REGION(u32, tree, anchor_scan)
-};
 
 // Sort and vertex bounds: lists of tiles and triangles.
 struct ListsView : TileView {
@@ -226,15 +221,10 @@ struct DecodeView : TileView {
     REGION(Q, raw, raw_bits)
     REGION(P, anchors, anchors)  // [tiles]: values; before that refinement bits in x
 };
-// Sums over chunks of anchors, which blocks exchange (anchor_scan.cuh): of each chunk; of all anchors up to
-// its end; which of both are known.
-struct AnchorSumsView : WorkspaceView {
+// Coarse codes of the outer anchors of groups (entropy/groups/outer.cuh).
+struct OuterAnchorsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    REGION(uint4, own, anchor_scan)  // [chunks], as are the next two, which lie behind
-    __device__ __forceinline__ uint4* all(u64 chunks) const { return own() + chunks; }
-    __device__ __forceinline__ u32* states(u64 chunks) const {
-        return reinterpret_cast<u32*>(own() + 2 * chunks);
-    }
+    REGION(int4, codes, outer_anchors)  // [groups]: both components of one, then of the other
 };
 // Reconstruct.
 template <typename T>

@@ -21,7 +21,7 @@ __device__ __forceinline__ void place_shape(const Job& job, TileShape& s) {
 
 __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     TileShape s;
-    // 32 bits suffice (capacities.cuh).
+    // Numbers of tiles have 32 bits (capacities.cuh).
     const u32 t = (u32)tile, c = (u32)job.tiles_x, q = t / c;
     s.ty = q;
     s.tx = t - q * c;

@@ -40,7 +40,8 @@ struct Trial {
           neighbour(trial == 2 || trial == 3 ? trial - 1 : 0) {}
 };
 
-// Moves the nearest reconstruction to one of the neighbours. False if its code is out of range.
+// Moves the nearest reconstruction to one of the neighbours; leaves the error, which the caller computes.
+// False if the code is out of range.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ bool move_to_neighbour(
     Attempt<T>& nearest, P original, P prediction, T width, i32 neighbour) {
@@ -57,7 +58,6 @@ __device__ __forceinline__ bool move_to_neighbour(
         code = nearest.shifted.y - R::SHIFT;
         nearest.value.y = prediction.y + code * width;
     }
-    nearest.error = distance<T>(nearest.value, original);
     return R::abs(code) <= R::MAX_CODE;
 }
 

@@ -1,6 +1,6 @@
 // The triangles around a vertex: whether their signatures stay if it moves and its neighbours do not. Twin of
-// src/tile/fan.rs. Signs of determinants settle most triangles, all six by bits; signatures decide the
-// others.
+// src/tile/fan.rs. The signs of determinants, as bits of all six triangles, decide most cases; signatures
+// decide the others.
 #pragma once
 #include "tile/window.cuh"
 
@@ -83,15 +83,15 @@ struct Fan {
         const Kinds after = kinds(candidate, spokes);
         u32 differ = (before.out & after.enclosing()) | (before.enclosing() & after.out) |
                      (before.positive & after.negative) | (before.negative & after.positive);
-        // Triangles with a point that is no saddle, with such a point before and after, with a saddle both
-        // times.
+        // Triangles with a critical point that is not a saddle: before the move (typed_before), before and
+        // after it (typed). Triangles with a saddle before and after it (saddles).
         const bool turns = rule.turns();
         const u32 typed_before = turns ? before.negative : before.positive,
                   typed = typed_before & (turns ? after.negative : after.positive),
                   saddles = turns ? before.positive & after.positive : before.negative & after.negative;
         u32 stay = (before.out & after.out) | saddles;
         if (!rule.types()) stay |= typed;
-        // A tie with the same signs stays. Which signs may change, the setting says.
+        // A tie keeps its signature if its signs stay. The setting `ties` says which changes are allowed.
         const u32 changed = (before.spokes.positive ^ after.spokes.positive) |
                             (before.spokes.negative ^ after.spokes.negative),
                   same = before.planes == after.planes ? ~(changed | of_next(changed)) & ~typed_before : 0;
@@ -106,7 +106,7 @@ struct Fan {
             const i32 j = __ffs((i32)left) - 1, triangle = incident_triangle(j);
             const Corners<T> old_corners = corners_around(window, x, y, vertex(), j),
                              new_corners = corners_around(window, x, y, candidate, j);
-            // With a point before and after, its type decides.
+            // If both have a critical point inside, its type decides.
             const bool has_type = typed >> j & 1;
             const i32 sign = rule.turn(1);
             const Signature now =

@@ -207,7 +207,7 @@ fn compare_band<T: Real>(
         }
         // The last column or row may have no cells.
         for x in if has_cells { domain.columns - 1 } else { 0 }..nx {
-            part.zeros(&Fields { domain, views }, (x, y), Simplex::ALL_OF_BOUNDARY);
+            part.zeros(&Fields { domain, views }, (x, y), Simplex::ALL_FACES);
         }
         std::mem::swap(&mut low, &mut high);
     }
@@ -308,7 +308,7 @@ impl Part {
                 let [p, q, r] = triangle.of(&at);
                 let flags = p & q & r;
                 if flags & PRESENT == 0 {
-                    open |= triangle.boundary();
+                    open |= triangle.owned_faces();
                     continue;
                 }
                 let p0 = vectors(before, x, triangle);

@@ -157,7 +157,7 @@ impl<T: Real> Search<'_, T> {
         }
         // The last column or row may have no cells.
         for x in cells..grid.nx {
-            self.zeros((x, y), Simplex::ALL_OF_BOUNDARY)?;
+            self.zeros((x, y), Simplex::ALL_FACES)?;
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ impl<T: Real> Search<'_, T> {
         }
         if !finite(p) {
             let has_base = p[0][0].is_finite() && p[0][1].is_finite();
-            return Ok(if has_base { triangle.boundary() } else { 0 });
+            return Ok(if has_base { triangle.owned_faces() } else { 0 });
         }
         match kind(p, &signs(p)) {
             OUT => Ok(0),

@@ -7,16 +7,16 @@ use crate::grid::field::View;
 use crate::grid::mesh::{offset, Simplex, Triangle};
 use crate::topology::signature::{pinned, sign_det};
 
-/// The edges and the vertex with the base of a triangle without missing vertices that may hold an isolated
-/// zero, of those in [`Triangle::boundary`].
+/// The set of faces that a triangle owns ([`Triangle::owned_faces`]) and that may hold an isolated zero. The
+/// triangle has no missing vertices.
 #[inline(always)]
 pub(super) fn candidates<T: Real>(p: &[[T; 2]; 3], triangle: Triangle) -> u32 {
     let may_hold = |simplex: Simplex| match simplex {
         Simplex::Vertex => pinned(&p[0]) && !pinned(&p[1]) && !pinned(&p[2]),
         edge => may_be_opposite(&p[0], &p[triangle.place(edge.end())]),
     };
-    let boundary = Simplex::BOUNDARY.into_iter().filter(|simplex| triangle.boundary() & simplex.bit() != 0);
-    boundary.fold(0, |found, simplex| if may_hold(simplex) { found | simplex.bit() } else { found })
+    let owned = Simplex::FACES.into_iter().filter(|simplex| triangle.owned_faces() & simplex.bit() != 0);
+    owned.fold(0, |found, simplex| if may_hold(simplex) { found | simplex.bit() } else { found })
 }
 
 /// The Poincare index of a zero; none at the border of the grid and beside missing vertices, where the ring

@@ -41,13 +41,13 @@ pub(super) fn compress<T: Real>(
     let bound = ErrorBound::new(config, statistics.range);
     let constraints = constraints(request, missing, &statistics, &bound);
     let source = Source { grid, views, constraints, half_bin_width: bound.half_bin_width, threads };
-    let Quantized { tiles, stats, choice } = match config.predictor {
+    let Quantized { tiles, anchors, stats, choice } = match config.predictor {
         Predictor::Hierarchical => source.hierarchical(&meter),
         Predictor::Lorenzo => source.lorenzo(&meter),
     }?;
     let coding = TileCoding::new(config.predictor, T::BYTES);
-    let body = entropy::encode(config.coder, grid, coding, &tiles, threads, &meter)?;
-    drop(tiles);
+    let body = entropy::encode(config.coder, grid, coding, (&tiles, &anchors), threads, &meter)?;
+    drop((tiles, anchors));
 
     let mut header = header(request, &bound, &choice, &constraints);
     (header.groups, header.table_bytes) = (body.groups.len() as u64, body.tables.len() as u32);

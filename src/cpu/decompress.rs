@@ -9,11 +9,13 @@ use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::ViewMut;
 use crate::grid::tiles::{ANCHOR_LEVEL, TILE};
+use crate::predict::anchors;
 use crate::predict::interpolation::{interpolants, Interpolant};
 use crate::predict::lorenzo::Lattices;
 use crate::predict::quantizer::Quantizer;
 use crate::report::Report;
 use crate::request::Predictor;
+use crate::runtime::memory;
 use crate::runtime::pool::Threads;
 use crate::stream::header::{Content, Header, HEADER_BYTES};
 use crate::tile::decode::Decoder;
@@ -66,7 +68,7 @@ fn hierarchical<T: Real>(
     meter: &Meter,
 ) -> Result<u64> {
     let coding = TileCoding::new(header.predictor, T::BYTES);
-    let tiles = entropy::decode_all(header, coding, stream, threads, meter)?;
+    let count = header.grid().tiles() as usize;
     let quantizer = Quantizer::new(header.absolute_bound, header.half_bin_width, header.level_bound_scaling);
     let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.interpolants);
     let decoder = Decoder {
@@ -77,7 +79,17 @@ fn hierarchical<T: Real>(
         missing: header.missing(),
         fill: header.fill.map(T::from_bits64),
     };
-    Hierarchical { tiles: &tiles, decoder, threads }.run(output, meter)?;
+    let groups = entropy::decode(header, coding, stream, threads, meter, |group, codes, outer| {
+        let anchors =
+            anchors::walk(header.grid(), group, outer, |k, before| decoder.anchor(&codes[k], before))?;
+        Ok((codes, anchors))
+    })?;
+    let (mut tiles, mut anchors) = (memory::with_capacity(count)?, memory::with_capacity(count)?);
+    for (group, values) in groups {
+        tiles.extend(group);
+        anchors.extend(values);
+    }
+    Hierarchical { tiles: &tiles, anchors: &anchors, decoder, threads }.run(output, meter)?;
     stored_vertices(&tiles, threads)
 }
 
@@ -95,7 +107,7 @@ fn lorenzo<T: Real>(
     let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
     let fill = header.fill.map(T::from_bits64);
     let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding, fill };
-    let stored = entropy::decode(header, coding, stream, threads, meter, |tiles, codes| {
+    let stored = entropy::decode(header, coding, stream, threads, meter, |tiles, codes, _| {
         for (tile, codes) in tiles.zip(&codes) {
             let shape = grid.tile(tile);
             decoder.tile(
@@ -110,7 +122,7 @@ fn lorenzo<T: Real>(
             );
         }
         meter.add(codes.len() as u64);
-        codes.iter().map(QuantizedTile::stored).sum::<u64>()
+        Ok(codes.iter().map(QuantizedTile::stored).sum::<u64>())
     })?;
     Ok(stored.iter().sum())
 }

@@ -14,6 +14,7 @@ use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{zero_counts, Counts};
 use crate::error::{Error, Result};
 use crate::grid::tiles::Grid;
+use crate::predict::anchors::{self, CoarseCodes, OuterCodes};
 use crate::request::Coder;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
@@ -125,20 +126,20 @@ pub(super) fn encode(
     coder: Coder,
     grid: Grid,
     coding: TileCoding,
-    tiles: &[QuantizedTile],
+    (tiles, anchors): (&[QuantizedTile], &[CoarseCodes]),
     threads: Threads,
     meter: &Meter,
 ) -> Result<Body> {
     match coder {
-        Coder::Ans => encode_with::<Frequencies>(grid, coding, tiles, threads, meter),
-        Coder::Huffman => encode_with::<Lengths>(grid, coding, tiles, threads, meter),
+        Coder::Ans => encode_with::<Frequencies>(grid, coding, (tiles, anchors), threads, meter),
+        Coder::Huffman => encode_with::<Lengths>(grid, coding, (tiles, anchors), threads, meter),
     }
 }
 
 fn encode_with<E: EntropyTable>(
     grid: Grid,
     coding: TileCoding,
-    tiles: &[QuantizedTile],
+    (tiles, anchors): (&[QuantizedTile], &[CoarseCodes]),
     threads: Threads,
     meter: &Meter,
 ) -> Result<Body> {
@@ -150,21 +151,24 @@ fn encode_with<E: EntropyTable>(
     let groups = threads.map(groups.len(), stateless, |_, k| {
         let group = groups[k].clone();
         let numbered = group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t)));
-        let out = groups::encode::<E>(coding, &memory::collected(numbered)?, &tables)?;
+        let outer = anchors::outer(grid, group.start as u64..group.end as u64);
+        let outer: Vec<_> = outer.filter_map(|tile| anchors.get(tile as usize).copied()).collect();
+        let out = groups::encode::<E>(coding, &memory::collected(numbered)?, &outer, &tables)?;
         meter.add(group.len() as u64);
         Ok((group.len() as u64, out))
     })?;
     Ok(Body { tables: sections::write_tables(|k, out| models[k].write(out))?, groups })
 }
 
-/// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
+/// Decodes all groups, and gives what `each` makes of a group's tiles, their codes, and the coarse codes of
+/// the outer anchors.
 pub(super) fn decode<R: Default + Send>(
     header: &Header,
     coding: TileCoding,
     stream: &[u8],
     threads: Threads,
     meter: &Meter,
-    each: impl Fn(Range<u64>, Vec<QuantizedTile>) -> R + Sync,
+    each: impl Fn(Range<u64>, Vec<QuantizedTile>, OuterCodes) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     match header.coder {
         Coder::Ans => decode_with::<Frequencies, _>(header, coding, stream, threads, meter, each),
@@ -185,7 +189,7 @@ fn decode_with<E: EntropyTable, R: Default + Send>(
     stream: &[u8],
     threads: Threads,
     meter: &Meter,
-    each: impl Fn(Range<u64>, Vec<QuantizedTile>) -> R + Sync,
+    each: impl Fn(Range<u64>, Vec<QuantizedTile>, OuterCodes) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let grid = header.grid();
     let parts = sections::split(header, stream)?;
@@ -195,30 +199,17 @@ fn decode_with<E: EntropyTable, R: Default + Send>(
         let first = group.tiles.start;
         let shapes = 0..(group.tiles.end - first) as usize;
         let shapes = memory::collected(shapes.map(|k| grid.tile(first + k as u64)))?;
-        let codes =
-            groups::decode::<E>(coding, group.bytes, &shapes, &tables).map_err(|fault| match fault {
-                Fault::Damaged => {
-                    Error::corrupt("a group of tiles does not decode to an end: the stream is damaged")
-                }
-                Fault::OutOfMemory => memory::out_of_memory(),
-            })?;
+        let outer = if coding.by_rows() { 0 } else { anchors::outer(grid, group.tiles.clone()).count() };
+        let decoded = groups::decode::<E>(coding, group.bytes, &shapes, outer, &tables);
+        let (codes, outer) = decoded.map_err(|fault| match fault {
+            Fault::Damaged => {
+                Error::corrupt("a group of tiles does not decode to an end: the stream is damaged")
+            }
+            Fault::OutOfMemory => memory::out_of_memory(),
+        })?;
         meter.add(shapes.len() as u64);
-        Ok(each(group.tiles.clone(), codes))
+        each(group.tiles.clone(), codes, outer)
     })
-}
-
-/// The codes of all tiles.
-pub(super) fn decode_all(
-    header: &Header,
-    coding: TileCoding,
-    stream: &[u8],
-    threads: Threads,
-    meter: &Meter,
-) -> Result<Vec<QuantizedTile>> {
-    let groups = decode(header, coding, stream, threads, meter, |_, codes| codes)?;
-    let mut tiles = memory::with_capacity(header.grid().tiles() as usize)?;
-    groups.into_iter().for_each(|group| tiles.extend(group));
-    Ok(tiles)
 }
 
 #[cfg(test)]

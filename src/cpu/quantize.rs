@@ -3,12 +3,11 @@
 use super::lattice::Axis;
 use super::progress::Meter;
 use crate::entropy::quantized_tile::QuantizedTile;
-use crate::entropy::symbols::Code;
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
-use crate::predict::anchors;
+use crate::predict::anchors::{self, CoarseCodes};
 use crate::predict::interpolation::interpolants;
 use crate::predict::lorenzo::Lattices;
 use crate::predict::quantizer::Quantizer;
@@ -36,6 +35,8 @@ pub(super) struct Source<'a, T> {
 /// All tiles of a field.
 pub(super) struct Quantized {
     pub(super) tiles: Vec<QuantizedTile>,
+    /// Coarse codes of the anchors; of the Lorenzo predictor, which has none, empty.
+    pub(super) anchors: Vec<CoarseCodes>,
     pub(super) stats: EncodeStats,
     pub(super) choice: Choice,
 }
@@ -62,11 +63,15 @@ impl<T: Real> Source<'_, T> {
         };
         let (anchors, anchor_stats) = self.anchors(&encoder)?;
         let (lines, line_stats) = self.lines(&encoder, &anchors)?;
-        let coded_anchors = anchor_differences(self.grid, &anchors)?;
+        let coarse = memory::collected(anchors.iter().map(|anchor| anchors::coarse(anchor.code)))?;
         let (tiles, tile_stats) = self.tiles(meter, |window, builder, tile| {
-            encoder.tile(window, builder, &self.grid.tile(tile as u64), &lines, coded_anchors[tile])
+            let followed = anchors::followed(self.grid, tile as u64);
+            let before = followed.map_or([0; 2], |tile| coarse[tile as usize]);
+            let anchor = anchors::difference(anchors[tile].code, before);
+            encoder.tile(window, builder, &self.grid.tile(tile as u64), &lines, anchor)
         })?;
-        Ok(Quantized { tiles, stats: anchor_stats.merge(line_stats).merge(tile_stats), choice })
+        let stats = anchor_stats.merge(line_stats).merge(tile_stats);
+        Ok(Quantized { tiles, anchors: coarse, stats, choice })
     }
 
     /// Predicts by differences, with nothing to choose; tiles know nothing of each other.
@@ -82,7 +87,7 @@ impl<T: Real> Source<'_, T> {
             encoder.tile(window, builder, &self.grid.tile(tile as u64))
         })?;
         let choice = Choice { level_bound_scaling: 0, interpolants: [0; ANCHOR_LEVEL] };
-        Ok(Quantized { tiles, stats, choice })
+        Ok(Quantized { tiles, anchors: Vec::new(), stats, choice })
     }
 
     /// Codes the sample of tiles with every option and decides.
@@ -165,12 +170,4 @@ impl<T: Real> Source<'_, T> {
             .map_each(&mut tiles, scratch, work, |(window, _)| std::mem::take(&mut window.stats))?;
         Ok((tiles, EncodeStats::sum(&stats)))
     }
-}
-
-/// Anchors as the stream holds them: as differences along rows of tiles.
-fn anchor_differences<T>(grid: Grid, anchors: &[CodedVertex<T>]) -> Result<Vec<(Code, u32)>> {
-    anchors::along_rows(grid.tiles_x() as usize, anchors, |anchor, before| {
-        let (code, refinement_bits, coarse) = anchors::difference(anchor.code, before);
-        ((code, refinement_bits), coarse)
-    })
 }

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::ViewMut;
 use crate::grid::tiles::{Grid, TileShape, TILE};
-use crate::predict::anchors;
 use crate::runtime::pool::{stateless, Threads};
 use crate::tile::decode::Decoder;
 use crate::tile::lattice::{LatticeLines, Lines};
@@ -46,14 +45,16 @@ pub(super) fn stored_vertices(tiles: &[QuantizedTile], threads: Threads) -> Resu
 /// The tiles of the hierarchical predictor.
 pub(super) struct Hierarchical<'a, T> {
     pub(super) tiles: &'a [QuantizedTile],
+    /// Values of the anchors as predictions see them.
+    pub(super) anchors: &'a [[T; 2]],
     pub(super) decoder: Decoder<'a, T>,
     pub(super) threads: Threads,
 }
 
 impl<T: Real> Hierarchical<'_, T> {
-    /// Anchors, lattice lines, tiles.
+    /// Lattice lines, then tiles.
     pub(super) fn run(&self, output: Output<'_, T>, meter: &Meter) -> Result<()> {
-        let lines = self.lines(&self.anchors()?)?;
+        let lines = self.lines()?;
         let scratch = || Ok((TileWindow::new()?, SymbolsByPosition::new()?));
         self.for_tiles(scratch, |(window, symbols), tile| {
             let shape = self.grid().tile(tile as u64);
@@ -69,16 +70,9 @@ impl<T: Real> Hierarchical<'_, T> {
         self.decoder.grid
     }
 
-    /// Values of the anchors as predictions see them.
-    fn anchors(&self) -> Result<Vec<[T; 2]>> {
-        anchors::along_rows(self.grid().tiles_x() as usize, self.tiles, |codes, before| {
-            self.decoder.anchor(codes, before)
-        })
-    }
-
     /// Values of u and v on the lattice lines.
-    fn lines(&self, anchors: &[[T; 2]]) -> Result<[LatticeLines<T>; 2]> {
-        let grid = self.grid();
+    fn lines(&self) -> Result<[LatticeLines<T>; 2]> {
+        let (grid, anchors) = (self.grid(), self.anchors);
         let lines =
             || Ok(LatticeLines { row_lines: Lines::along_x(grid)?, column_lines: Lines::along_y(grid)? });
         let mut lines = [lines()?, lines()?];

@@ -5,6 +5,7 @@
 use super::method_constants::{Constant, Value};
 use super::shared_memory;
 use crate::analysis::{self, BAND};
+use crate::entropy::rans::SCALE_BITS;
 use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables;
 use crate::error::Status;
@@ -70,11 +71,12 @@ shared! {
     CODING_TABLE_BYTES: u64 = 8
         * ((tables::MASK_BYTE * shared_memory::HEAD_ALPHABET + (TABLES - tables::MASK_BYTE) * ALPHABET) as u64
             + 1);
-    /// Bytes of a tile's slot, which kernels/device/workspace.cuh describes: first list entries, payload and
-    /// vertex bounds, then the words of the tile before the groups are put together. Payload of binary64
-    /// takes twice as much with the Lorenzo predictor.
+    /// Bytes of a tile's slot (kernels/device/workspace.cuh). A slot first holds list entries, 8 bytes of
+    /// payload a vertex (16 for binary64 with the Lorenzo predictor) and a vertex bound a vertex; later the
+    /// words of the tile, before groups are put together. The words need more than payload and bounds only
+    /// for binary64 with the hierarchical predictor. kernels/capacities.cuh proves that all fits.
     TILE_SLOT_BYTES_F32: u64 = SLOT_ENTRY_BYTES + SLOT_VERTICES * (8 + 4);
-    TILE_SLOT_BYTES_F64: u64 = 19328;
+    TILE_SLOT_BYTES_F64: u64 = SLOT_ENTRY_BYTES + SLOT_VERTICES * MOST_VERTEX_BITS_F64 / 8;
     TILE_SLOT_BYTES_F64_LORENZO: u64 = SLOT_ENTRY_BYTES + SLOT_VERTICES * (16 + 8);
     /// Bytes of a slot before the payload: entries of coarse and middle lists.
     SLOT_ENTRY_BYTES: u64 = 384;
@@ -140,10 +142,8 @@ shared! {
     /// unchanged.
     STARTS_BYTES: u32 = shared_memory::STARTS_BYTES as u32;
     NO_TABLE_ENTRIES: u32 = shared_memory::NO_TABLE_ENTRIES as u32;
-    /// Anchors of a thread, and of a block, which sums them.
-    ANCHOR_THREADS: u32 = 256;
-    ANCHORS_EACH: u32 = 2;
-    ANCHOR_CHUNK: u32 = ANCHOR_THREADS * ANCHORS_EACH;
+    /// Warps of a block; a warp has the anchors of a group.
+    ANCHOR_WARPS: u32 = 4;
     /// Warps of a block; a warp works on two tiles.
     RECONSTRUCT_WARPS: i32 = 2;
     /// Warps of a block of a border tile.
@@ -165,3 +165,8 @@ shared! {
 }
 
 const SLOT_VERTICES: u64 = TILE_VERTICES as u64;
+/// Largest number of bits of a symbol: SCALE_BITS, and 8 more after an escape.
+pub(super) const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
+/// Largest number of bits of a vertex in the stream: a symbol, and both components as raw bits. Masks, heads
+/// and states of a tile have room in the SLOT_ENTRY_BYTES.
+const MOST_VERTEX_BITS_F64: u64 = MOST_SYMBOL_BITS + 2 * 64;

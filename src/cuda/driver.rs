@@ -15,18 +15,19 @@ use std::ffi::{c_int, c_void, CString};
 use std::ptr::null_mut;
 use std::sync::{PoisonError, RwLock};
 
-/// The fat binary of kernels/factz.cu. The driver reads it in words.
+/// The fat binary of kernels/factz.cu, aligned because the driver reads it in words.
 #[repr(C, align(16))]
 struct Aligned<B: ?Sized>(B);
 static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/factz.fatbin")));
 
-/// The architectures that run nothing in the fat binary get these.
+/// Errors of the driver that mean: the fat binary has no code that this device can run.
 const NO_CODE: [CUresult; 4] = [
     CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
     CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
     CUresult::CUDA_ERROR_INVALID_PTX,
     CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
 ];
+/// Errors of the driver that mean: there is no device, or no driver that works.
 const NO_DRIVER: [CUresult; 7] = [
     CUresult::CUDA_ERROR_NO_DEVICE,
     CUresult::CUDA_ERROR_STUB_LIBRARY,

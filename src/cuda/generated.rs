@@ -93,45 +93,45 @@ fn mesh() -> String {
         (
             edges(lower),
             "LOWER_EDGES",
-            "Places of corners where edges along x and y begin and end, two bits each.",
+            "Edges along x and y: positions of their first and last vertex among the corners, two bits each.",
         ),
         (edges(upper), "UPPER_EDGES", ""),
         (
-            lower.boundary(),
-            "LOWER_BOUNDARY",
-            "Edges and vertex of a base that are looked at with a triangle.",
+            lower.owned_faces(),
+            "LOWER_FACES",
+            "Faces (edges and vertex) that a triangle owns: a bit for each Simplex.",
         ),
-        (upper.boundary(), "UPPER_BOUNDARY", ""),
+        (upper.owned_faces(), "UPPER_FACES", ""),
         (
             packed(2, Simplex::ALL.map(Simplex::end)),
             "SIMPLEX_ENDS",
-            "Corners where edges end, two bits each.",
+            "Corner where each Simplex ends, two bits each.",
         ),
         (
             offsets(&NEIGHBOURS, &[0]),
             "NEIGHBOURS_X",
-            "Neighbours by direction: offsets plus 1, two bits each.",
+            "Offsets of the neighbours, counter-clockwise, plus 1: two bits each.",
         ),
         (offsets(&NEIGHBOURS, &[1]), "NEIGHBOURS_Y", ""),
         (
             of_star(|t| -t.cell[0] as usize),
             "STAR_BEFORE_X",
-            "Triangles around: cell before the vertex, upper.",
+            "The six triangles around a vertex, a bit each: cell at x - 1, cell at y - 1, UPPER triangle.",
         ),
         (of_star(|t| -t.cell[1] as usize), "STAR_BEFORE_Y", ""),
         (of_star(|t| t.triangle as usize), "STAR_TRIANGLES", ""),
         (
             ring(Simplex::Vertex),
             "VERTEX_RING",
-            "Vertices around a simplex: offsets x and y plus 1, two bits each.",
+            "Rings of vertex and edges: offsets x and y of their vertices plus 1, two bits each.",
         ),
         (ring(Simplex::EdgeX), "EDGE_X_RING", ""),
         (ring(Simplex::EdgeY), "EDGE_Y_RING", ""),
         (ring(Simplex::Diagonal), "DIAGONAL_RING", ""),
     ];
     let mut text = format!(
-        "\n// The mesh, which src/grid/mesh.rs explains. Triangles of a cell, and its corners; corners off\n\
-         // the diagonal; triangles around a vertex, and its neighbours.\n\
+        "\n// The mesh (src/grid/mesh.rs). Numbers of triangles and corners of a cell; numbers of corners\n\
+         // of a cell and of triangles around a vertex; corner of each triangle that is not on the diagonal.\n\
          enum : i32 {{ LOWER = {}, UPPER = {} }};\n\
          enum : i32 {{ CORNER_A = {A}, CORNER_B = {B}, CORNER_C = {C}, CORNER_D = {D} }};\n\
          enum : i32 {{ CORNERS = {CORNERS}, AROUND = {AROUND} }};\n\

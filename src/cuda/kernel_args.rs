@@ -72,7 +72,7 @@ pub(super) struct Job {
     slots: *mut u8,
     group_sizes: *mut u64,
     group_offsets: *mut u64,
-    anchor_scan: *mut u32,
+    outer_anchors: *mut i32,
 }
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
@@ -150,7 +150,7 @@ impl Job {
             slots: address(workspace, plan.slots),
             group_sizes: address(workspace, plan.group_sizes),
             group_offsets: address(workspace, plan.group_offsets),
-            anchor_scan: address(workspace, plan.anchor_scan),
+            outer_anchors: address(workspace, plan.outer_anchors),
         }
     }
 }
@@ -199,7 +199,7 @@ pub(super) struct Analysis {
     pub(super) rows_before: i32,
     pub(super) dx: f64,
     pub(super) dy: f64,
-    /// Infinity where nothing exceeds it.
+    /// The error bound; infinity if the call does not compare errors with a bound.
     pub(super) bound: f64,
     /// Bits of filled components.
     pub(super) fill: u64,

@@ -1,4 +1,5 @@
-//! A launch of a kernel, and all that it depends on: the call, the shape of the field, and the configuration.
+//! The description of a kernel launch, and what it depends on: the call, the shape of the field, the
+//! configuration and the device.
 
 use super::constants::*;
 use super::workspace::AnalysisWorkspace;
@@ -30,17 +31,17 @@ pub(super) struct Shape {
     multiprocessors: u64,
 }
 
-/// How a kernel waits for the kernel before it (kernels/device/overlap.cuh). It matters where the launch is
-/// early.
+/// Where a kernel waits for the kernel before it (kernels/device/overlap.cuh). Without effect unless the
+/// launch is [`early`](Launch::early).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waits {
-    /// At a place of its own, after work that needs nothing of the previous kernel.
+    /// At a place in the kernel function, after work that needs no result of the previous kernel.
     Inside,
-    /// At its end: it needs nothing of the previous kernel.
+    /// At its end: it needs no result of the previous kernel.
     Overlaps,
     /// At its start.
     After,
-    /// Not at all: its launch is in order.
+    /// Nowhere: the launch is in stream order.
     InOrder,
 }
 
@@ -61,22 +62,26 @@ pub(super) struct Launch {
     pub(super) grid: fn(&Shape, usize) -> u64,
     /// Threads of a block, by element type.
     pub(super) block: [u32; 2],
-    /// Blocks on a multiprocessor, at least: the compiler gives registers for as many. 0: as it likes.
+    /// Least number of blocks on a multiprocessor, from which the compiler derives its limit of registers
+    /// (__launch_bounds__). 0: no limit.
     pub(super) resident: [u32; 2],
     /// Dynamic shared memory of a block.
     pub(super) shared_bytes: u32,
     pub(super) small: Option<Small>,
-    /// Regions of the workspace and buffers of the caller. What an atomic adds to is written.
+    /// Regions of the workspace and buffers of the caller that the kernel reads. A target of atomic additions
+    /// counts as written only.
     pub(super) reads: &'static str,
+    /// Regions and buffers that the kernel writes.
     pub(super) writes: &'static str,
     /// Work of all blocks; most work of one block or warp. N: tiles of the field, S: bytes of the stream
     /// buffer. No work depends on what a header claims.
     pub(super) work: &'static str,
     pub(super) waits: Waits,
-    /// Whether it may begin once all blocks of the kernel before have begun.
+    /// Whether the kernel may begin before the previous kernel has ended: when all of its blocks have begun
+    /// (programmatic dependent launch).
     pub(super) early: bool,
-    /// Whether a request needs it. Decompression learns on the device which kernels have work; it is ready
-    /// for any stream.
+    /// Whether a request needs the kernel. Decompression launches the kernels for every kind of stream, since
+    /// only the device reads the header; a kernel without work ends at once.
     pub(super) runs: fn(&Needs) -> bool,
 }
 
@@ -90,7 +95,7 @@ pub(super) struct Small {
     pub(super) shared_bytes: u32,
 }
 
-/// A launch of one block after the kernel before, to be changed by the functions below.
+/// A launch with default values: one block, after the previous kernel. The functions below change them.
 pub(super) const fn kernel(
     (call, phase): Phase,
     name: &'static str,
@@ -143,9 +148,10 @@ impl Launch {
     pub(super) const fn only(self, runs: fn(&Needs) -> bool) -> Launch {
         Launch { runs, ..self }
     }
-    /// It begins only when the kernel before has ended, with all that came before it: the first of a call;
-    /// one that the next overlaps, so that what both need has to be complete when it begins; and some that
-    /// are measured to be faster like this where there is much to do.
+    /// Launches the kernel in stream order: it begins when all kernels before it have ended. Three sorts of
+    /// kernels need this: the first one of a call; a kernel whose successor runs beside it without waiting,
+    /// since results of earlier kernels that the successor reads must be complete when both begin; and
+    /// kernels that were measured to be faster on large fields like this.
     pub(super) const fn in_order(self) -> Launch {
         Launch { early: false, ..self }
     }
@@ -202,9 +208,9 @@ impl Launch {
 pub(super) struct Needs {
     pub(super) coder: Coder,
     pub(super) predictor: Predictor,
-    /// Whether signatures are looked at in place of vertex bounds.
+    /// Whether signatures are compared instead of vertex bounds: the speculative mode with critical points.
     pub(super) signatures: bool,
-    /// Whether the statistics have little to do.
+    /// Whether the field is small enough for the statistics kernel of few strips.
     pub(super) few_strips: bool,
     pub(super) has_fill: bool,
     /// Whether the bound of a comparison is relative to the range of the first field.
@@ -238,8 +244,7 @@ impl Needs {
     }
 }
 
-/// Multiprocessors of an H100, for which the numbers of blocks were chosen; stands for a device that is not
-/// known yet.
+/// Multiprocessors of an H100, for which the numbers of blocks were chosen. Used until the device is known.
 const USUAL_MULTIPROCESSORS: u64 = 132;
 
 const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
@@ -263,8 +268,8 @@ impl Shape {
         Shape { multiprocessors, ..self }
     }
 
-    /// So many blocks for each multiprocessor of the device: as many as it holds at once, or several times as
-    /// many where blocks take different times.
+    /// A number of blocks for each multiprocessor of the device. Callers pass the number that runs at once,
+    /// or a multiple of it where blocks take different times.
     pub(super) fn blocks_each(&self, blocks: u64) -> u64 {
         blocks * self.multiprocessors
     }
@@ -280,7 +285,7 @@ impl Shape {
         (self.nx.div_ceil(columns), self.ny)
     }
 
-    /// As many blocks as there are chunks of columns in bands of rows, or enough that each takes several.
+    /// One block for each chunk of columns in a band of rows, at most eight for each multiprocessor.
     pub(super) fn chunk_blocks(&self, dtype: usize) -> u64 {
         let columns = AnalysisWorkspace::chunk_columns(DTYPES[dtype]);
         (self.nx.div_ceil(columns) * self.ny.div_ceil(BAND)).clamp(1, self.blocks_each(8))

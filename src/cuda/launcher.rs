@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether kernels may begin before the previous one has ended.
 static OVERLAP: AtomicBool = AtomicBool::new(true);
 
-/// Lets kernels of later calls begin before the previous one has ended, where the device can (the default),
-/// or only afterwards, and answers what applied until now. Streams and fields are the same bytes in both
-/// cases; without overlap calls take longer. It tells whether the overlap causes a fault. Applies to the
-/// process.
+/// Switches the overlap of kernels on (the default) or off for all later calls of the process, and returns
+/// the previous setting. With overlap a kernel may begin before the previous one has ended, on devices that
+/// support it. The results have the same bits either way; calls take longer without overlap. The switch helps
+/// to find out whether overlap causes a fault.
 pub fn set_overlap(allowed: bool) -> bool {
     OVERLAP.swap(allowed, Ordering::Relaxed)
 }

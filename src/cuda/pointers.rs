@@ -11,12 +11,12 @@ use crate::request::{Config, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 /// Bytes that a call reads or writes, under the name that the caller knows them by.
 pub(super) struct Range {
     name: &'static str,
-    /// What the caller gave; the range may begin before it.
+    /// The caller's pointer; with ghost vertices the range begins before it.
     pointer: DevicePointer,
     alignment: u64,
     first: DevicePointer,
     last: DevicePointer,
-    /// Whether mapped pinned host memory will do.
+    /// Whether mapped pinned host memory is allowed.
     may_be_pinned: bool,
 }
 
@@ -27,7 +27,7 @@ impl Range {
         Range { name, pointer, alignment, first: pointer, last, may_be_pinned: true }
     }
 
-    /// A buffer that is used all the time: mapped host memory will not do.
+    /// The workspace, which kernels access all the time: mapped host memory would be too slow and is refused.
     pub(super) fn workspace(pointer: DevicePointer, bytes: u64) -> Range {
         let buffer = Range::buffer("workspace", pointer, bytes, crate::cuda::workspace::ALIGNMENT);
         Range { may_be_pinned: false, ..buffer }

@@ -1,5 +1,5 @@
-//! Every launch of every call, in one table: the launches follow it, and kernels/factz.cu is generated from
-//! it (generated.rs). What runs depends on the request alone.
+//! The table of all kernel launches of all calls, in the order of execution. The library launches from it,
+//! and kernels/factz.cu is generated from it (generated.rs). The request alone decides which of them run.
 
 use super::constants::*;
 use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits};
@@ -27,11 +27,11 @@ mod phase {
     pub const RECONSTRUCT: Phase = (Decompress, "reconstruct");
 }
 
-/// Contents of regions of the workspace (kernels/device/workspace.cuh), with the region: a region is used
-/// again when nobody needs its contents any more. A name that is not listed is that of a region with one
-/// content.
+/// Regions of the workspace that hold different contents in different phases: pairs of a content and its
+/// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
+/// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 21] = [
+pub(super) const CONTENTS: [(&str, &str); 20] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -49,12 +49,11 @@ pub(super) const CONTENTS: [(&str, &str); 21] = [
     ("bounded_tiles", "group_offsets"),
     ("chunk_weights", "group_offsets"),
     ("tile_lists", "group_sizes"),
-    ("coded_anchors", "anchor_scan"),
     ("code_entries", "coding_tables"),
     // Decompression.
     ("decoding_tables", "coding_tables"),
     ("group_tiles", "group_sizes"),
-    ("anchor_sums", "anchor_scan"),
+    ("outer_anchors", "outer_anchors"),
 ];
 
 const HIERARCHICAL: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Hierarchical);
@@ -64,19 +63,19 @@ const LORENZO: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Lorenzo
 const HUFFMAN: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Huffman);
 const RANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
 
-/// Words of a stream before those of its groups, at most: `parse` has blocks for parts of both.
+/// Largest number of words of a stream before the words of its groups. `parse` distributes both over blocks.
 const MOST_FIRST_WORDS: u64 = (HEADER_BYTES as u64 + TABLE_SECTION_BYTES) / 4;
-/// A block for each table, one for the header, and some for the groups, which work on two words a thread. All
-/// together there are no more than a device has multiprocessors: the last block sums all that is before its
-/// part. A device with few has some blocks for the groups all the same.
+/// A block for each table, one for the header, and blocks for the groups with two words a thread. The last
+/// block sums the words of all groups before its part, so that more blocks than multiprocessors would make it
+/// slower: their number is limited, but not to fewer than 16 for the groups.
 const PARSE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| {
     let others = TABLES as u64 + 1;
     let parts = (s.tiles + MOST_FIRST_WORDS).div_ceil(2 * PARSE_THREADS as u64);
     others + parts.min(s.blocks_each(1).saturating_sub(others).max(16))
 };
 
-/// Shared memory that `tune` asks for and does not use: with it a multiprocessor's memory is divided as for
-/// `cheap_bounds`, whose blocks can then begin beside it.
+/// Shared memory that `tune` requests and does not use. With it a multiprocessor divides its memory between
+/// shared memory and L1 cache as for `cheap_bounds`, whose blocks can then start beside those of `tune`.
 const TUNE_SHARED_BYTES: u32 = 18000;
 
 const FEW_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().min(MOST_FEW_STRIPS as u64);
@@ -98,7 +97,7 @@ const fn statistics(name: &'static str, few: bool, filled: bool) -> Launch {
     let resident = if few && !filled { 8 } else { 6 };
     kernel(phase::STATISTICS, name, warps(block as i32), [resident, 4])
         .grid(grid)
-        .data("field", "control symbol_counts nearness seen coded_anchors")
+        .data("field", "control symbol_counts nearness seen")
         .work("vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp")
         .waits(Waits::Inside)
         .in_order()
@@ -112,15 +111,15 @@ const UNCONSTRAINED: Launch = kernel(
 )
 .grid(|s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64))
 .data(
-    "field control tile_lists anchors anchor_codes coded_anchors",
+    "field control tile_lists anchors anchor_codes",
     "control symbols payload tile_headers anchor_codes row_lines",
 )
 .work("tiles once; two tiles a warp, and 14 words for the last coded anchor")
 .waits(Waits::Overlaps);
 
-/// Read by tiles of the speculative mode with constrained vertices off the lattice lines.
+/// Reads of the kernels for tiles of the speculative mode with constrained vertices off the lattice lines.
 const SPECULATIVE_TILES_READ: &str =
-    "field control tile_lists anchors anchor_codes coded_anchors constrained_rows symbols row_lines \
+    "field control tile_lists anchors anchor_codes constrained_rows symbols row_lines \
      column_lines";
 
 /// Interior tiles with vertex bounds.
@@ -137,7 +136,7 @@ const fn bounded_tiles(name: &'static str) -> Launch {
 
 const CONSTRAINED: Launch = bounded_tiles("constrained_tiles").data(
     // The lattice lines and their symbols in the speculative mode.
-    "field control tile_lists anchors anchor_codes coded_anchors vertex_bounds nearness symbols row_lines \
+    "field control tile_lists anchors anchor_codes vertex_bounds nearness symbols row_lines \
      column_lines",
     "control symbols payload tile_headers anchor_codes",
 );
@@ -152,9 +151,8 @@ const fn speculative_tiles(name: &'static str, resident: u32) -> Launch {
 
 const TILES_WITH_MASKS_WRITE: &str = "control symbols payload masks tile_headers anchor_codes";
 
-/// Read by tiles with vertex bounds where no lattice lines are.
-const BOUNDED_TILES_READ: &str =
-    "field control tile_lists anchors anchor_codes coded_anchors vertex_bounds nearness";
+/// Reads of the kernels for tiles with vertex bounds, in the mode without lattice lines.
+const BOUNDED_TILES_READ: &str = "field control tile_lists anchors anchor_codes vertex_bounds nearness";
 
 const RECONSTRUCT_LORENZO: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
@@ -228,15 +226,18 @@ const fn decode(
         .function(function)
         .shared(shared_bytes)
         .small(1)
-        .data(reads, "control symbols written_steps raw_bits masks tile_headers anchors")
+        .data(reads, "control symbols written_steps raw_bits masks tile_headers anchors outer_anchors")
         .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
         .waits(Waits::Overlaps)
 }
 
-/// Where vertex bounds are looked at, tiles depend on anchors alone, and their kernels overlap. Where
-/// signatures are, bounded tiles depend on the lines around them. Tiles of the Lorenzo predictor depend on
-/// nothing. What a stream needs is in its header, which the host does not know: the predictor of the request
-/// says what to expect; the kernel of the other one comes last, or a slower one does its work.
+/// The launches. Dependences between tiles decide which kernels may overlap. With vertex bounds (`BOUNDS`) a
+/// tile depends on anchors alone. With signatures (`SIGNATURES`) a bounded tile also depends on the lattice
+/// lines around it. A tile of the Lorenzo predictor depends on no other tile.
+///
+/// Decompression: the host does not read the header of the stream. It expects the predictor of the request
+/// and launches the kernels of that predictor first; if the stream has the other one, a slower kernel later
+/// in the table does the work.
 pub(super) static LAUNCHES: [Launch; COUNT] = [
     statistics("few_statistics", true, false).only(|n| n.few_strips && !n.has_fill),
     statistics("statistics", false, false).only(|n| !n.few_strips && !n.has_fill),
@@ -287,11 +288,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(SIGNATURES),
     kernel(phase::QUANTIZE, "anchors", [128; 2], [5, 4])
         .grid(|s, _| s.tiles.div_ceil(128))
-        .data(
-            "field control tile_headers vertex_bounds constrained_rows",
-            "control anchors anchor_codes coded_anchors",
-        )
-        .work("tiles once, a bit for each; an anchor a thread")
+        .data("field control tile_headers vertex_bounds constrained_rows", "control anchors anchor_codes")
+        .work("tiles once; an anchor a thread")
         .waits(Waits::Inside)
         .only(HIERARCHICAL),
     UNCONSTRAINED.only(BOUNDS).in_order(),
@@ -385,7 +383,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::PARSE, "begin", [256; 2], [0; 2])
         .grid(|_, _| 3)
         .function("begin_call<T>")
-        .data("", "control anchor_sums")
+        .data("", "control")
         .work("N / 512 states; their number / the threads of the grid")
         .in_order(),
     kernel(phase::PARSE, "parse", [PARSE_THREADS; 2], [1; 2])
@@ -413,13 +411,10 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         DECODE_HUFFMAN_SHARED_BYTES,
     ),
     RECONSTRUCT_LORENZO.only(LORENZO),
-    kernel(phase::RECONSTRUCT, "anchor_values", [ANCHOR_THREADS; 2], [0; 2])
-        .grid(|s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64))
-        .data(
-            "control tile_headers symbols raw_bits masks anchors anchor_sums",
-            "control anchors anchor_sums",
-        )
-        .work("tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back")
+    kernel(phase::RECONSTRUCT, "anchor_values", [32 * ANCHOR_WARPS; 2], [0; 2])
+        .grid(|s, _| s.tiles.div_ceil(ANCHOR_WARPS as u64).min(s.blocks_each(16)))
+        .data("control group_tiles tile_headers symbols raw_bits masks anchors outer_anchors", "anchors")
+        .work("tiles once; a warp for a group, 32 tiles at a time")
         .waits(Waits::Inside),
     RECONSTRUCT_BORDER.only(HIERARCHICAL),
     // Mostly without work.
@@ -485,7 +480,7 @@ const FIND_RANGE: Launch =
         .work("vertices once; bands of 32 rows / the warps of the grid");
 
 impl Call {
-    /// Refuses a shape that some kernel of the call cannot be launched with.
+    /// Refuses a shape that needs a larger grid than CUDA has, for any kernel of the call.
     pub(super) fn check(self, shape: &Shape) -> Result<()> {
         self.launches().try_for_each(|(_, launch)| {
             launch.blocks(shape, false, 0)?;
@@ -493,18 +488,18 @@ impl Call {
         })
     }
 
-    /// Its launches, with their numbers.
+    /// Launches of the call, with their numbers in the table.
     pub(super) fn launches(self) -> impl Iterator<Item = (usize, &'static Launch)> {
         LAUNCHES.iter().enumerate().filter(move |(_, launch)| launch.call == self)
     }
 
-    /// Its launches that a request needs.
+    /// Launches of the call that a request needs.
     pub(super) fn launches_for(self, needs: Needs) -> impl Iterator<Item = (usize, &'static Launch)> {
         self.launches().filter(move |(_, launch)| (launch.runs)(&needs))
     }
 }
 
-/// A launch with its grid.
+/// A launch for an element type, a shape and a device.
 pub(super) struct Kernel {
     /// Number of the launch, and of the element type (0 f32, 1 f64).
     pub(super) launch: usize,
@@ -512,7 +507,7 @@ pub(super) struct Kernel {
     pub(super) blocks: u32,
     pub(super) threads: u32,
     pub(super) shared_bytes: u32,
-    /// Whether it may begin before the kernel before has ended.
+    /// Whether the kernel may begin before the previous one has ended.
     pub(super) early: bool,
 }
 
@@ -540,6 +535,7 @@ mod tests {
     use super::*;
     use crate::error::Status;
     use crate::request::{BoundKind, Config, Request};
+    use std::collections::BTreeSet;
 
     fn config(nx: u64, ny: u64) -> Config {
         Config::new(nx, ny, BoundKind::Relative, 1e-2)
@@ -605,6 +601,17 @@ mod tests {
         assert!(growing > 60, "{growing} grids depend on the device");
     }
 
+    type Condition = fn(&Needs) -> bool;
+
+    /// Contents that kernels of compression declare to read although no kernel of some configurations writes
+    /// them, and these configurations: the kernels serve other configurations too, in which they read them.
+    const ABSENT: [(&str, Condition); 4] = [
+        ("column_lines", BOUNDS),
+        ("constrained_rows", BOUNDS),
+        ("vertex_bounds", SIGNATURES),
+        ("list_sizes", LORENZO),
+    ];
+
     /// Whatever a kernel reads, the caller or an earlier kernel of the call has written.
     #[test]
     fn nothing_is_read_before_it_is_written() {
@@ -617,24 +624,15 @@ mod tests {
                 (Call::CriticalPoints, vec!["field", "point_parts"]),
                 (Call::Inspect, vec!["stream"]),
             ] {
+                let mut absent = BTreeSet::new();
                 for launch in launches(call, &needs) {
-                    for name in launch.reads.split(' ').filter(|name| !name.is_empty()) {
-                        // Lattice lines and constrained vertices are of the speculative mode, bounds of the
-                        // other one, sizes of lists of the hierarchical predictor; masks are written by
-                        // tiles that have some.
-                        let may_be_absent = [
-                            "row_lines",
-                            "column_lines",
-                            "vertex_bounds",
-                            "constrained_rows",
-                            "list_sizes",
-                            "masks",
-                        ]
-                        .contains(&name);
-                        assert!(may_be_absent || written.contains(&name), "{call:?} {}: {name}", launch.name);
-                    }
+                    let reads = launch.reads.split(' ').filter(|name| !name.is_empty());
+                    absent.extend(reads.filter(|name| !written.contains(name)));
                     written.extend(launch.writes.split(' '));
                 }
+                let applies = |(_, of): &(_, Condition)| call == Call::Compress && of(&needs);
+                let expected = ABSENT.into_iter().filter(applies).map(|(name, _)| name).collect();
+                assert_eq!(absent, expected, "{call:?}, {:?}", needs.predictor);
                 let result = match call {
                     Call::Compress => "report",
                     Call::Decompress => "field",

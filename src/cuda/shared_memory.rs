@@ -1,5 +1,6 @@
-//! Structs of the kernels whose sizes launches and workspace need: shared memory of a block, and what a tile
-//! has. They have the names and the fields of the kernels; kernels/factz.cu checks that the sizes agree.
+//! Structs of the kernels whose sizes launches and workspace need: the shared memory of a block, and the
+//! Nearness of a tile. Names and fields are those in the kernels; kernels/factz.cu checks that the sizes
+//! agree.
 
 use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables::{
@@ -24,7 +25,7 @@ pub(super) const DECODE_ROLES: i32 = 2;
 pub(super) const BATCH: usize = 32;
 /// Lanes of a warp.
 const LANES: usize = 32;
-/// Symbols of tables of mask states and activities, at most; those of vertex codes, and of runs.
+/// Largest number of symbols in a table: of mask states and activities; of vertex codes; of runs.
 pub(super) const HEAD_ALPHABET: usize = 128;
 pub(super) const CODE_SYMBOLS: usize = 192;
 pub(super) const RUN_SYMBOLS: usize = 32;
@@ -32,7 +33,7 @@ pub(super) const RUN_SYMBOLS: usize = 32;
 pub(super) const MOST_ENTRIES: usize = TILE_VERTICES / 3 + 11;
 /// Bytes between rows of staged symbols: equal columns of all rows fall into different banks.
 pub(super) const STAGED_ROW: usize = TILE + 4;
-/// Lists of a tile for the decoder; the encoder splits the first one into three.
+/// Lists of a tile in the decoder; in the encoder, which splits the first list into three.
 pub(super) const TILE_LISTS: usize = 4;
 pub(super) const ENCODE_LISTS: usize = TILE_LISTS + 2;
 /// Entries of masks that a warp of the encoder holds.
@@ -52,21 +53,23 @@ pub(super) const NO_TABLE_ENTRIES: usize = 4;
 /// Bands of rows of a tile whose distance from the origin is known.
 pub(super) const BANDS: usize = 4;
 
-/// Tables of vertex codes, of runs, and of those that the decoder has in shared memory.
+/// Numbers of tables: of vertex codes; of runs; of all tables that the decoder holds in shared memory.
 const VERTEX_TABLES: usize = RUN - ANCHOR;
 const RUN_TABLES: usize = TABLES - RUN;
 const SHARED_TABLES: usize = TABLES - MASK_BYTE;
-/// Tables of patterns and of symbols of rows.
+/// Numbers of tables for rows of the Lorenzo predictor: of patterns; of symbols.
 const PATTERN_TABLES: usize = FULL_ACTIVITY as usize - 1;
 const ROW_TABLES: usize = FULL_ACTIVITY as usize;
-/// Entries of the tables that the encoder of lists has in shared memory.
+/// Entries of all tables that the encoder of lists holds in shared memory: vertex codes, bytes of masks,
+/// runs.
 const SHARED_ENTRIES: usize = VERTEX_TABLES * CODE_SYMBOLS + ALPHABET + RUN_TABLES * RUN_SYMBOLS;
-/// Counters of a block that counts lists: mask states, activities, bytes of masks, and those of the entries.
+/// Counters of a block that counts lists: of mask states, of activities, and one for each of SHARED_ENTRIES.
 const COUNTS_END: usize = HEAD_ALPHABET + (MASK_BYTE - COARSE_ACTIVITY) * ACTIVITIES + SHARED_ENTRIES;
 /// Entries of the encoder of rows: patterns, symbols, first vertices, bytes of masks, runs in masks.
 const ROW_ENTRIES: usize =
     PATTERN_TABLES * ALPHABET + (ROW_TABLES + 1) * CODE_SYMBOLS + ALPHABET + RUN_SYMBOLS;
-/// Counters of a block that counts rows: mask states, activities, bytes of rows, and those of the entries.
+/// Counters of a block that counts rows: of mask states, of activities, of bytes of rows, and one for each of
+/// ROW_ENTRIES.
 const ROW_COUNTS_END: usize = HEAD_ALPHABET + ROW_ACTIVITIES.next_multiple_of(16) + ALPHABET + ROW_ENTRIES;
 
 /// uint2 of CUDA.
@@ -74,7 +77,7 @@ const ROW_COUNTS_END: usize = HEAD_ALPHABET + ROW_ACTIVITIES.next_multiple_of(16
 #[derive(Clone, Copy)]
 struct Uint2([u32; 2]);
 
-/// Declares structs as C lays them out. Only their sizes matter.
+/// Declares structs with the layout of C. Only their sizes are used.
 macro_rules! structs {
     ($($(#[$meta:meta])* $kind:ident $name:ident $(<$(const $n:ident: usize),+>)? { $($field:ident: $type:ty),+ $(,)? })+) => {
         $(
@@ -241,7 +244,8 @@ pub(super) const ENCODE_LORENZO_SHARED_BYTES: u32 = size_of::<RowShared>() as u3
 pub(super) const DECODE_RANS_SHARED_BYTES: u32 = size_of::<DecodeShared<RANS_BYTES>>() as u32;
 pub(super) const DECODE_HUFFMAN_SHARED_BYTES: u32 = size_of::<DecodeShared<HUFFMAN_BYTES>>() as u32;
 
-/// Structs of the kernels, and their sizes; also on devices with less shared memory where these differ.
+/// Names and sizes of structs of the kernels; the third entry is the size on devices with less shared memory
+/// if it differs there.
 #[cfg(test)]
 pub(super) const SIZES: &[(&str, usize, Option<usize>)] = &[
     ("Nearness", size_of::<Nearness>(), None),

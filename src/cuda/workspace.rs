@@ -1,10 +1,9 @@
-//! Sizes and places of everything in the workspace of a device call, from the request alone: no data, no
-//! device. Nothing else carves memory.
+//! Sizes and offsets of all regions in the workspace of a device call. They follow from the request alone and
+//! need neither data nor a device. No other file divides the workspace.
 
 use super::constants::*;
 use crate::analysis::BAND;
 use crate::entropy::huffman::CODES;
-use crate::entropy::rans::SCALE_BITS;
 use crate::entropy::symbols::ALPHABET;
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::{TILE, TILE_VERTICES};
@@ -23,12 +22,10 @@ pub const fn slot_bytes(dtype: Dtype, predictor: Predictor) -> u64 {
     }
 }
 
-/// Bits of a symbol at most, with an escape. Its raw bits are no more than those of both values: a vertex is
-/// stored where a code would take more.
-const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
-/// Words and states of one tile fit its slot: all vertices with a symbol and the raw bits of both values, the
-/// refinement bits of an anchor, mask state, activities and numbers of entries. (An entry of a mask, 45 bits,
-/// comes with half a vertex less or more; kernels/capacities.cuh has it exactly.)
+/// Words and states of one tile fit its slot: all vertices with a symbol and the raw bits of both values (a
+/// vertex is stored where a code would take more), the refinement bits of an anchor, mask state, activities
+/// and numbers of entries. An entry of a mask takes 45 bits and replaces at least half a vertex;
+/// kernels/capacities.cuh has the exact proof.
 const _: () = {
     let dtypes = [Dtype::F32, Dtype::F64];
     let mut k = 0;
@@ -80,20 +77,7 @@ workspace! {
     Workspace:
     control, symbol_counts, symbols, raw_bits, tile_headers, written_steps, masks, origin_distances,
     anchors, anchor_codes, row_lines, column_lines, coding_tables, slot_starts, huffman_codes,
-    stored_tables, slots, group_sizes, group_offsets, anchor_scan
-}
-
-/// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up
-/// to a single word.
-fn tree_words(mut n: u64) -> u64 {
-    let mut words = 0;
-    loop {
-        n = n.div_ceil(32);
-        words += n;
-        if n <= 1 {
-            return words;
-        }
-    }
+    stored_tables, slots, group_sizes, group_offsets, outer_anchors
 }
 
 impl Workspace {
@@ -116,11 +100,6 @@ impl Workspace {
             coding_tables: carver.take(&[CODING_TABLE_BYTES])?,
             stored_tables: carver.take(&[TABLE_SECTION_BYTES])?,
             slots: carver.take(&[grid.tiles(), slot_bytes(*dtype, *predictor)])?,
-            // Bits: the anchors that have a code, of all tiles and of those of the first column.
-            anchor_scan: carver.take(&[
-                tree_words(grid.tiles()) + tree_words(grid.tiles_y()),
-                if is_hierarchical { 4 } else { 0 },
-            ])?,
             ..Default::default()
         };
         w.common(request, carver)
@@ -137,8 +116,8 @@ impl Workspace {
             coding_tables: carver.take(&[TABLES as u64, ALPHABET as u64, 4])?,
             slot_starts: carver.take(&[TABLES as u64, STARTS_BYTES as u64])?,
             huffman_codes: carver.take(&[TABLES as u64, CODES as u64, 2])?,
-            // Two sums of sixteen bytes and a state for each chunk.
-            anchor_scan: carver.take(&[grid.tiles().div_ceil(ANCHOR_CHUNK as u64), 36])?,
+            // Of each group, of which there are no more than tiles.
+            outer_anchors: carver.take(&[grid.tiles(), 16])?,
             ..Default::default()
         };
         w.common(request, carver)

@@ -1,6 +1,7 @@
 //! Groups of tiles that share the states of one coder.
 //!
-//! A group codes its tiles in batches of 32. A batch starts with one lane per tile: mask states, then the
+//! A group begins with the coarse codes of the anchors outside it that its own anchors follow (`outer`), so
+//! that it can be decoded alone. It codes its tiles in batches of 32. A batch starts with one lane per tile: mask states, then the
 //! activities of their blocks, and the numbers of entries of lists. Then come the blocks of masks that are
 //! neither empty nor full, a sequence of entries made of the lists of all tiles one after another, and coded
 //! 32 entries at a time, a lane each, whatever lists they are of. The vertices of blocks of an activity above
@@ -14,6 +15,7 @@ mod encode;
 mod lists;
 mod lorenzo;
 mod masks;
+mod outer;
 mod step;
 pub mod weights;
 
@@ -79,7 +81,7 @@ mod tests {
         }
         let models: Vec<E> = counts.iter().map(E::from_counts).collect();
         let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
-        let bytes = encode::<E>(coding, &refs, &encode_tables(&models).unwrap()).unwrap();
+        let bytes = encode::<E>(coding, &refs, &[], &encode_tables(&models).unwrap()).unwrap();
         (models, bytes)
     }
 
@@ -90,7 +92,7 @@ mod tests {
             let coding = TileCoding::new(Predictor::Lorenzo, 4);
             let decoded = |grid: Grid, (models, bytes): &(Vec<E>, Vec<u8>)| {
                 let tables: Vec<_> = models.iter().map(|model| model.decode_table().unwrap()).collect();
-                let codes = decode::<E>(coding, bytes, &[grid.tile(0)], &tables).ok()?;
+                let codes = decode::<E>(coding, bytes, &[grid.tile(0)], 0, &tables).ok()?.0;
                 Some(codes[0].symbols.clone())
             };
             let whole = Grid::new(32, 32);

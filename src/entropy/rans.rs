@@ -175,10 +175,11 @@ impl EncodeTable {
     }
 }
 
-/// The effect of a symbol on states below [`SCALE`]. Each stands for a slot, that of its 12 bits reversed: a
-/// state of b bits for an odd multiple of 2^(12 - b). So the states of a run of slots are spread over all
-/// magnitudes. A symbol of frequency f puts a state x below f into about x * SCALE / f: number x of the
-/// states of its slots, by their number of bits, then from the last slot to the first.
+/// The effect of a symbol on states below [`SCALE`]. A state stands for the slot whose number is the state
+/// with its 12 bits reversed: a state of b bits stands for an odd multiple of 2^(12 - b). Consecutive slots
+/// thus have states of all magnitudes. The states of a symbol's slots are sorted by number of bits and, among
+/// equal numbers, from the last slot to the first. A symbol of frequency f takes a state x below f to state
+/// number x of this order, which is about x * SCALE / f.
 #[derive(Clone, Copy)]
 struct Spread {
     /// Slots from the symbol's first one on, and behind its last one.

@@ -169,8 +169,8 @@ impl<T> ViewMut<'_, T> {
     }
 }
 
-/// Rows of tiles are short pieces of memory far apart, which processors do not foresee. Vertices may lie
-/// outside the grid.
+/// Prefetches a row of a tile: such rows are short and far apart, so that hardware prefetchers miss them.
+/// Vertices may lie outside the grid.
 #[inline(always)]
 fn prefetch_row<T>(base: *const T, layout: Layout, x: i64, y: i64, count: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -14,9 +14,9 @@
 //!
 //! The diagonal from a to d divides the cell into a lower and an upper triangle. [`CELL`] lists their
 //! corners, and all tables of triangles and neighbours follow from it. This is Kuhn's division: every simplex
-//! leads from the first corner to the last one, along one axis after the other. The six tetrahedra of a cube,
-//! with the corners a to h, are a table of the same kind; the order around a vertex is particular to the
-//! plane.
+//! is a path from the first corner of the cell to the last one, with one step along each axis. The six
+//! tetrahedra of a cube with the corners a to h are a table of the same kind. [`STAR`] and [`NEIGHBOURS`]
+//! list triangles and neighbours in their cyclic order around a vertex, which exists in two dimensions only.
 
 /// Dimensions of the grid.
 pub const AXES: usize = 2;
@@ -87,7 +87,8 @@ impl Triangle {
         OFFSETS[self as usize]
     }
 
-    /// Place of a corner of the cell among those of the triangle; [`VERTICES`] if it is none.
+    /// Position of a corner of the cell in the list of the triangle's corners; [`VERTICES`] if the triangle
+    /// does not have this corner.
     pub const fn place(self, corner: Corner) -> usize {
         let (corners, mut k) = (self.corners(), 0);
         while k < VERTICES && corners[k] != corner {
@@ -96,7 +97,7 @@ impl Triangle {
         k
     }
 
-    /// Whether a corner of the cell is one of the triangle.
+    /// Whether the triangle has a corner of the cell.
     #[inline(always)]
     pub const fn has(self, corner: Corner) -> bool {
         const SETS: [u32; TRIANGLES] = {
@@ -120,7 +121,7 @@ impl Triangle {
         }
     }
 
-    /// Values at the corners of the triangle, of those of its cell, in the order of the format.
+    /// Picks the values at the corners of the triangle from those of its cell, in the order of the format.
     #[inline(always)]
     pub const fn of<V: Copy>(self, cell: &[V; CORNERS]) -> [V; VERTICES] {
         // Constants as indices, so that the compiler can use vector instructions.
@@ -134,7 +135,8 @@ impl Triangle {
         }
     }
 
-    /// Places of the corners where its edge along an axis begins and ends.
+    /// The triangle's edge along an axis: positions, in its list of corners, of the edge's first and last
+    /// vertex.
     #[inline(always)]
     pub const fn edge_along(self, axis: usize) -> [usize; 2] {
         const EDGES: [[[usize; 2]; AXES]; TRIANGLES] = [
@@ -144,15 +146,16 @@ impl Triangle {
         EDGES[self as usize][axis]
     }
 
-    /// The edges and the vertex with the base (x, y) that no triangle of the cell before this one has, a bit
-    /// for each: whatever goes through triangles looks at them with this one.
+    /// The faces (edges and vertex) of the base (x, y) that this triangle owns, as a set of
+    /// [`Simplex::bit`]s: the triangle has them, and no earlier triangle of the cell does. A loop over all
+    /// triangles that visits the owned faces of each visits every edge and every vertex once.
     #[inline(always)]
-    pub const fn boundary(self) -> u32 {
-        const BOUNDARIES: [u32; TRIANGLES] = {
+    pub const fn owned_faces(self) -> u32 {
+        const OWNED: [u32; TRIANGLES] = {
             let mut sets = [0; TRIANGLES];
             let mut number = 0;
-            while number < Simplex::BOUNDARY.len() {
-                let simplex = Simplex::BOUNDARY[number];
+            while number < Simplex::FACES.len() {
+                let simplex = Simplex::FACES[number];
                 let mut t = 0;
                 while !Triangle::ALL[t].has(simplex.end()) {
                     t += 1;
@@ -162,7 +165,7 @@ impl Triangle {
             }
             sets
         };
-        BOUNDARIES[self as usize]
+        OWNED[self as usize]
     }
 }
 
@@ -190,7 +193,8 @@ pub struct Incident {
     pub triangle: Triangle,
     /// Offset of its cell from the vertex.
     pub cell: [i64; AXES],
-    /// Place of the vertex among its corners. The two neighbours follow, counter-clockwise.
+    /// Position of the vertex in the triangle's list of corners. The two neighbours follow it cyclically,
+    /// counter-clockwise.
     pub place: usize,
 }
 
@@ -206,8 +210,8 @@ impl Incident {
     }
 }
 
-/// The star of a vertex: the triangles around it, counter-clockwise. Triangle k has the neighbours k and
-/// k + 1.
+/// The star of a vertex: the triangles around it, counter-clockwise. The corners of triangle k are the vertex
+/// and its neighbours k and k + 1.
 pub const STAR: [Incident; AROUND] = {
     let mut star = [incident([1, 0]); AROUND];
     let mut k = 1;
@@ -229,7 +233,7 @@ pub const NEIGHBOURS: [[i64; AXES]; AROUND] = {
     neighbours
 };
 
-/// The triangle around a vertex that has a neighbour as the next corner.
+/// The triangle around a vertex whose corner after the vertex, counter-clockwise, is a neighbour.
 const fn incident(neighbour: [i64; AXES]) -> Incident {
     let mut i = 0;
     loop {
@@ -266,19 +270,19 @@ impl Simplex {
     /// All of them, by number.
     pub const ALL: [Simplex; 6] =
         [Simplex::Lower, Simplex::Upper, Simplex::EdgeX, Simplex::EdgeY, Simplex::Diagonal, Simplex::Vertex];
-    /// All but the triangles.
-    pub(crate) const BOUNDARY: [Simplex; 4] =
+    /// Edges and vertex.
+    pub(crate) const FACES: [Simplex; 4] =
         [Simplex::EdgeX, Simplex::EdgeY, Simplex::Diagonal, Simplex::Vertex];
 
-    /// The set of them.
-    pub(crate) const ALL_OF_BOUNDARY: u32 = Triangle::Lower.boundary() | Triangle::Upper.boundary();
+    /// The set of the [`FACES`](Simplex::FACES).
+    pub(crate) const ALL_FACES: u32 = Triangle::Lower.owned_faces() | Triangle::Upper.owned_faces();
 
-    /// A bit for each simplex in a set.
+    /// The bit of a simplex in a set of simplices.
     pub(crate) const fn bit(self) -> u32 {
         1 << self as u32
     }
 
-    /// The corner where an edge ends; that of the vertex itself.
+    /// The corner where an edge ends; for the vertex, the vertex itself.
     pub(crate) const fn end(self) -> Corner {
         match self {
             Simplex::EdgeX => B,
@@ -288,8 +292,9 @@ impl Simplex {
         }
     }
 
-    /// Offsets, from the base, of the vertices around the triangles that have a vertex or an edge,
-    /// counter-clockwise; around an edge the first and the third are its ends.
+    /// The ring of a vertex or an edge: the vertices on the outer boundary of the union of all triangles that
+    /// contain it, counter-clockwise, as offsets from the base. The ring of a vertex has its six neighbours.
+    /// The ring of an edge has four vertices: the first and the third are the ends of the edge.
     pub(crate) const fn ring(self) -> &'static [[i64; AXES]] {
         const RINGS: [[[i64; AXES]; 4]; 3] =
             [ring_of(Simplex::EdgeX), ring_of(Simplex::EdgeY), ring_of(Simplex::Diagonal)];
@@ -308,7 +313,7 @@ const fn ring_of(edge: Simplex) -> [[i64; AXES]; 4] {
     while NEIGHBOURS[k][0] != x as i64 || NEIGHBOURS[k][1] != y as i64 {
         k += 1;
     }
-    // The corners on both sides of the edge: the first one to its right.
+    // Start, vertex to the right of the edge, end, vertex to its left.
     [[0, 0], NEIGHBOURS[(k + AROUND - 1) % AROUND], NEIGHBOURS[k], NEIGHBOURS[(k + 1) % AROUND]]
 }
 
@@ -389,12 +394,12 @@ mod tests {
 
     #[test]
     fn rings_are_edges_of_the_triangles_around() {
-        for simplex in Simplex::BOUNDARY {
+        for simplex in Simplex::FACES {
             let ring = simplex.ring();
             let inner = [[0, 0], offset(simplex.end()).map(|x| x as i64)];
             let cells = (-2..3).flat_map(|y| (-2..3).map(move |x| [x, y]));
             let triangles = cells.flat_map(|cell| Triangle::ALL.map(|triangle| vertices(triangle, cell)));
-            // Edges of the triangles that have the simplex, but for those with both ends in it.
+            // Edges of the triangles that have the simplex, except those inside the ring.
             let mut around: Vec<_> = triangles
                 .filter(|p| inner.iter().all(|vertex| p.contains(vertex)))
                 .flat_map(edges)
@@ -414,13 +419,13 @@ mod tests {
     }
 
     #[test]
-    fn each_edge_and_the_vertex_are_looked_at_with_one_triangle() {
-        let sets = Triangle::ALL.map(Triangle::boundary);
+    fn each_edge_and_the_vertex_have_one_owner() {
+        let sets = Triangle::ALL.map(Triangle::owned_faces);
         assert_eq!(sets[0] & sets[1], 0);
-        let all = Simplex::BOUNDARY.into_iter().fold(0, |set, simplex| set | simplex.bit());
+        let all = Simplex::FACES.into_iter().fold(0, |set, simplex| set | simplex.bit());
         assert_eq!(sets[0] | sets[1], all);
         for (triangle, set) in Triangle::ALL.into_iter().zip(sets) {
-            let members = Simplex::BOUNDARY.into_iter().filter(|simplex| set & simplex.bit() != 0);
+            let members = Simplex::FACES.into_iter().filter(|simplex| set & simplex.bit() != 0);
             assert!(members.into_iter().all(|simplex| triangle.has(simplex.end())));
         }
     }

@@ -21,7 +21,7 @@ impl Missing {
         Missing { fill }
     }
 
-    /// Bits of u and v of the vertices under the fill mask, where a fill value decides it.
+    /// Bits of u and v of a vertex under the fill mask, if there is a fill value.
     pub fn pattern(self) -> Option<[u64; 2]> {
         self.fill.map(|fill| [fill; 2])
     }
@@ -41,8 +41,8 @@ impl Missing {
         !(vertex[0].is_finite() & vertex[1].is_finite()) || self.is_filled(vertex)
     }
 
-    /// Whether a finite value among these may be the fill value: a test that the compiler can use vector
-    /// instructions for. A zero may be one of either sign.
+    /// Whether one of the values may be the fill value: a quick comparison of numbers, which the compiler can
+    /// vectorise and which does not tell zeros of different signs apart. Never true for a NaN.
     #[inline(always)]
     pub fn may_fill<T: Real>(self, values: &[T]) -> bool {
         let Some(fill) = self.fill else { return false };
@@ -51,8 +51,8 @@ impl Missing {
     }
 }
 
-/// Bits of a fill value in an element type of so many bytes, the nearest one. A NaN keeps its sign and the
-/// upper part of its payload, as no conversion promises.
+/// Bits of a fill value, rounded to an element type of `element_bytes` bytes. A NaN keeps its sign and the
+/// upper part of its payload, which a conversion by the processor does not guarantee.
 pub fn fill_bits(element_bytes: usize, value: f64) -> u64 {
     let bits = value.to_bits();
     if element_bytes == 8 {

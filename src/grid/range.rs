@@ -1,8 +1,7 @@
-//! The absolute bound that a relative one stands for. Twin: kernels/grid/range.cuh.
+//! Converts a relative error bound to an absolute one. Twin: kernels/grid/range.cuh.
 
-/// The absolute bound that a fraction of the range from `low` to `high` is: relative * (high - low), rounded
-/// to nearest after each operation. 0 where there is no value (low > high), at most the largest finite
-/// number.
+/// The absolute bound relative * (high - low), rounded to nearest after each operation. It is 0 for a field
+/// without values (low > high), and at most the largest finite number.
 pub fn relative_bound(relative: f64, low: f64, high: f64) -> f64 {
     if low > high {
         return 0.0;
@@ -12,7 +11,7 @@ pub fn relative_bound(relative: f64, low: f64, high: f64) -> f64 {
     if bound.is_finite() {
         bound
     } else {
-        // The range itself overflows; its fraction need not.
+        // The range overflows, although its fraction may not.
         (relative * high - relative * low).min(f64::MAX)
     }
 }

@@ -1,6 +1,6 @@
-//! Whether outliers, such as fill values that nobody declared, make the range of a field: a relative bound is
-//! of no use then. Decided from a sample of vertices, so that it costs nothing. Twin:
-//! kernels/grid/wide_range.cuh.
+//! Detects fields whose range comes from outliers, such as fill values that nobody declared: a bound relative
+//! to such a range is far too large. A sample of vertices decides, so that the test takes next to no time.
+//! Twin: kernels/grid/wide_range.cuh.
 
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -9,26 +9,26 @@ use crate::grid::tiles::Grid;
 
 /// Vertices in the sample, at most.
 pub const SAMPLES: u64 = 1024;
-/// How far below the range a vertex is tiny, and above which part of it a vertex is among the largest.
+/// A vertex is tiny below range / TINY, and large from range / LARGE on.
 pub const TINY: f64 = 1e6;
 pub const LARGE: f64 = 4.0;
-/// So many of the vertices that count are tiny, at least, or neither, at most.
+/// At least 1 / PART of the counted vertices must be tiny, and at most 1 / PART neither tiny nor large.
 pub const PART: u32 = 16;
 
-/// Spreads consecutive numbers: the upper bits of the products look random.
+/// Factor of a multiplicative hash: the upper bits of its products with consecutive numbers look random.
 pub const SHUFFLE: u32 = 0x9e37_79b1;
 
 /// Index of a sample.
 fn sample(vertices: u64, k: u64) -> u64 {
-    // Products are below 2^59: a field has 2^48 vertices at most. Anywhere in its part, so that columns do
-    // not matter.
+    // Each sample lies at a random place in its part of the field, so that no regular pattern of columns is
+    // sampled. Products are below 2^59, since a field has 2^48 vertices at most.
     let samples = vertices.min(SAMPLES);
     let anywhere = ((k as u32).wrapping_mul(SHUFFLE) >> 16) as u64;
     k * vertices / samples + ((anywhere * (vertices / samples)) >> 16)
 }
 
-/// Whether at least a sixteenth of the vertices is a million times smaller than the range, and no more than a
-/// sixteenth between that and a quarter of it. Zeros and missing vertices do not count.
+/// Whether at least a sixteenth of the sampled vertices is tiny (below a millionth of the range), and at most
+/// a sixteenth lies between that and a quarter of the range. Zeros and missing vertices do not count.
 pub fn has_wide_range<T: Real>(
     grid: Grid,
     [u, v]: [View<'_, T>; 2],

@@ -207,7 +207,7 @@ fn row_along_y<T: Real, const STEP: usize, const PHASE: usize>(
 ) -> [T; ROW] {
     let (n, x_of) = (ROW / STEP, column::<STEP, PHASE>);
     let (has_a, has_c, has_d) = (y >= 3 * STEP, y + STEP <= last_y, y + 3 * STEP <= last_y);
-    // Rows that do not exist are not looked at.
+    // Rows outside the window are not read.
     let neighbours = [
         window_row(values, if has_a { y - 3 * STEP } else { y }),
         window_row(values, y - STEP),

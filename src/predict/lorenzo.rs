@@ -41,13 +41,13 @@ impl<T: Real> Lattices<T> {
         Lattices { steps, accept: Acceptance::new(bound) }
     }
 
-    /// How often the bound must be halved until no error of the lattice can reach a vertex bound.
+    /// How often the bound must be halved until half a step of the lattice is at most a vertex bound.
     pub fn halvings(&self, bound: T) -> usize {
         let step = |n: usize| {
             let bound_shift = if n < BOUND_SHIFTS { n } else { BOUND_SHIFTS - 2 + n % 2 };
             self.steps[bound_shift][(n - bound_shift) / 2]
         };
-        (0..HALVINGS - 1).find(|&n| step(n).stays_below(bound)).unwrap_or(HALVINGS - 1)
+        (0..HALVINGS - 1).find(|&n| step(n).half_width_within(bound)).unwrap_or(HALVINGS - 1)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Quantisation: the steps between reconstructions, an attempt at a value, and the test that its error is
-//! within the bound. A candidate is always reconstructed and compared before it is committed, so no rounding
-//! can break the bound.
+//! Quantisation: bin widths, the quantisation of one value, and the test of its error against the bounds. A
+//! value is always reconstructed and compared with the original before its code is accepted, so that no
+//! rounding can break the bound.
 
 use crate::entropy::symbols::REFINEMENTS;
 use crate::grid::element::Real;
@@ -20,7 +20,7 @@ pub struct Step<T> {
     inverse: T,
 }
 
-/// A value that is quantised and reconstructed.
+/// The result of quantising and reconstructing one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt<T> {
     pub code: i32,
@@ -28,7 +28,7 @@ pub struct Attempt<T> {
     pub value: T,
     /// |value - original|.
     pub error: T,
-    /// Whether the code is one. Without it the other fields mean nothing.
+    /// Whether the code is in the range of codes. If it is not, the other fields have no meaning.
     pub fits: bool,
 }
 
@@ -54,15 +54,14 @@ impl<T: Real> Step<T> {
         self.attempt_residual(original, original - prediction, |multiple| prediction + multiple)
     }
 
-    /// Quantises a value that nothing predicts and reconstructs it: without a sum with zero, which takes
-    /// time.
+    /// As [`Step::attempt`] with the prediction zero, without the additions of zero.
     #[inline(always)]
     pub fn attempt_unpredicted(self, original: T) -> Attempt<T> {
         self.attempt_residual(original, original, |multiple| multiple)
     }
 
-    /// Quantises, reconstructs and compares; `reconstruct` is given a multiple of the step. Without branches,
-    /// for loops over vectors.
+    /// Quantises, reconstructs and compares; `reconstruct` adds the prediction to a multiple of the step. The
+    /// function has no branches, so that the compiler can vectorise loops over it.
     #[inline(always)]
     fn attempt_residual(self, original: T, residual: T, reconstruct: impl FnOnce(T) -> T) -> Attempt<T> {
         let scaled = residual * self.inverse;
@@ -79,18 +78,19 @@ impl<T: Real> Step<T> {
         prediction + T::from_i32(code) * self.width
     }
 
-    /// Whether every error, half a width at most, is below a bound or meets it.
+    /// Whether half a bin width, the largest error but for rounding, is at most a bound. Trials begin at the
+    /// first step for which this holds; each result is compared with the bound all the same.
     #[inline(always)]
-    pub fn stays_below(self, bound: T) -> bool {
+    pub fn half_width_within(self, bound: T) -> bool {
         T::HALF * self.width <= bound
     }
 }
 
-/// The decision on an error: the only place that accepts a reconstruction.
+/// The acceptance test of an error. No other code accepts a reconstruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Acceptance<T> {
-    /// Largest accepted |reconstructed - original| as computed in T: such that the real error is at
-    /// most the bound although the difference was rounded.
+    /// Largest accepted value of |reconstruction - original| as computed in T: small enough that the exact
+    /// error is at most the bound although the computed difference is rounded.
     most: T,
 }
 
@@ -102,13 +102,14 @@ impl<T: Real> Acceptance<T> {
         Acceptance { most: if rounded.is_finite() { rounded.next_down().max(T::ZERO) } else { T::MAX } }
     }
 
-    /// Whether an error is within the error bound, which is all that an unconstrained vertex must meet.
+    /// Whether an error is within the error bound: the test of unconstrained vertices.
     #[inline(always)]
     pub fn within(self, error: T) -> bool {
         error <= self.most
     }
 
-    /// Whether a constrained vertex may have an error: one below its own bound as well, or none.
+    /// The test of constrained vertices: whether an error is zero, or both within the error bound and below
+    /// the bound of the vertex.
     #[inline(always)]
     pub fn allows(self, error: T, vertex_bound: T) -> bool {
         (error == T::ZERO) | (self.within(error) & (error < vertex_bound))
@@ -144,13 +145,13 @@ impl<T: Real> Quantizer<T> {
     }
 }
 
-/// The error bound of a field, as the request and the values make it.
+/// The error bound of a field, from the request and, for relative bounds, the range of the values.
 pub struct ErrorBound<T> {
     /// The absolute bound that the request asks for.
     pub absolute: f64,
     /// The bound that is applied: [`useful_bound`].
     pub useful: f64,
-    /// The least value of T that is not below `useful`.
+    /// `useful` rounded up to T.
     pub useful_up: T,
     /// Half the distance between reconstructions on the finest level.
     pub half_bin_width: f64,
@@ -173,7 +174,7 @@ impl<T: Real> ErrorBound<T> {
     }
 }
 
-/// The least value of T that is not below `x`.
+/// The smallest value of T that is at least `x`.
 fn round_up<T: Real>(x: f64) -> T {
     let r = T::from_f64(x);
     if r.to_f64() < x {
@@ -183,10 +184,11 @@ fn round_up<T: Real>(x: f64) -> T {
     }
 }
 
-/// The bound as far as it is of use. One beyond twice the largest value makes all values 0, which is all that
-/// it can do; where critical points are kept, whose limits are small, the refinements and bound shifts would
-/// end far above those: a fifth of the largest value then makes the smallest streams. Zero only where the
-/// bound is.
+/// Limits a bound to the range in which it has an effect. At twice the largest magnitude all values become 0,
+/// and a larger bound changes nothing. Where critical points are preserved, such a bound is replaced by a
+/// fifth of the largest magnitude: refinements and bound shifts divide the bound by a limited factor and
+/// could not reach the much smaller vertex bounds otherwise; this fraction gave the smallest streams. The
+/// result is zero only if the bound is.
 fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -> f64 {
     let most = 2.0 * largest_magnitude.to_f64();
     let lowered = if preserve == Preserve::None { most } else { 0.1 * most };
@@ -197,8 +199,8 @@ fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -
     }
 }
 
-/// Half the step of the finest level: the bound less the rounding of a reconstruction, so that
-/// candidates at the edge of the interval are not lost to rounding at constrained bounds.
+/// Half the step of the finest level: the bound minus the rounding error of a reconstruction, so that
+/// rounding does not carry errors near the bound over it.
 fn half_bin_width<T: Real>(bound: f64, largest_magnitude: T) -> f64 {
     let rounding = largest_magnitude.ulp();
     if rounding < 0.25 * bound {
@@ -261,7 +263,7 @@ mod tests {
             assert_eq!(q.decode(found.code, 1.0, 2, refinement), found.value);
             assert_eq!(found.error, (found.value - 1.2345f64).abs());
             assert!(found.error <= 1e-3 / 4f64.powi(refinement as i32));
-            assert!(step.stays_below(0.5 * step.width) && !step.stays_below(0.499 * step.width));
+            assert!(step.half_width_within(0.5 * step.width) && !step.half_width_within(0.499 * step.width));
         }
         assert_eq!(q.steps[2][1].attempt_unpredicted(1.2345), q.steps[2][1].attempt(1.2345, 0.0));
         assert!(!q.steps[0][0].attempt(f64::NAN, 0.0).fits);

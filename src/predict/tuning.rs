@@ -1,5 +1,5 @@
-//! Choice of the interpolants and of the scaling of the bound by level, from counts of the codes that each
-//! option makes of a sample of tiles (`tile::samples`).
+//! Chooses the interpolant of each level and the scaling of the bound by level. Every option codes a sample
+//! of tiles (`tile::samples`), and the counts of its codes are the input here.
 //!
 //! Estimated sizes decide. Sums and estimates are integers, so that the choice is the same on every backend
 //! and in any order.

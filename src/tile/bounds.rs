@@ -36,16 +36,16 @@ impl<T: Real> TileWindow<T> {
             }
             self.begin_bounds();
             self.constrain_vertices(y, near);
-            self.may_be_critical[y] = near;
-            if constraints.mode == Mode::BlockWise {
-                for (k, (triangle, mut mask)) in Triangle::ALL.into_iter().zip(near).enumerate() {
-                    let mut around = 0;
-                    while mask != 0 {
-                        let x = mask.trailing_zeros() as usize;
-                        around |= (self.bound_triangle(x, y, triangle, constraints) as u64) << x;
-                        mask &= mask - 1;
+            for (k, (triangle, mut mask)) in Triangle::ALL.into_iter().zip(near).enumerate() {
+                while mask != 0 {
+                    let x = mask.trailing_zeros() as usize;
+                    let corners = self.corner_values(x, y, triangle);
+                    if constraints.mode == Mode::BlockWise {
+                        self.bound_triangle(x, y, triangle, &corners, constraints);
                     }
-                    self.may_be_critical[y][k] = around;
+                    // Most triangles here have one component of one sign.
+                    self.may_be_critical[y][k] |= ((axis_distance(&corners) <= T::ZERO) as u64) << x;
+                    mask &= mask - 1;
                 }
             }
         }
@@ -59,10 +59,8 @@ impl<T: Real> TileWindow<T> {
             for (triangle, mask) in Triangle::ALL.into_iter().zip(self.may_be_critical[y]) {
                 let mut mask = mask & (!0 << first_x);
                 while mask != 0 {
-                    let p = self.corner_values(mask.trailing_zeros() as usize, y, triangle);
-                    // As in bound_triangle, which the speculative mode does not call.
-                    let one_sided = axis_distance(&p) > T::ZERO;
-                    critical += (!one_sided && is_critical(signature(&p, triangle, rule))) as u64;
+                    let corners = self.corner_values(mask.trailing_zeros() as usize, y, triangle);
+                    critical += is_critical(signature(&corners, triangle, rule)) as u64;
                     mask &= mask - 1;
                 }
             }
@@ -90,8 +88,8 @@ impl<T: Real> TileWindow<T> {
         })
     }
 
-    /// [`TileWindow::constrain`] for a row of cells where bounds are found on demand: until then the bound of
-    /// a triangle is its distance from the origin along the axes, which no bound is below.
+    /// [`TileWindow::constrain`] for a row of cells if bounds are computed on demand. Until its bound is
+    /// computed, a triangle has a lower bound of it: the distance from the origin along the axes.
     #[inline(always)]
     fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>) {
         let mut distances = self.axis_distances(y);
@@ -234,22 +232,20 @@ impl<T: Real> TileWindow<T> {
         [bits_of(&near, 0) & !lower, bits_of(&near, 1) & !upper]
     }
 
-    /// Bounds the vertices of a triangle, and says whether it may have a critical point: most triangles here
-    /// have one component of one sign, and none.
+    /// Bounds the vertices of a triangle.
     fn bound_triangle(
         &mut self,
         x: usize,
         y: usize,
         triangle: Triangle,
+        corners: &[[T; 2]; 3],
         constraints: &Constraints<T>,
-    ) -> bool {
-        let p = self.corner_values(x, y, triangle);
-        let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
+    ) {
+        let bound = triangle_bound(corners, triangle, &constraints.rule, constraints.bound);
         for [dx, dy] in triangle.offsets() {
             let i = (y + dy) * PITCH + x + dx;
             self.lower_bounds[i] = self.lower_bounds[i].min(bound);
         }
-        axis_distance(&p) <= T::ZERO
     }
 
     /// Vertices on the sides of the grid: exact on pinned sides, and under the bounds of the triangles that
@@ -280,7 +276,7 @@ impl<T: Real> TileWindow<T> {
         }
     }
 
-    /// Makes all bounds the largest value before the first one is lowered.
+    /// Sets all bounds to the largest value, before the first bound is lowered.
     #[inline(always)]
     fn begin_bounds(&mut self) {
         if !self.any_constrained {
@@ -325,8 +321,8 @@ struct Border<'a, T> {
 }
 
 impl<T: Real> Border<'_, T> {
-    /// The bound of a vertex on a side, as far as pinned sides and triangles that reach into the halo tell
-    /// it.
+    /// The part of the bound of a vertex on a side that comes from outside the grid: zero beside a pinned
+    /// side, else the least bound of its triangles that reach into the halo.
     fn vertex_bound(&self, x: i64, y: i64) -> T {
         let Constraints { preserve, pin, halo, rule, bound, bound_up, missing, .. } = self.constraints;
         let beyond = |at| sides_beyond(self.grid, at);
@@ -344,7 +340,7 @@ impl<T: Real> Border<'_, T> {
             }
             let [u, v] = &self.views;
             let p = corners.map(|[x, y]| [u.get(x, y), v.get(x, y)]);
-            // Also where the distance is not a number.
+            // False if the distance is NaN: such a triangle is not skipped.
             let far = axis_distance(&p) > *bound_up;
             if !far && !p.iter().any(|&p| missing.is_filled(p)) {
                 least = least.min(triangle_bound(&p, incident.triangle, rule, *bound));

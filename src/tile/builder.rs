@@ -1,4 +1,4 @@
-//! Codes of vertices in any order to a quantized tile.
+//! Builds a quantized tile from the codes of its vertices, which arrive in any order.
 
 use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
@@ -14,7 +14,7 @@ use crate::grid::tiles::{TileShape, TILE_VERTICES};
 use crate::predict::interpolation::ROW;
 use crate::runtime::memory;
 
-/// Codes of a row of vertices; those beyond its length mean nothing.
+/// Codes of a row of vertices. Entries beyond the length of the row are undefined.
 pub struct RowCodes {
     pub refinement: [u8; ROW],
     pub q: [[i32; ROW]; 2],
@@ -210,7 +210,7 @@ impl QuantizedTileBuilder {
         }
     }
 
-    /// Bits of the symbols of a step, about: three for each that is not zero, and its raw bits.
+    /// Estimated number of bits of a step: three for each symbol that is not zero, and the raw bits.
     #[inline(always)]
     fn cost(&self, coding: TileCoding, step: usize, active: u32) -> u64 {
         let symbols = self.step(step);

@@ -4,13 +4,13 @@ use crate::grid::missing::Missing;
 use crate::request::{Mode, Preserve};
 use crate::topology::signature::Rule;
 
-/// The error bound and what else a reconstruction must keep.
+/// The error bound and all other conditions on a reconstruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Constraints<T> {
     pub mode: Mode,
     pub preserve: Preserve,
     pub rule: Rule,
-    /// The absolute error bound, no more than is of use.
+    /// The absolute error bound that is applied (`ErrorBound::useful`).
     pub bound: f64,
     /// The error bound rounded up to T.
     pub bound_up: T,
@@ -18,9 +18,8 @@ pub struct Constraints<T> {
     pub halo: u32,
     /// Sides whose vertices are stored exactly.
     pub pin: u32,
-    /// Whether the bounds of vertices are found only where an error is not below the distances of their
-    /// triangles from the origin along the axes. The sides of the grid must then be neither pinned nor beside
-    /// a halo.
+    /// Whether the bound of a vertex is computed on demand: only if its error is not below the distances from
+    /// the origin, along the axes, of its triangles. No side of the grid may be pinned or have a halo then.
     pub bounds_on_demand: bool,
     pub missing: Missing,
     /// Bits of u and v of the vertices under the fill mask: the fill value, or those of the first non-finite

@@ -38,18 +38,18 @@ enum Decoded<T> {
 }
 
 impl<T: Real> Decoder<'_, T> {
-    /// The value of a tile's anchor as predictions see it, and the coarse codes for the next anchor, given
-    /// those before it.
+    /// The value of a tile's anchor as predictions see it, and its coarse codes, given those of the anchor that
+    /// it follows.
     pub fn anchor(&self, codes: &QuantizedTile, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
         let (symbol, raw) = codes.anchor(self.coding);
         if codes.masked(0, 0).is_some() {
-            return ([T::ZERO; 2], before);
+            return ([T::ZERO; 2], [0; 2]);
         }
         if symbol == STORED {
-            return (self.visible(differences::from_verbatim(raw)), before);
+            return (self.visible(differences::from_verbatim(raw)), [0; 2]);
         }
         if symbol > STORED {
-            return (differences::decode(symbol, raw, [T::ZERO; 2]), before);
+            return (differences::decode(symbol, raw, [T::ZERO; 2]), [0; 2]);
         }
         let coded = symbols::decode(symbol, raw as u64);
         let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;

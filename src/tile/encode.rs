@@ -204,10 +204,10 @@ impl<T: Real> Encoder<'_, T> {
         Candidates { original: window.get(x, y), prediction, steps: &self.quantizer.steps[level] }
     }
 
-    /// Whether the error of a first attempt is accepted without a search for the bound of the vertex or a
-    /// look at its triangles: if the vertex is not constrained, or if the error is below a number that the
-    /// bound is known not to be below. Where signatures are compared, only a vertex that does not change is
-    /// certain.
+    /// Whether the error of a first attempt is accepted at once, without the vertex bound or the signatures
+    /// of the triangles. An unconstrained vertex needs the error bound alone. A constrained vertex needs an
+    /// error below `lower_bound`, which is a lower bound of its vertex bound; if signatures are compared, it
+    /// needs an error of zero.
     #[inline(always)]
     fn settles(&self, error: T, constrained: bool, lower_bound: T) -> bool {
         let accept = self.quantizer.accept;
@@ -277,8 +277,8 @@ impl<T: Real> Encoder<'_, T> {
         self.constraints.mode == Mode::Speculative && self.constraints.preserve != Preserve::None
     }
 
-    /// `count` vertices 2 STEP apart, the first of which has index `first` in the window, as if nothing but
-    /// the error bound constrained them. Written without branches, so that the compiler can use vector
+    /// Quantises `count` vertices under the error bound alone. The vertices are 2 STEP apart, and the first
+    /// one has index `first` in the window. Written without branches, so that the compiler can use vector
     /// instructions.
     #[inline(always)]
     fn unconstrained_row<const STEP: usize>(
@@ -313,21 +313,22 @@ impl<T: Real> Encoder<'_, T> {
     }
 }
 
-/// A row of vertices as if nothing but the error bound constrained them; what is beyond its length means
-/// nothing.
+/// A row of vertices, quantised under the error bound alone. Entries beyond the length of the row are
+/// undefined.
 struct UnconstrainedRow<T> {
     codes: RowCodes,
     values: [[T; ROW]; 2],
     errors: [T; ROW],
-    /// 1 where no more is to be found out about a vertex, else 0.
+    /// 1 if the first attempt at a vertex is accepted, else 0.
     settled: [u32; ROW],
 }
 
-/// Puts the values that are settled, not 0, in their places, 2 STEP apart.
+/// Writes the settled values to their places, which are 2 STEP apart; other places keep their values.
 #[inline(always)]
 fn put_settled<T: Real, const STEP: usize>(places: &mut [T], values: &[T; ROW], settled: &[u32; ROW]) {
     if STEP == 1 {
-        // Values between them are put back, so that the compiler can use vector instructions.
+        // The loop writes the values between the places back unchanged, so that the compiler can vectorise
+        // it.
         let places = &mut places[..2 * ROW];
         for i in 0..ROW {
             let [place, between] = [places[2 * i], places[2 * i + 1]];

@@ -1,7 +1,8 @@
 //! The triangles around a vertex: whether their signatures stay if it moves and its neighbours do not.
 //!
-//! Most triangles have a component of one sign before and after. Bits tell them, all six at once;
-//! determinants decide the others, and signatures those that are not outside.
+//! Most triangles have a component of one sign before and after the move; bit operations find these, all six
+//! triangles at once. Determinants of the others show whether the origin is outside their images. If it is
+//! not, signatures are compared.
 
 use crate::grid::element::Real;
 use crate::grid::mesh::{AROUND, AXES, NEIGHBOURS, STAR, VERTICES};
@@ -45,7 +46,7 @@ const fn places(offsets: [[i64; AXES]; AROUND]) -> [(usize, usize); AROUND] {
     places
 }
 
-/// A vertex with its neighbours, of which the triangles in a window are looked at.
+/// A vertex and its neighbours. Only triangles inside the window count.
 pub(super) struct Fan<'a, T> {
     rule: &'a Rule,
     /// In the order of [`NEIGHBOURS`].

@@ -29,7 +29,7 @@ struct Inside {
     visible: [u32; TILE],
 }
 
-/// A row of vertices as if nothing but the bound constrained them.
+/// A row of vertices, quantised under the error bound alone.
 struct UnconstrainedRow<T> {
     coarse: CoarseRow,
     errors: [T; TILE],
@@ -106,9 +106,9 @@ impl<T: Real> Encoder<'_, T> {
         best_bound_shift(vertices, &halvings)
     }
 
-    /// Codes the vertices, or stores them all. False where a code has more raw bits than the format allows:
-    /// what is stored, and with it the differences around it, depends on all codes before, so that such a
-    /// tile is stored as a whole.
+    /// Codes the vertices, or stores them all. False if a code has more raw bits than the format allows. Such
+    /// a vertex cannot be stored alone, since that would change the differences of the vertices after it: the
+    /// caller stores the whole tile.
     fn rows(
         &self,
         window: &mut TileWindow<T>,
@@ -161,8 +161,8 @@ impl<T: Real> Encoder<'_, T> {
         true
     }
 
-    /// A row of 32 vertices as if it were unconstrained, and whether all of them have a code that meets the
-    /// bound. Written without branches; what is beyond the tile is any number.
+    /// Quantises a row of 32 vertices under the error bound alone, and tells whether all of them have a code
+    /// that meets it. Written without branches; entries beyond the tile are undefined.
     #[inline(always)]
     fn unconstrained(
         &self,

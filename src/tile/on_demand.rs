@@ -1,4 +1,4 @@
-//! Bounds of the triangles of a window that are found where they are asked for.
+//! Bounds of the triangles of a window, each computed when it is first needed.
 
 use crate::grid::element::Real;
 use crate::grid::mesh::{self, Triangle, STAR, TRIANGLES};
@@ -9,17 +9,17 @@ use crate::runtime::vectors::in_wide_vectors;
 /// A value for each triangle of a window, and for the cells before its first column and row.
 type ByTriangle<T> = [[T; PITCH * (FRAMED + 1)]; TRIANGLES];
 
-/// Cells whose triangles are looked at side by side.
+/// Number of cells whose triangles are processed together, by vector instructions.
 pub(super) const PART: usize = 8;
 
-/// Bounds of triangles that are found where they are asked for.
+/// Bounds of triangles, computed on demand.
 pub(super) struct BoundsOnDemand<T> {
     /// The vertex of the grid that the window begins with.
     pub(super) origin: (u64, u64),
-    /// The bounds of triangles; of open ones the distances along the axes, which no bound is below; the
-    /// largest value where no triangle is near the origin.
+    /// The bound of each triangle; of an open triangle a lower bound, its distance from the origin along the
+    /// axes; of a triangle that is not near the origin the largest value.
     bounds: ByTriangle<T>,
-    /// Triangles whose bounds are not found yet, a bit for each column of cells.
+    /// Open triangles: those whose bounds are not computed yet. A bit for each column of cells.
     open: [[u64; FRAMED + 1]; TRIANGLES],
 }
 
@@ -65,10 +65,10 @@ impl<T: Real> BoundsOnDemand<T> {
         }
     }
 
-    /// The least bound of the triangles around a vertex. Nearest triangles come first: no bound is found of
-    /// those that are not nearer than the least one. `one(cell, triangle)` finds the bound of a triangle;
-    /// `part(first cell)` the distances of edges of the triangles of [`PART`] cells, which bound those that
-    /// are on one side of an axis, nearer than `bound`.
+    /// The least bound of the triangles around a vertex. Bounds are computed in the order of distance from
+    /// the origin, until the distance of the next triangle is no less than the least bound so far. `one(cell,
+    /// triangle)` finds the bound of a triangle; `part(first cell)` the distances of edges of the triangles
+    /// of [`PART`] cells, which bound those that are on one side of an axis, nearer than `bound`.
     #[inline(always)]
     pub(super) fn least_around(
         &mut self,

@@ -19,7 +19,8 @@ use crate::tile::encode::Encoder;
 use crate::tile::window::{Rectangle, TileWindow};
 use crate::topology::signature::Rule;
 
-/// Choices that differ in their centres alone code lattice lines alike.
+/// Number of choices that code lattice lines differently: two choices that differ only in the prediction of
+/// centre vertices code them alike.
 const LINE_CHOICES: usize = INTERPOLANTS / 2;
 
 /// Windows of a sample tile: its values, those with coded lines, and those with a coded interior.

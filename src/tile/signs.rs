@@ -1,5 +1,6 @@
-//! The signs of the values of a window by row: most vertices near the origin move inside triangles that have
-//! a component of one sign before and after, and bits tell that of a whole row at once.
+//! The signs of the values of a window, as bits by row. Most vertices near the origin lie in triangles that
+//! have a component of one sign both before and after the move of the vertex, so that no signature changes;
+//! bit operations find them for a whole row at once.
 
 use crate::grid::element::Real;
 use crate::grid::mesh::{AROUND, NEIGHBOURS};
@@ -40,7 +41,7 @@ impl Signs {
         all
     }
 
-    /// Looks at a row again whose values are other ones.
+    /// Updates the signs of a row whose values have changed.
     pub(super) fn renew<T: Real>(&mut self, window: &TileWindow<T>, y: usize) {
         let (mut flags, row) = ([0u8; FLAGS], y * PITCH..y * PITCH + window.width);
         // Written without branches, so that the compiler can use vector instructions.

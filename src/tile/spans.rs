@@ -1,13 +1,14 @@
-//! The ranges of rows of values: whether a row of triangles comes near the origin is mostly decided by them.
+//! Smallest and largest values of rows of vertices. They show for most rows of triangles that no triangle
+//! comes near the origin.
 
 use crate::grid::element::Real;
 use crate::grid::tiles::TILE;
 
-/// Parts of a row that are looked at side by side, so that the compiler can use vector instructions.
+/// Number of parts of a row, which vector instructions process side by side.
 const PARTS: usize = 4;
 
-/// The smallest and the largest value of each component of a row, by part: no numbers where one of its values
-/// is none or infinite.
+/// The smallest and the largest value of each component of a row, by part. All are NaN if a value of the row
+/// is NaN or infinite.
 #[derive(Clone, Copy)]
 pub(super) struct Span<T> {
     low: [[T; PARTS]; 2],
@@ -15,11 +16,11 @@ pub(super) struct Span<T> {
 }
 
 impl<T: Real> Span<T> {
-    /// That of a row.
+    /// The span of a row.
     #[inline(always)]
     pub(super) fn of(us: &[T], vs: &[T]) -> Self {
         let (u, v) = (Extremes::of(us), Extremes::of(vs));
-        // Not finite where one of the values is not; sums that overflow only cost time.
+        // A sum is not finite if a value is not. It may also overflow: then the span is useless, not wrong.
         let finite = |sum: &[T; PARTS]| sum.iter().fold(true, |all, x| all & x.is_finite());
         if finite(&u.sum) & finite(&v.sum) {
             Span { low: [u.low, v.low], high: [u.high, v.high] }
@@ -29,7 +30,7 @@ impl<T: Real> Span<T> {
         }
     }
 
-    /// Whether one component is further from 0 than this everywhere in two rows, on one side.
+    /// Whether one component is above `distance`, or below `-distance`, everywhere in two rows.
     #[inline(always)]
     pub(super) fn clear(&self, other: &Self, distance: T) -> bool {
         let mut clear = [true; 4];
@@ -54,7 +55,8 @@ impl<T: Real> Extremes<T> {
     #[inline(always)]
     fn of(values: &[T]) -> Self {
         if let (Some(row), Some(end)) = (values.first_chunk::<TILE>(), values.last_chunk::<PARTS>()) {
-            // Halved again and again; what is beyond it is at the end, which may be looked at twice.
+            // Halves the row of 32 again and again. The last vertices, which cover any beyond 32, come after;
+            // some count twice.
             let mut half = ([T::ZERO; TILE / 2], [T::ZERO; TILE / 2], [T::ZERO; TILE / 2]);
             for i in 0..TILE / 2 {
                 let (a, b) = (row[i], row[i + TILE / 2]);

@@ -59,8 +59,8 @@ impl SymbolsByPosition {
         }
     }
 
-    /// First 64 raw bits of a position whose symbol may have some; any number where it has none, as the
-    /// symbol of a pair of zeros with a refinement above 0.
+    /// First 64 raw bits of a position. The symbol must be of a kind that can have raw bits; the result is
+    /// undefined if it has none (a pair of zeros with a refinement above 0).
     #[inline(always)]
     pub fn raw(&self, codes: &QuantizedTile, position: usize) -> u64 {
         codes.raw.get(self.raw_at[position] as usize).copied().unwrap_or(0)

@@ -1,7 +1,7 @@
-//! The decision on a vertex: attempts with one refinement after another, until a reconstruction meets the
-//! error bound and what else constrains the vertex. Rows of interiors and of the Lorenzo predictor make the
-//! first attempt at many vertices at once, by [`Step::attempt`] and [`Acceptance`] as well; vertices whose
-//! first attempt is not accepted are decided here, those of lines and anchors too.
+//! The code of one vertex: attempts with one refinement after another, until a reconstruction meets the error
+//! bound and all other constraints. This file codes the vertices of lattice lines, anchors, and vertices
+//! whose first attempt is not accepted. First attempts in interiors and with the Lorenzo predictor are made
+//! for whole rows elsewhere, by the same [`Step::attempt`] and [`Acceptance`].
 
 use crate::entropy::symbols::{Code, REFINEMENTS};
 use crate::grid::element::Real;
@@ -69,18 +69,17 @@ pub(super) struct VertexLimits<T, K> {
     pub accept: Acceptance<T>,
     /// The bound of a constrained vertex.
     pub bound: Option<T>,
-    /// Decides what the bound does not, in the speculative mode: whether a reconstruction keeps the
-    /// signatures.
+    /// The second test of the speculative mode: whether a reconstruction keeps the signatures.
     pub keeps: Option<K>,
 }
 
 impl<T: Real, K: Fn([T; 2]) -> bool> VertexLimits<T, K> {
-    /// The first reconstruction that is good enough; None where the vertex must be stored.
+    /// The first reconstruction that meets all limits; None if the vertex must be stored.
     ///
-    /// A bound tells which refinements cannot fail, those with an error of half a width at most: after the
-    /// refinement 0 only the last one that may still fail is tried, and those that cannot. The signatures may
-    /// reject the nearest reconstruction and accept another: the speculative mode tries two neighbours before
-    /// it refines further.
+    /// With a vertex bound alone, a refinement whose half bin width is at most the bound almost never fails.
+    /// After refinement 0 the trials therefore continue one refinement before the first of these. Signatures
+    /// may reject the nearest reconstruction and accept another one: the speculative mode tries two
+    /// neighbours before it refines further.
     #[inline(always)]
     pub(super) fn find(&self, candidates: &Candidates<'_, T>) -> Option<Candidate<T>> {
         let compares = self.bound.is_some() && self.keeps.is_some();
@@ -106,7 +105,8 @@ impl<T: Real, K: Fn([T; 2]) -> bool> VertexLimits<T, K> {
     fn next(&self, refinement: usize, steps: &[Step<T>; REFINEMENTS]) -> usize {
         match (refinement, self.bound, &self.keeps) {
             (0, Some(bound), None) => {
-                let certain = (1..REFINEMENTS).find(|&r| steps[r].stays_below(bound)).unwrap_or(REFINEMENTS);
+                let certain =
+                    (1..REFINEMENTS).find(|&r| steps[r].half_width_within(bound)).unwrap_or(REFINEMENTS);
                 (certain - 1).max(1)
             }
             _ => refinement + 1,

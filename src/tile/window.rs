@@ -61,13 +61,13 @@ pub struct TileWindow<T> {
     pub fill: [u64; FRAMED],
     /// Vertices whose triangles could change within the error bound.
     pub constrained: [u64; FRAMED],
-    /// Without one the numbers below mean nothing.
+    /// Whether any vertex is constrained; if none is, `lower_bounds` is undefined.
     pub any_constrained: bool,
     pub(super) any_missing: bool,
     /// The extremes of each row.
     pub(super) spans: [Span<T>; FRAMED],
-    /// Of constrained vertices, numbers that the bounds of their errors are not below, and perhaps not
-    /// positive: the bounds themselves unless those are found on demand ([`TileWindow::vertex_bound`]).
+    /// Lower bounds of the vertex bounds of constrained vertices, possibly zero or negative. They are the
+    /// vertex bounds themselves unless these are computed on demand ([`TileWindow::vertex_bound`]).
     pub lower_bounds: [T; PITCH * FRAMED],
     pub(super) on_demand: BoundsOnDemand<T>,
     /// The lower and the upper triangles that may have a critical point, by row of cells, a bit for each
@@ -107,7 +107,7 @@ pub(super) fn bits_of(flags: &[u8; FLAGS], bit: u32) -> u64 {
 }
 
 impl<T: Real> TileWindow<T> {
-    /// Blank, and never on the stack, which may be small.
+    /// An empty window on the heap: it is too large for the stack of a thread.
     pub fn new() -> Result<Box<Self>> {
         // SAFETY: bits 0 are numbers, no bits and `false`.
         unsafe { memory::zeroed(|_| ()) }
@@ -173,7 +173,7 @@ impl<T: Real> TileWindow<T> {
     fn load_values(&mut self, [u, v]: [View<'_, T>; 2], area: Rectangle) {
         self.width = area.width;
         self.height = area.height;
-        // All rows before any of them is looked at: more of them are on their way from memory at once.
+        // Copies all rows before it examines any, so that more loads from memory are in flight at once.
         for y in 0..area.height {
             let (row, gy) = (y * PITCH, (area.y0 + y as u64) as i64);
             u.read_row(area.x0 as i64, gy, &mut self.u[row..row + area.width]);

@@ -5,16 +5,15 @@
 //   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE TIES HALO PIN DX DY
 //            U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY STREAM U V
-//   emulator look_back SEED
+//   emulator walk SEED
 //   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
 //            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
 // Numbers are those of kernels/device/shared.cuh. FIRST is the element of U and V that is the first
 // vertex, FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of
 // the report. RESULTS are the comparison, the range, and the number of critical points with the points.
-// look_back lets chunks of anchors look back over chunks that are partly done, as on a device, where
-// blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads, and
-// FACTZ_LIST_DATA=1 which regions it uses.
+// walk sums the differences of the anchors of an arbitrary group. With reads.cpp, FACTZ_COUNT_READS=1 lists
+// how often each kernel reads, and FACTZ_LIST_DATA=1 which regions it uses.
 #include <link.h>
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -285,9 +284,6 @@ void carve(Job& job, bool compress) {
             job.column_lines = fenced_as<u8>("column_lines", job.tiles_x * job.ny * pair);
         }
         job.stored_tables = fenced_as<u8>("stored_tables", TABLE_SECTION_BYTES);
-        if (job.predictor == PREDICTOR_HIERARCHICAL)
-            job.anchor_scan =
-                fenced_as<u32>("anchor_scan", 4 * (tree_words(tiles) + tree_words(job.tiles_y)));
         job.slots =
             fenced_as<u8>("slots", tiles * (job.dtype ? slot_bytes<double>(job) : slot_bytes<float>(job)));
     } else {
@@ -296,7 +292,7 @@ void carve(Job& job, bool compress) {
         job.written_steps = fenced_as<u32>("written_steps", tiles * 4);
         job.slot_starts = fenced_as<u8>("slot_starts", (uint64_t)TABLES * ALPHABET);
         job.huffman_codes = fenced_as<u16>("huffman_codes", (uint64_t)TABLES * 2048 * 2);
-        job.anchor_scan = fenced_as<u32>("anchor_scan", (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
+        job.outer_anchors = fenced_as<i32>("outer_anchors", tiles * 16);
     }
 }
 
@@ -378,59 +374,59 @@ void decompress(const Job& job) {
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
     const uint64_t blocks = (tiles + 4 * LORENZO_RECONSTRUCT_WARPS - 1) / (4 * LORENZO_RECONSTRUCT_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) RUN(reconstruct_lorenzo, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
-    RUN(anchor_values, (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK, ANCHOR_THREADS);
+    RUN(anchor_values, FEW, 32 * ANCHOR_WARPS);
     RUN(reconstruct_border, FEW, 32 * RECONSTRUCT_BORDER_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(reconstruct, (tiles + 3) / 4, 64);
     RUN(reconstruct_other_lorenzo, FEW, 32 * LORENZO_RECONSTRUCT_WARPS);
 }
 
-// ---- Looking back over chunks that are not done
+// ---- Walking along the anchors of a group
 
-std::vector<CoarseSums> found;
+struct {
+    u64 first, end;
+    GroupAnchors anchors;
+} group;
 
-void look_back(const Job job) {
-    const CoarseSums sums = sums_before(AnchorScan(job), blockIdx.x, (u32)job.tiles_x);
-    if (threadIdx.x == 0) found[blockIdx.x] = sums;
-}
+void walk(const Job job) { sum_group(job, group.anchors, 0, group.first, (u32)(group.end - group.first)); }
 
-// Whether all chunks find the sums of what is before them, in random states of the others.
-bool looks_back(uint64_t seed) {
+// Whether a group gets the coarse codes that its anchors have in the grid, whatever its first tile is.
+bool walks(uint64_t seed) {
     uint64_t state = seed;
     auto random = [&] { return (u32)((state = state * 6364136223846793005u + 1442695040888963407u) >> 32); };
-    const u32 widths[] = {1, 2, 31, 511, 512, 513, 1023, 1025, 20000, 100000}, chunks = 1 + random() % 150;
+    const u32 widths[] = {1, 2, 3, 31, 32, 33, 100, 255, 256, 300}, tiles = 1 + random() % 700;
     Job job;
     std::memset(&job, 0, sizeof job);
     job.tiles_x = widths[seed % 10];
-    // A grid of that width may end inside a row here: nothing asks for more.
-    job.tiles_y = ((uint64_t)chunks * ANCHOR_CHUNK + job.tiles_x - 1) / job.tiles_x;
-    job.anchor_scan = fenced_as<u32>("anchor_scan", (job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
-    const AnchorScan scan(job);
-    std::vector<CoarseSums> before;
-    CoarseSums all = make_uint4(0, 0, 0, 0);
-    const u32 known = 1 + random() % 64;
-    for (u32 chunk = 0; chunk < chunks; chunk++) {
-        before.push_back(all);
-        CoarseSums own = make_uint4(0, 0, 0, 0);
-        for (u32 k = 0; k < ANCHOR_CHUNK; k++) {
-            const u32 x = (chunk * ANCHOR_CHUNK + k) % (u32)job.tiles_x, u = random(), v = random();
-            if (x == 0) {
-                own = make_uint4(own.x + u, own.y + v, 0, 0);
-                all = make_uint4(all.x + u, all.y + v, 0, 0);
-            } else {
-                own.z += u, own.w += v;
-                all.z += u, all.w += v;
-            }
-        }
-        // Sums that are not known yet must not be read.
-        const bool knows = chunk == 0 || random() % known == 0;
-        scan.own[chunk] = knows ? make_uint4(1, 2, 3, 4) : own;
-        scan.all[chunk] = knows ? all : make_uint4(5, 6, 7, 8);
-        scan.states[chunk] = knows ? CHUNK_ALL : CHUNK_OWN;
+    // The last row may have tiles that nothing asks for.
+    job.tiles_y = (tiles + job.tiles_x - 1) / job.tiles_x;
+    job.outer_anchors = fenced_as<i32>("outer_anchors", 16);
+    const u32 uncoded = 2 + random() % 40;
+    std::vector<uint2> differences, coarse;
+    std::vector<bool> coded;
+    for (u32 tile = 0; tile < tiles; tile++) {
+        differences.push_back(make_uint2(random(), random()));
+        coded.push_back(random() % uncoded != 0);
+        const u32 followed = followed_tile(tile, (u32)job.tiles_x);
+        const uint2 before = followed == tile ? make_uint2(0, 0) : coarse[followed], own = differences[tile];
+        coarse.push_back(coded[tile] ? make_uint2(before.x + own.x, before.y + own.y) : make_uint2(0, 0));
     }
-    found.assign(chunks, {});
-    launch("look_back", look_back, job, chunks, 32);
-    return std::memcmp(found.data(), before.data(), chunks * sizeof(CoarseSums)) == 0;
+    group.first = random() % tiles;
+    group.end = std::min<u64>(group.first + 1 + random() % MAX_GROUP_TILES, tiles);
+    const OuterAnchors outer(job, group.first, group.end);
+    const u32 outer_tiles[] = {outer.before_first, outer.first_of_row};
+    for (u32 i = 0; i < 2; i++) {
+        const uint2 code = i < outer.count ? coarse[outer_tiles[i]] : make_uint2(0, 0);
+        job.outer_anchors[2 * i] = (i32)code.x, job.outer_anchors[2 * i + 1] = (i32)code.y;
+    }
+    for (u64 tile = group.first; tile < group.end; tile++) {
+        const u32 at = (u32)(tile - group.first), bit = 1u << at % 32;
+        group.anchors.codes[at] = differences[tile];
+        group.anchors.coded[at / 32] = (group.anchors.coded[at / 32] & ~bit) | (coded[tile] ? bit : 0);
+    }
+    launch("walk", walk, job, 1, 32);
+    return std::memcmp(
+               group.anchors.codes, &coarse[group.first], (group.end - group.first) * sizeof(uint2)) == 0;
 }
 
 // ---- The analysis
@@ -503,8 +499,8 @@ void named_barrier(int number, int of_threads) {
 
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
-    if (what == "look_back" && argc == 3) {
-        std::printf("%d\n", looks_back(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
+    if (what == "walk" && argc == 3) {
+        std::printf("%d\n", walks(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
         return 0;
     }
     if (!(what == "compress" && argc == 23) && !(what == "decompress" && argc == 9) &&

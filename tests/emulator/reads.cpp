@@ -29,6 +29,8 @@ struct Part {
 };
 std::vector<Part> parts;
 std::vector<std::string> kernels;
+// Uses of contents that were seen, as "KERNEL reads CONTENT" and "KERNEL writes CONTENT".
+std::set<std::string> uses;
 uint64_t reads = 0;
 
 // The number of the kernel that runs, as a writer.
@@ -82,6 +84,31 @@ std::set<std::string> contents_in(const std::string& region, const std::string& 
     return found;
 }
 
+std::set<std::string> common(const std::set<std::string>& a, const std::set<std::string>& b) {
+    std::set<std::string> found;
+    for (const std::string& name : a)
+        if (b.count(name)) found.insert(name);
+    return found;
+}
+
+// Notes the contents that the kernel has used. It has written the only content that it is declared to write
+// in a region, and read those that it is declared to read and the writer to write. Of a writer of several
+// contents in a region, each one counts as written when a later kernel reads it and no other of them.
+void note_uses(const Part& part, const LaunchData& launch) {
+    const std::string kernel = launch.kernel;
+    const std::set<std::string> read = contents_in(part.region, launch.reads),
+                                written = contents_in(part.region, launch.writes);
+    if (part.written && written.size() == 1) uses.insert(kernel + " writes " + *written.begin());
+    for (unsigned from = CALLER; from < 256; from++) {
+        if (!part.read_from[from]) continue;
+        const std::string by = from == CALLER ? "" : kernels[from - FIRST_KERNEL];
+        const std::set<std::string> seen =
+            by.empty() ? read : common(read, contents_in(part.region, declared(by).writes));
+        for (const std::string& name : seen) uses.insert(kernel + " reads " + name);
+        if (!by.empty() && by != kernel && seen.size() == 1) uses.insert(by + " writes " + *seen.begin());
+    }
+}
+
 [[noreturn]] void undeclared(const char* what, const Part& part, const std::string& from) {
     std::fprintf(stderr, "factz_%s: %s %s%s, which src/cuda/schedule.rs does not say\n",
         kernels.back().c_str(), what, part.region.c_str(), from.c_str());
@@ -97,10 +124,8 @@ void check_reads(const Part& part, const LaunchData& launch) {
         if (own.empty()) undeclared("reads", part, "");
         if (from == CALLER || from == writer()) continue;
         const std::string& kernel = kernels[from - FIRST_KERNEL];
-        bool shared = false;
-        for (const std::string& name : contents_in(part.region, declared(kernel).writes))
-            shared |= own.count(name) > 0;
-        if (!shared) undeclared("reads", part, " as " + kernel + " has left it");
+        if (common(own, contents_in(part.region, declared(kernel).writes)).empty())
+            undeclared("reads", part, " as " + kernel + " has left it");
     }
 }
 
@@ -123,24 +148,24 @@ void kernel_begins(const char* name) {
         for (bool& from : part.read_from) from = false;
     }
 }
-// With FACTZ_LIST_DATA=1 lists what the kernel has used, and what it is declared to use.
+// With FACTZ_LIST_DATA=1 lists the contents that kernels have used, and those that the kernel is declared to
+// use.
 void kernel_ends() {
     const LaunchData& launch = declared(kernels.back());
     const bool lists = std::getenv("FACTZ_LIST_DATA") != nullptr;
     const char* const kernel = launch.kernel;
     for (const Part& part : parts) {
-        bool any_read = false;
-        for (const bool from : part.read_from) any_read |= from;
         check_reads(part, launch);
         if (part.written && contents_in(part.region, launch.writes).empty()) undeclared("writes", part, "");
-        if (lists && any_read) std::fprintf(stderr, "used %s reads %s\n", kernel, part.region.c_str());
-        if (lists && part.written) std::fprintf(stderr, "used %s writes %s\n", kernel, part.region.c_str());
+        note_uses(part, launch);
     }
     if (!lists) return;
+    for (const std::string& use : uses) std::fprintf(stderr, "used %s\n", use.c_str());
+    uses.clear();
     for (const std::string& name : words(launch.reads))
-        std::fprintf(stderr, "declared %s reads %s\n", kernel, region_of(name).c_str());
+        std::fprintf(stderr, "declared %s reads %s\n", kernel, name.c_str());
     for (const std::string& name : words(launch.writes))
-        std::fprintf(stderr, "declared %s writes %s\n", kernel, region_of(name).c_str());
+        std::fprintf(stderr, "declared %s writes %s\n", kernel, name.c_str());
 }
 
 void __tsan_init() {}

@@ -91,7 +91,7 @@ const SCENARIOS: [Scenario; 23] = [
     ("bad_arguments", scenarios::bad_arguments),
     ("kinds_of_memory_and_streams", scenarios::kinds_of_memory_and_streams),
     ("many_tiles", scenarios::many_tiles),
-    ("many_limited_tiles", scenarios::many_limited_tiles),
+    ("many_constrained_tiles", scenarios::many_constrained_tiles),
     ("unexpected_predictors", scenarios::unexpected_predictors),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),

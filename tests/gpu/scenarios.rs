@@ -233,9 +233,10 @@ pub fn many_tiles(_: &Device) -> Check {
     Ok(())
 }
 
-/// Of the Lorenzo predictor, more whole tiles with limits than 8,192 (MANY_WHOLE_TILES), from where on a
-/// kernel of their own has them: at this bound 9,551 of the 9,906 whole tiles come near the origin.
-pub fn many_limited_tiles(_: &Device) -> Check {
+/// More than MANY_CONSTRAINED_TILES (8,192) constrained tiles of the Lorenzo predictor: the kernel
+/// `lorenzo_constrained` codes them only if there are so many. At this bound 9,551 of the 9,906 interior
+/// tiles come near the origin.
+pub fn many_constrained_tiles(_: &Device) -> Check {
     let field = synthetic(4096, 2500);
     for (of, coder) in [(Case::of::<f32> as fn(_, _, _) -> _, Coder::Ans), (Case::of::<f64>, Coder::Huffman)]
     {

@@ -14,6 +14,7 @@ use factz::entropy::tables::EntropyTable;
 use factz::entropy::{groups, lists};
 use factz::grid::masks::{row_mask, Masks};
 use factz::grid::tiles::Grid;
+use factz::predict::anchors;
 use factz::stream::checksum::seal;
 use factz::stream::header::{Content, Header, HEADER_BYTES};
 use factz::stream::sections::{group_word, write_tables, GROUP_ALIGNMENT};
@@ -120,20 +121,31 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
     let coder = groups::encode_tables(&models).unwrap();
     let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
     let numbered: Vec<_> = numbered.collect();
-    let all = groups::encode::<E>(coding, &numbered, &coder).unwrap();
+    let all = groups::encode::<E>(coding, &numbered, &[], &coder).unwrap();
     let shapes: Vec<_> = tiles.iter().map(|tile| tile.0).collect();
     let decoder: Vec<_> = models.iter().map(|model| model.decode_table().unwrap()).collect();
-    let decoded = |bytes: &[u8]| groups::decode::<E>(coding, bytes, &shapes, &decoder);
-    let same = decoded(&all).expect("intact").iter().eq(tiles.iter().map(|tile| &tile.1));
+    let decoded = |bytes: &[u8]| groups::decode::<E>(coding, bytes, &shapes, 0, &decoder);
+    let same = decoded(&all).expect("intact").0.iter().eq(tiles.iter().map(|tile| &tile.1));
     assert!(same, "seed {seed}: other codes");
     for cut in (0..all.len()).step_by(all.len() / 16 + 1) {
         assert!(decoded(&all[..cut & !3]).is_err(), "seed {seed}: {cut} bytes of {}", all.len());
     }
     let (mut rest, mut words, mut groups) = (&numbered[..], Vec::new(), Vec::new());
     while !rest.is_empty() {
+        let first = (numbered.len() - rest.len()) as u64;
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
         rest = left;
-        let mut out = groups::encode::<E>(coding, tiles, &coder).unwrap();
+        let outer = if coding.by_rows() {
+            0
+        } else {
+            anchors::outer(grid, first..first + tiles.len() as u64).count()
+        };
+        let mut coarse = || {
+            let bits = random(31);
+            random(1 << bits) as i32 * [1, -1][random(2) as usize]
+        };
+        let outer: Vec<_> = (0..outer).map(|_| [coarse(), coarse()]).collect();
+        let mut out = groups::encode::<E>(coding, tiles, &outer, &coder).unwrap();
         words.extend(group_word(tiles.len() as u64, out.len()).to_le_bytes());
         out.resize(out.len().next_multiple_of(GROUP_ALIGNMENT), 0);
         groups.push(out);

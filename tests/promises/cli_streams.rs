@@ -366,54 +366,6 @@ fn run_advice(f: &Folder, line: &str, [begin, end]: [&str; 2], python: Option<&P
 }
 
 #[test]
-fn a_file_holds_one_stream_and_nothing_behind_it() {
-    let w = Wind::new("several");
-    let bytes = w.stream.len();
-    w.succeeds("compress u.f32 v.f32 -o other.fz --dims 360x181 --rel 3e-2");
-    let other = w.read("other.fz");
-    let two = [&w.stream[..], &other].concat();
-    w.write("two.fz", &two);
-    w.write("garbage.fz", &[&w.stream[..], b"what is this"].concat());
-    let cut = format!("head -c {bytes}");
-    for command in [
-        "decompress FILE u1 v1",
-        "verify u.f32 v.f32 FILE",
-        "diff u.f32 v.f32 FILE",
-        "points FILE",
-        "render FILE -o p.png",
-        "render --compare u.f32 v.f32 FILE -o p.png",
-    ] {
-        w.fails(&command.replace("FILE", "two.fz"), &["two.fz: holds several streams", "bytes follow", &cut]);
-        w.fails(&command.replace("FILE", "garbage.fz"), &["garbage.fz: 12 bytes follow", "no stream", &cut]);
-    }
-    for file in ["two.fz", "garbage.fz"] {
-        let out = w.factz(&format!("test {file} --json"));
-        let tested: Value = serde_json::from_slice(&out.stdout).unwrap();
-        assert_eq!(
-            (&tested["streams"][0]["result"], &tested["streams"][0]["nx"]),
-            (&"surplus".into(), &360.into())
-        );
-        let out = w.factz(&format!("test {file}"));
-        assert!(out.status.code() == Some(1) && text(&out.stderr).contains(&cut), "{}", text(&out.stderr));
-        let info = w.json(&format!("info {file}"));
-        let surplus = w.read(file).len() - bytes;
-        assert_eq!([&info["stream_bytes"], &info["surplus_bytes"]], [bytes, surplus]);
-        assert_eq!([&info["file_bytes"], &info["missing_bytes"]], [bytes + surplus, 0]);
-        assert!(w.succeeds(&format!("info {file}")).contains(&cut));
-    }
-    run_advice(&w, "decompress two.fz u1 v1", SHELL, None);
-    run_advice(&w, "decompress two.fz u1 v1", ["`tail", "`"], None);
-    assert!(w.read("first.fz") == w.stream && w.read("rest.fz") == other);
-    for (line, parts) in [("decompress - u1 v1", [&*cut, "another stream"]), ("test -", [&*cut, "goes on"])] {
-        let out = w.piped(line, &two);
-        let error = text(&out.stderr);
-        assert!(!out.status.success() && parts.iter().all(|part| error.contains(part)), "{error}");
-    }
-    assert!(text(&data(w.piped("info -", &two), "")).contains("another stream"));
-    assert!(!w.0.join("u1").exists());
-}
-
-#[test]
 fn info_tells_of_a_truncated_file() {
     let w = Wind::new("truncated");
     let bytes = w.stream.len();

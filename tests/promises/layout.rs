@@ -24,9 +24,10 @@ const ROOMS: [&[&str]; 13] = [
     &["error"],
 ];
 
-/// The rooms of `kernels`, from the bottom: a file includes files of its own room and of those before it. The
-/// phases of compression are rooms of their own.
-const KERNEL_ROOMS: [&str; 17] = [
+/// The rooms of `kernels`, from the bottom: a file includes files of its own room and of those before it. A
+/// file belongs to the room with the longest name that its path begins with: files directly in
+/// `compress/tiles` serve the rooms inside that folder and include none of them.
+const KERNEL_ROOMS: [&str; 22] = [
     "device",
     "grid",
     "stream",
@@ -37,6 +38,11 @@ const KERNEL_ROOMS: [&str; 17] = [
     "compress/statistics",
     "compress/bounds",
     "compress/tiles",
+    "compress/tiles/interior",
+    "compress/tiles/border",
+    "compress/tiles/lines",
+    "compress/tiles/speculative",
+    "compress/tiles/lorenzo",
     "compress/count",
     "compress/tables",
     "compress/encode",
@@ -75,11 +81,6 @@ const ALONE: &[(&str, &str)] = &[
     ("kernels/entropy/groups/masked_tiles.cuh", "TileCoding::active in src/entropy/quantized_tile.rs"),
     ("kernels/grid/pair.cuh", "u and v of a vertex are interleaved only in kernels"),
     ("kernels/entropy/payload.cuh", "raw bits between kernels; a quantized tile holds them on the host"),
-    ("kernels/predict/anchor_scan.cuh", "along_rows in src/predict/anchors.rs, by parallel sums"),
-    (
-        "kernels/predict/anchor_tree.cuh",
-        "finds the anchor before an anchor, which a walk along the row knows",
-    ),
     ("kernels/predict/cleared.cuh", "counts and sums of a call on the host begin as zeros"),
     ("kernels/tile/finest_level.cuh", "the last level of src/tile/traversal.rs, in registers"),
     ("src/entropy/groups.rs", "declares the files of its folder; tests"),
@@ -96,9 +97,9 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/constraints.rs", "kernels/tile/window.cuh"),
     ("src/tile/decode.rs", "kernels/decompress/reconstruct.cuh"),
     ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct_lorenzo.cuh"),
-    ("src/tile/lorenzo_encode.rs", "kernels/compress/tiles/lorenzo_rows.cuh"),
+    ("src/tile/lorenzo_encode.rs", "kernels/compress/tiles/lorenzo/rows.cuh"),
     ("src/tile/on_demand.rs", "kernels/compress/bounds/determinant_bounds.cuh"),
-    ("src/tile/signs.rs", "kernels/compress/tiles/half_planes.cuh"),
+    ("src/tile/signs.rs", "kernels/compress/tiles/speculative/half_planes.cuh"),
     ("src/tile/spans.rs", "kernels/compress/statistics/block_ranges.cuh"),
     ("src/tile/symbols_by_position.rs", "symbols lie by position in the workspace"),
     ("src/tile/vertex.rs", "kernels/tile/encode.cuh"),
@@ -162,13 +163,19 @@ fn source_text(file: &Path) -> String {
     text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned()
 }
 
-/// The rooms that a source text names after `crate::`.
-fn imports(text: &str) -> BTreeSet<String> {
-    let names = text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| {
-        let after = line.split("crate::").skip(1);
-        after.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default())
-    });
-    names.map(str::to_owned).collect()
+/// The rooms that the text of a module names: the first names of its paths from the root of the crate.
+fn imports(text: &str, own: &str) -> BTreeSet<String> {
+    let first = |path: &String| path.split("::").next().unwrap_or_default().to_owned();
+    paths(text, own).iter().map(first).collect()
+}
+
+#[test]
+fn rooms_are_found_in_groups_of_imports() {
+    let text = "use crate::{cuda::driver, error::{self, Error},\n    grid::tiles as t};\n// crate::no\n\
+                use super::request::Config;\nfn f() { crate::stream::g::<crate::tile::X>() }";
+    let expected = ["cuda", "error", "grid", "request", "stream", "tile"];
+    assert!(imports(text, "report").iter().eq(expected.iter()), "{:?}", imports(text, "report"));
+    assert!(imports("use super::driver;", "cuda::launch").iter().eq(["cuda"].iter()));
 }
 
 #[test]
@@ -182,7 +189,7 @@ fn imports_go_downward() {
             continue;
         }
         let own = level(&from).unwrap_or_else(|| panic!("{} is in no room of the list", file.display()));
-        for to in imports(&source_text(&file)) {
+        for to in imports(&source_text(&file), &module(&file)) {
             if to != from && level(&to).is_some_and(|other| other <= own) {
                 wrong.push(format!("{} imports {to}", file.display()));
             }
@@ -237,8 +244,8 @@ fn paths(text: &str, own: &str) -> BTreeSet<String> {
     if own.starts_with(COMMAND_LINE) {
         text = text.replace("crate::", &format!("crate::{COMMAND_LINE}::"));
     }
-    let above = own.rsplit_once("::").unwrap_or_default().0;
-    let text = text.replace("super::", &format!("crate::{above}::"));
+    let above = own.rsplit_once("::").map_or(String::new(), |(above, _)| format!("{above}::"));
+    let text = text.replace("super::", &format!("crate::{above}"));
     let mut found = BTreeSet::new();
     for (at, start) in text.match_indices("crate::") {
         collect_paths(&text[at + start.len()..], "", &mut found);
@@ -313,11 +320,10 @@ fn includes_of_kernels() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn includes_of_kernels_go_downward() {
     let level = |file: &str| {
-        let stem = file.strip_suffix(".cuh").expect("a header");
-        let of_room = |room: &&str| {
-            stem.strip_prefix(*room).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        KERNEL_ROOMS.iter().position(of_room).unwrap_or_else(|| panic!("{file} is in no room of the list"))
+        let stem = Path::new(file.strip_suffix(".cuh").expect("a header"));
+        let of_room = (0..KERNEL_ROOMS.len()).filter(|&at| stem.starts_with(KERNEL_ROOMS[at]));
+        let longest = of_room.max_by_key(|&at| KERNEL_ROOMS[at].len());
+        longest.unwrap_or_else(|| panic!("{file} is in no room of the list"))
     };
     let includes = includes_of_kernels();
     let mut wrong = Vec::new();

@@ -9,7 +9,7 @@
 use crate::support::checker::Checker;
 use crate::support::fields::{dtype_name, stored, Field};
 use crate::support::{both, fresh_folder, linkings, mpirun, refuses, run, STRICT_C};
-use factz::{compare, BoundKind, Comparison, Real, Request};
+use factz::{compare, inspect, BoundKind, Comparison, Real, Request};
 use std::path::{Path, PathBuf};
 
 /// How many ranks write, and how many read what those wrote.
@@ -28,6 +28,17 @@ fn crop(name: &str, x0: u64, y0: u64, nx: u64, ny: u64) -> Field<f32> {
     let field = stored(name);
     assert!(x0 + nx <= field.nx && y0 + ny <= field.ny, "{name}");
     field.block(x0, y0, nx, ny)
+}
+
+/// The streams of a file, by the lengths in their headers.
+fn streams(mut file: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    while !file.is_empty() {
+        let (stream, rest) = file.split_at(inspect(file).unwrap().stream_bytes as usize);
+        found.push(stream);
+        file = rest;
+    }
+    found
 }
 
 /// A field, in files for the program.
@@ -59,7 +70,9 @@ impl<T: Real> Case<T> {
     }
     /// Other ranks read the file back; their parts make the whole field, which is compared with the original.
     fn read_back(&mut self, ranks: usize, relative: f64) -> Comparison {
-        run(mpirun(&self.program, ranks).args(["read", "blocks", "u.back", "v.back"]));
+        run(mpirun(&self.program, ranks)
+            .args(["read", "blocks", "u.back", "v.back"])
+            .args([self.field.nx.to_string(), self.field.ny.to_string()]));
         let paths = ["u.back", "v.back"].map(|name| self.file(name));
         let after = Field::<T>::read(self.field.nx, self.field.ny, paths);
         let config = self.field.config(BoundKind::Relative, relative);
@@ -136,6 +149,37 @@ fn without_halo_and_pins_the_borders_lose_points() {
     assert!(wrong.iter().sum::<u64>() > 0, "{wrong:?}");
 }
 
+/// The file is one of several streams: the command line lists them and decompresses each.
+#[cfg(feature = "cli")]
+#[test]
+#[ignore = "make test-all"]
+fn the_command_line_reads_the_blocks() {
+    needs!("mpicc", "mpirun");
+    let case = Case::new("steps", crop("wind_global", 20, 13, 65, 47));
+    case.write(4, &[], 1e-2);
+    let file = case.file("blocks");
+    let factz = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_factz"));
+        run(command.args(arguments).current_dir(file.parent().unwrap())).stdout
+    };
+    let info: serde_json::Value = serde_json::from_slice(&factz(&["info", "blocks", "--json"])).unwrap();
+    let (bytes, mut begin) = (std::fs::read(&file).unwrap(), 0);
+    let shapes = [(33, 24), (32, 24), (33, 23), (32, 23)];
+    assert_eq!((streams(&bytes).len(), info["streams"].as_array().unwrap().len()), (4, 4));
+    for (k, (nx, ny)) in shapes.into_iter().enumerate() {
+        let listed = &info["streams"][k];
+        assert_eq!([&listed["step"], &listed["offset"], &listed["nx"], &listed["ny"]], [k, begin, nx, ny]);
+        begin += streams(&bytes)[k].len();
+        factz(&["decompress", "blocks", "u.block", "v.block", "--step", &k.to_string()]);
+        let config = factz::Config::new(nx as u64, ny as u64, BoundKind::Absolute, 0.0);
+        let expected = Field::<f32>::restored(&config, streams(&bytes)[k], 1).bytes();
+        for (name, expected) in ["u.block", "v.block"].into_iter().zip(expected) {
+            assert!(std::fs::read(case.file(name)).unwrap() == expected, "{name} of block {k}");
+        }
+    }
+    factz(&["test", "blocks"]);
+}
+
 /// Damage is an error and never a wrong field, and wrong arguments are told what would be right.
 #[test]
 #[ignore = "make test-all"]
@@ -147,20 +191,32 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
     run(mpirun(program, 3).args(["write", "blocks", u, v, "65", "47"]));
     let bytes = std::fs::read(case.file("blocks")).unwrap();
     let last = bytes.len() - 40;
-    let damages: [(&str, Vec<u8>); 4] = [
+    let (end, first) = (bytes.len(), streams(&bytes)[0].len());
+    let garbage = [&bytes[..], &[7; 200]].concat();
+    let damages: [(&str, Vec<u8>); 6] = [
         ("the checksum does not match", [&bytes[..last], &[bytes[last] ^ 1], &bytes[last + 1..]].concat()),
-        ("a stream is cut off", bytes[..bytes.len() / 2].to_vec()),
-        ("the index is cut off", bytes[..60].to_vec()),
-        ("no file of blocks", b"something else altogether, longer than the header of such a file".to_vec()),
+        (
+            &format!("damaged: stream 1, from byte {first}: a stream is cut off"),
+            bytes[..first + 500].to_vec(),
+        ),
+        ("damaged: stream 0, from byte 0: a stream is cut off", bytes[..60].to_vec()),
+        ("the blocks are not those of a domain of NX columns and NY rows", bytes[..first].to_vec()),
+        (
+            &format!("damaged: stream 3, from byte {end}: the stream does not begin with the mark FCTZ"),
+            garbage,
+        ),
+        ("does not begin with the mark FCTZ", b"something else altogether".repeat(9)),
     ];
     for (advice, damaged) in damages {
         std::fs::write(case.file("damaged"), damaged).unwrap();
-        refuses(mpirun(program, 2).args(["read", "damaged", "u.back", "v.back"]), advice);
+        refuses(mpirun(program, 2).args(["read", "damaged", "u.back", "v.back", "65", "47"]), advice);
     }
-    let refused: [(&[&str], &str); 4] = [
+    let refused: [(&[&str], &str); 6] = [
         (&["write", "blocks", u, v, "66", "47"], "another size than NX, NY and --dtype say"),
         (&["write", "blocks", u, v, "65", "47", "--device"], "compile this program with -DWITH_CUDA"),
-        (&["read", "blocks"], "expected: write FILE U V NX NY, or read FILE U V"),
+        (&["read", "blocks", "u.back", "v.back", "47", "65"], "not those of a domain of NX columns"),
+        (&["read", "blocks", "u.back", "v.back", "65", "46"], "not those of a domain of NX columns"),
+        (&["read", "blocks"], "expected: write FILE U V NX NY, or read FILE U V NX NY"),
         (&["--borders", "open"], "unknown option or value"),
     ];
     for (arguments, advice) in refused {

@@ -41,6 +41,11 @@ fn errors_are_exceptions_that_say_what_to_do() {
 }
 
 #[test]
+fn files_of_several_streams_are_listed_and_loaded() {
+    passes(python(), "test_steps.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }
@@ -227,9 +232,14 @@ fn the_wheel_works_in_an_empty_environment() {
         let copy = find(&own.join(format!("factz-{version}.dist-info")), file);
         assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(root().join(file)).unwrap());
     }
-    for test in
-        ["test_round_trip.py", "test_analysis.py", "test_hdf5.py", "test_pack.py", "test_pack_values.py"]
-    {
+    for test in [
+        "test_round_trip.py",
+        "test_analysis.py",
+        "test_steps.py",
+        "test_hdf5.py",
+        "test_pack.py",
+        "test_pack_values.py",
+    ] {
         let out = run(python()
             .args(["-B", "-W", "error"])
             .arg(root().join("tests/plugins/python").join(test))

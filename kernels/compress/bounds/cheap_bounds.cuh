@@ -410,7 +410,7 @@ __device__ __forceinline__ void list_hard(
     }
     if (few_tiles(job)) return;
     for (u32 i = 32 * lane; i < count; i += 32 * 32)
-        work.hard_tiles()[(at + i) / 32] = upper_bits_of_tile(tile, count - i < 32 ? count - i : 32);
+        work.hard_tiles()[(at + i) / 32] = word_of_run(tile, count - i < 32 ? count - i : 32);
 }
 
 // Starts the copies of the rows of a tile that the search reads. Call with two warps.

@@ -141,7 +141,7 @@ public:
             if (next_exists) next = *work.hard_triangles<T>(at);
         } else {
             const u32 word = work.hard_tiles()[k];
-            next_exists = lane <= last_of_tile(word);
+            next_exists = lane <= last_place_of_run(word);
             if (next_exists) next = upper_bits_in(word) | *work.hard_triangles<T>(at);
         }
     }

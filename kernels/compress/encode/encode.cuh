@@ -95,6 +95,7 @@ __device__ __forceinline__ void encode_by_warps(const Job& job, const Grouping& 
             code(encoder, batch, end);
             if (batch == first) break;
         }
+        if (PREDICTOR == PREDICTOR_HIERARCHICAL) code_outer_anchors(job, encoder, first, end);
         end_group<SLOT>(job, encoder, groups, group, first, end);
         group = gridDim.x * WARPS + warp_or(ticket);
     }

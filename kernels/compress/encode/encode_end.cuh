@@ -2,6 +2,8 @@
 #pragma once
 #include "compress/encode/encode_lists.cuh"
 #include "entropy/groups/masks.cuh"
+#include "entropy/groups/outer.cuh"
+#include "predict/anchors.cuh"
 
 // Codes the sizes of the masks and sparse lists. The loops here are not unrolled: they run once for a batch
 // and must not drive the loop over symbols out of the instruction cache.
@@ -55,6 +57,22 @@ __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encode
         for (i32 k = 0; k < 3; k++) heads.entries[k] = heads.entries[k + 1];
         heads.symbols >>= 8;
     }
+}
+
+// Codes the outer anchors of a group.
+template <bool HUFFMAN>
+__device__ __forceinline__ void code_outer_anchors(
+    const Job& job, Encoder<HUFFMAN>& encoder, u64 first, u64 end) {
+    const OuterAnchors outer(job, first, end);
+    if (outer.count == 0) return;
+    const u32 lane = threadIdx.x & 31;
+    i32 coarse = 0;
+    u32 refinement_bits;
+    if (lane < 2 * outer.count) {
+        const int4 code = AnchorCodesView(job).codes()[lane < 2 ? outer.before_first : outer.first_of_row];
+        if (code.z < EXACT) split_code(lane % 2 ? code.y : code.x, code.z, coarse, refinement_bits);
+    }
+    encode_outer(encoder, coarse, outer.count);
 }
 
 // Writes the states of a group in front of its words. The number of bytes that they take.

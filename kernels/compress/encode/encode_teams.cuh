@@ -378,7 +378,10 @@ __device__ __forceinline__ void encode_by_teams(
             }
             if (batch == first) break;
         }
-        if (role == CODER) end_group<SLOT>(job, encoder, groups, group, first, end);
+        if (role == CODER) {
+            code_outer_anchors(job, encoder, first, end);
+            end_group<SLOT>(job, encoder, groups, group, first, end);
+        }
         group += gridDim.x * ENCODE_GROUPS;
         if (group >= groups) return;
         if (role == 0) find_group();

@@ -297,7 +297,6 @@ __device__ __forceinline__ void statistics_of_many(const Job& job) {
     __shared__ Strip<T> strips[STATISTICS_WARPS];
     let_next_begin();
     clear(job);
-    clear_trees(job);
     const u64 units = strips_of_row(job) * job.tiles_y, warps = (u64)gridDim.x * STATISTICS_WARPS;
     LaneStatistics<T, FILLED> t(job);
     const bool aligned = is_aligned<T>(job);
@@ -332,7 +331,6 @@ __device__ __forceinline__ void statistics_of_few(const Job& job) {
     __shared__ Strip<T> strips[STRIP_PARTS];
     let_next_begin();
     clear(job);
-    clear_trees(job);
     LaneStatistics<T, FILLED> t(job);
     const StripPlace place(job, blockIdx.x, is_aligned<T>(job));
     if (place.wide)

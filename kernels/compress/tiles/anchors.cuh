@@ -6,7 +6,6 @@
 #include "grid/field.cuh"
 #include "grid/missing.cuh"
 #include "grid/tiles.cuh"
-#include "predict/anchor_tree.cuh"
 #include "predict/anchors.cuh"
 
 // The vertices around an anchor, with zeros for missing ones; (i, j) is the anchor's place among them.
@@ -56,7 +55,7 @@ __device__ __forceinline__ Candidate<T> code_anchor(const Job& job, const Contro
 }
 
 // Grid: tiles / 128. Block: 128 threads, a thread per anchor. Static shared: windows, Steps. Codes the
-// anchors. Reads: the field, vertex bounds. Writes: values and codes of the anchors, set of coded anchors.
+// anchors. Reads: the field, vertex bounds. Writes: values and codes of the anchors.
 // Waits for the previous kernel only before it reads the bounds.
 template <typename T>
 __device__ __forceinline__ void anchors(const Job& job) {
@@ -100,44 +99,30 @@ __device__ __forceinline__ void anchors(const Job& job) {
         work.anchors()[tile] = coded.value;
         work.anchor_codes()[tile] = make_int4(coded.code.qu, coded.code.qv, coded.code.refinement, 0);
     }
-    note_coded_anchors(job, tile, coded.code.refinement < EXACT);
     report_stats<T>(control, exact, 0, coded.error);
 }
 
-// The tile whose anchor predicts the anchor of this one: to the left, in the first column above.
-__device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shape, u64 index) {
-    return shape.tx > 0 ? index - 1 : shape.ty > 0 ? index - job.tiles_x : index;
-}
-
-// Symbol of a tile's anchor: its coarse code minus that of the last coded anchor. `code`, `before`: codes of
-// this anchor and of the previous tile's.
+// Symbol of a tile's anchor: its coarse code minus that of the anchor that it follows. `code`, `before`:
+// codes of both.
 static __device__ __noinline__ Symbol anchor_symbol(const Job& job, u64 index, int4 code, int4 before) {
-    int4* codes = AnchorCodesView(job).codes();
     if (code.z >= EXACT) return {code.z > EXACT ? SYMBOL_ZERO : STORED, 0, 0};
     i32 before_u = 0, before_v = 0;
     u32 refinement_bits_u, refinement_bits_v;
-    if (index > 0) {
-        int4 other = before;
-        if (other.z >= EXACT) {
-            // Find the last anchor that has a code.
-            const u32 last = last_coded_anchor(job, tile_shape(job, index), index);
-            if (last != NO_TILE) other = codes[last];
-        }
-        if (other.z < EXACT) {
-            split_code(other.x, other.z, before_u, refinement_bits_u);
-            split_code(other.y, other.z, before_v, refinement_bits_v);
-        }
+    if (index > 0 && before.z < EXACT) {
+        split_code(before.x, before.z, before_u, refinement_bits_u);
+        split_code(before.y, before.z, before_v, refinement_bits_v);
     }
     i32 coarse_u, coarse_v;
     split_code(code.x, code.z, coarse_u, refinement_bits_u);
     split_code(code.y, code.z, coarse_v, refinement_bits_v);
-    codes[index].w = (i32)(refinement_bits_u | refinement_bits_v << (2 * code.z));
+    AnchorCodesView(job).codes()[index].w = (i32)(refinement_bits_u | refinement_bits_v << (2 * code.z));
     return symbol_of({code.z, coarse_u - before_u, coarse_v - before_v});
 }
 
-__device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
+__device__ __forceinline__ u32 anchor_symbol(const Job& job, u64 index, u64& raw) {
     const int4* codes = AnchorCodesView(job).codes();
-    const Symbol s = anchor_symbol(job, index, codes[index], codes[tile_before(job, shape, index)]);
+    const Symbol s =
+        anchor_symbol(job, index, codes[index], codes[followed_tile((u32)index, (u32)job.tiles_x)]);
     if (s.symbol >= FIRST_WITH_RAW_BITS) raw = s.raw;
     return s.symbol;
 }

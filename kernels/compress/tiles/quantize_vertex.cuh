@@ -20,7 +20,7 @@ struct alignas(16) Level {
     typename Real<T>::Pair step[REFINEMENTS];  // bin width and reciprocal
     typename Real<T>::Signed half_width;  // bits of half the first width if all others follow from it, else 0
     T half_step;                          // smaller residuals have code 0 in spite of rounding
-    Acceptance<T> accept;
+    Acceptance<T> accept;                 // the same on all levels
 };
 
 // Quantizer and interpolants in shared memory, where they need no registers.
@@ -30,6 +30,7 @@ struct Steps {
     bool lossless;  // zeros keep their signs
     u32 interpolants[5];
 
+    __device__ __forceinline__ Acceptance<T> accept() const { return level[0].accept; }
     // Call with a block.
     __device__ __forceinline__ void read(const Job& job, const Control& control) {
         typedef Real<T> R;

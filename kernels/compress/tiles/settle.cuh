@@ -18,7 +18,7 @@ __device__ __forceinline__ FirstTry<T> first_try(const Steps<T>& steps, const Ti
     i32 y, P original, P prediction, T vertex_bound, i32 level) {
     FirstTry<T> first;
     first.attempt = attempt<T>(original, prediction, steps.level[level].step[0]);
-    first.kept = first.attempt.fits & steps.level[level].accept.allows(first.attempt.error, vertex_bound);
+    first.kept = first.attempt.fits & steps.accept().allows(first.attempt.error, vertex_bound);
     if (is_constrained(vertex_bound))
         first.kept = first.kept && stays_one_sided<T>(window, x, y, first.attempt.value);
     return first;
@@ -34,18 +34,18 @@ struct Trials {
     const Rule& rule;
     const Steps<T>& steps;
     const P original, prediction;
+    const bool constrained;
     const T vertex_bound;
     const i32 level, number;  // of trials
 
     __device__ __forceinline__ Trials(const Rule& rule, const Steps<T>& steps, const TileWindow<T>& window,
         i32 x, i32 y, P prediction, T vertex_bound, i32 level)
         : fan(window, x, y), rule(rule), steps(steps), original(fan.vertex()), prediction(prediction),
-          vertex_bound(vertex_bound), level(level),
-          number(is_constrained(vertex_bound) ? TRIALS : REFINEMENTS) {}
+          constrained(is_constrained(vertex_bound)), vertex_bound(vertex_bound), level(level),
+          number(constrained ? TRIALS : REFINEMENTS) {}
 
     // True if trial k ends the search: with a code, or because no code can follow.
     __device__ __forceinline__ bool ends(i32 k, Candidate<T>& code) const {
-        const bool constrained = is_constrained(vertex_bound);
         const Trial trial(constrained ? k : 0);
         const i32 refinement = constrained ? trial.refinement : k;
         const P step = steps.level[level].step[refinement];
@@ -53,7 +53,8 @@ struct Trials {
         // Finer codes are larger: they do not fit either.
         if (!found.fits) return true;
         if (!move_to_neighbour<T>(found, original, prediction, step.x, trial.neighbour)) return false;
-        if (!steps.level[level].accept.allows(found.error, vertex_bound)) return false;
+        found.error = distance<T>(found.value, original);
+        if (!steps.accept().allows(found.error, vertex_bound)) return false;
         if (constrained && found.error != T(0) && !fan.stays_with(found.value, rule)) return false;
         code = candidate(found, refinement);
         return true;

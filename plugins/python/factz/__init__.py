@@ -39,6 +39,7 @@ from ._results import (
     Simplex,
     Sizes,
 )
+from ._steps import Step, Steps, load, steps
 from .errors import (
     BufferTooSmallError,
     CorruptStreamError,
@@ -84,6 +85,8 @@ __all__ = [
     "Report",
     "Simplex",
     "Sizes",
+    "Step",
+    "Steps",
     "UnsupportedError",
     "UnsupportedVersionError",
     "WideRangeWarning",
@@ -97,7 +100,9 @@ __all__ = [
     "enqueue_compress",
     "enqueue_decompress",
     "inspect",
+    "load",
     "prepare_device",
     "relative_bound",
+    "steps",
     "value_range",
 ]

@@ -40,6 +40,13 @@ Devices:
 The processor does the work if there is no device, or not enough memory on it. --backend cuda insists on the device; \
 CUDA_VISIBLE_DEVICES chooses among several.
 
+Several streams in one file:
+  Streams may follow each other, as the time steps of a simulation or the blocks of a domain do: `cat a.fz b.fz > all.fz` \
+makes such a file, and `factz compress --append` adds to one. They have numbers from 0 on. `factz info` lists them, \
+`factz test` tests all. Commands that read one stream take its number, --step K; -1 is the last one. Without it several \
+streams are an error. So are bytes that are no stream, behind the last one. If the last stream is cut off, the others can \
+be read with --step. Standard input is read to its end.
+
 Files:
   An output appears under its name when it is complete and on the disk. An error, an interrupt or a lack of memory \
 leaves what was there before, and no temporary file. It is written in the directory of the output, which must be \
@@ -114,6 +121,10 @@ critical points (saddle, node or focus, attracting or repelling). Weather and cl
 row: --north-first keeps the types that the flow has on the map. Seconds and MB/s are those of the work in memory, without \
 files; on a CUDA device they include the copies there and back.
 
+--append writes behind the streams of OUT, which must be whole. An error or an interrupt gives OUT its former content \
+back; kill -9 or a power cut may leave a stream that is cut off, behind the others, which stay readable with --step. \
+Commands that append to one file at the same time wait for each other.
+
 Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged, or the report alone cannot be \
 written.
 
@@ -123,13 +134,17 @@ Examples:
   factz compress flow.npz --keys vx,vy -o flow.fz --abs 0.05
   factz compress uo.npy vo.npy -o ocean.fz --rel 1e-3 --fill-value 9.96921e36
   solver | factz compress - -o - --dims 512x512 --rel 1e-3 | ssh host 'cat > flow.fz'
-  factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json")]
+  factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json
+  for t in 00 06 12 18; do factz compress u$t.npy v$t.npy -o day.fz --append --abs 0.05; done")]
 pub struct Compress {
     #[command(flatten)]
     pub field: FieldArguments,
     /// The stream to write; - is standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
+    /// Add the stream to those that OUT holds; OUT need not exist
+    #[arg(long)]
+    pub append: bool,
     #[command(flatten)]
     pub bound: BoundArguments,
     #[command(flatten)]
@@ -147,7 +162,8 @@ pub struct Compress {
 #[command(
     override_usage = "factz decompress [OPTIONS] <STREAM> <U> <V>\n       factz decompress [OPTIONS] <STREAM> <FIELD>",
     after_long_help = "\
-The stream contains shape and type; a file that goes on behind it is an error. The endings of the file names tell their format (--format overrules them): .npy, \
+The stream contains shape and type. Of a file of several streams --step names one; bytes behind the last one that are no \
+stream are an error. The endings of the file names tell their format (--format overrules them): .npy, \
 .npz, or raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape \
 (2, NY, NX) in .npy, as the arrays u and v in .npz. On standard output the values are raw unless --format says \
 otherwise.
@@ -160,7 +176,8 @@ Exit status: 0 both arrays are written; 2 neither is touched (a damaged stream i
 Examples:
   factz decompress wind.fz u2.f32 v2.f32
   factz decompress flow.fz flow.npz --backend cpu --threads 8
-  factz decompress flow.fz - --format npy | python3 plot.py"
+  factz decompress flow.fz - --format npy | python3 plot.py
+  factz decompress day.fz last.npz --step -1"
 )]
 pub struct Decompress {
     /// The stream; - is standard input
@@ -170,6 +187,8 @@ pub struct Decompress {
     pub u: PathBuf,
     /// Output file of the vertical component
     pub v: Option<PathBuf>,
+    #[command(flatten)]
+    pub step: StepArgument,
     /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]
     pub format: Option<Format>,
@@ -201,6 +220,7 @@ that cannot be read.
 Examples:
   factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --rel 1e-2
   factz verify u.f32 v.f32 wind.fz
+  factz verify u06.npy v06.npy day.fz --step 1
   factz verify flow.npz flow2.npz --abs 0.05
   factz verify u.npy v.npy flow2.npz --abs 0.05
   factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
@@ -212,6 +232,8 @@ pub struct Verify {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub shape: ShapeArguments,
+    #[command(flatten)]
+    pub step: StepArgument,
     #[command(flatten)]
     pub bound: BoundArguments,
     #[command(flatten)]
@@ -233,13 +255,15 @@ pub struct Verify {
 
 /// Tests streams for damage by decoding them, without writing anything.
 ///
-/// The header, the checksum and every part of the stream are checked, and that the file ends with the stream.
-/// Each stream gets a line: a good one on standard output, a damaged one on standard error.
+/// The header, the checksum and every part of a stream are checked, and that a file ends with a stream. A
+/// file may hold several; --step tests one. Each stream gets a line: a good one on standard output, a damaged
+/// one on standard error.
 #[derive(Args)]
 #[command(after_long_help = "\
-With --json the result of each file is good, damaged, surplus (a good stream that something follows) or untested.
+With --json the result of each stream is good, damaged, surplus (a good stream, followed by bytes that are none) or \
+untested.
 
-Exit status: 0 all streams are good; 1 one or more are damaged, no streams, or followed by something; 2 one or more \
+Exit status: 0 all streams are good; 1 one or more are damaged, no streams, or followed by bytes that are none; 2 one or more \
 cannot be read or tested.
 
 Examples:
@@ -250,25 +274,37 @@ pub struct Test {
     #[arg(required = true, value_name = "STREAM")]
     pub streams: Vec<PathBuf>,
     #[command(flatten)]
+    pub step: StepArgument,
+    #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
     pub talk: Talk,
 }
 
-/// Shows the header of a stream.
+/// Shows the header of a stream, or lists the streams of a file.
+///
+/// The list has a line for each stream: its number, its first byte, its bytes, columns x rows and type, the
+/// bound as it was given, and the absolute bound. --step shows the whole header of one.
 #[derive(Args)]
 #[command(after_long_help = "\
-Only the header is read; `factz test` checks the whole stream. A file that is shorter or longer than its header says is \
-told of: how much is missing, or follows, and how to cut it. With --json these are missing_bytes and surplus_bytes.
+Only headers are read, 128 bytes of each stream; `factz test` checks whole streams. If the end of the last stream is \
+missing, the report says so, with the number of bytes. Bytes behind the last stream that are none are an error behind the \
+report, which says where they begin and how to cut them off. With --json these numbers are missing_bytes and \
+surplus_bytes, and streams has the header of each stream with step and offset; those of a single stream stand beside it \
+as well.
 
-Exit status: 0 it is a stream; 2 it is not, or it cannot be read.
+Exit status: 0 the file holds streams; 2 it holds none, or something else behind them, or it cannot be read.
 
-Example:
-  factz info wind.fz --json")]
+Examples:
+  factz info wind.fz --json
+  factz info day.fz
+  factz info day.fz --step -1")]
 pub struct Info {
     /// The stream; - is standard input
     #[arg(value_name = "STREAM")]
     pub input: PathBuf,
+    #[command(flatten)]
+    pub step: StepArgument,
     #[command(flatten)]
     pub talk: Talk,
 }
@@ -294,7 +330,7 @@ it is not listed. Types are exact, eigenvalues rounded. A focus with rounding_di
 level of rounding: it may be a centre in truth.
 
 With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of the arrays \
-is decoded; its header tells shape, type, fill value and spacing.
+is decoded (of several in one file the one that --step names); its header tells shape, type, fill value and spacing.
 
 The ending of -o tells the format: .json, .vtp, otherwise CSV. In .vtp each point is a vertex of a VTK PolyData with \
 the same columns as arrays, for ParaView and PyVista; the numbers of types and simplices are in the field data, no \
@@ -310,6 +346,8 @@ Examples:
 pub struct Points {
     #[command(flatten)]
     pub field: SourceArguments,
+    #[command(flatten)]
+    pub step: StepArgument,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Output file of the list; default, and -: standard output
@@ -352,6 +390,8 @@ pub struct Diff {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub shape: ShapeArguments,
+    #[command(flatten)]
+    pub step: StepArgument,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Output file of the list; default, and -: standard output
@@ -413,6 +453,8 @@ pub struct Render {
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub shape: ShapeArguments,
+    #[command(flatten)]
+    pub step: StepArgument,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Output file of the picture, a PNG; - is standard output

@@ -1,5 +1,6 @@
 //! Compression and decompression of files.
 
+use crate::append::{Added, Appended};
 use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
@@ -11,8 +12,7 @@ use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Outpu
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
-use crate::stream::Stream;
-use crate::{coasts, input, Verdict};
+use crate::{coasts, input, steps, Verdict};
 use factz::{BoundKind, Config, Kind, Mode, Predictor, Preserve, Report, Ties, WARNING_WIDE_RANGE};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
@@ -36,6 +36,36 @@ pub fn check(a: &Choices) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where a stream goes.
+enum Target<'a> {
+    Alone(Output),
+    Behind(Appended<'a>),
+}
+
+impl Target<'_> {
+    /// A file that appears when it is complete, or the end of one that there is.
+    fn of(a: &Compress) -> Result<Target<'_>, Failure> {
+        if !a.append {
+            return Ok(Target::Alone(Output::create(&a.output)?));
+        }
+        match Appended::open(&a.output)? {
+            Some(appended) => Ok(Target::Behind(appended)),
+            None => Ok(Target::Alone(Output::create_new(&a.output)?)),
+        }
+    }
+
+    fn commit(self, stream: &[u8]) -> Result<Added, Failure> {
+        match self {
+            Target::Alone(mut output) => {
+                output.write(stream)?;
+                Output::commit(vec![output])?;
+                Ok(Added::default())
+            }
+            Target::Behind(appended) => appended.add(stream),
+        }
+    }
+}
+
 pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let (bound_kind, bound) = required_bound(&a.bound)?;
     check(&a.choices)?;
@@ -48,14 +78,13 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let config = config(a, &field, (bound_kind, bound))?;
     let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
-    let mut output = Output::create(&a.output)?;
+    let target = Target::of(a)?;
     let progress = Progress::new("compressing", &voice);
     let done = engine.compress(&field, &config, &progress).map_err(|e| e.about(input_names(&files, ", ")))?;
     drop(progress);
     let points = Points::of(&engine, &field, &config).map_err(|e| e.about(input_names(&files, ", ")))?;
     let coasts = points.coasts;
-    output.write(&done.result.1)?;
-    Output::commit(vec![output])?;
+    let added = target.commit(&done.result.1)?;
     let speed = megabytes_per_second(field.bytes(), done.seconds);
     voice.report(
         || {
@@ -63,6 +92,8 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             let more = json!({
                 "command": "compress",
                 "output": output_name(&a.output),
+                "step": added.number,
+                "offset": added.offset,
                 "dx": config.dx,
                 "dy": config.dy,
                 "bound_kind": bound_kind_name(bound_kind),
@@ -76,7 +107,11 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             let report = joined(report_json(report), points.json());
             joined(joined(choices, done.json()), joined(report, more))
         },
-        || compressed_text(&output_name(&a.output), &field, (&config, &points), &done, speed),
+        || {
+            let file = output_name(&a.output);
+            let name = if a.append { steps::name_of(&file, added.number) } else { file };
+            compressed_text(&name, &field, (&config, &points), &done, speed)
+        },
     )?;
     if let Some(note) = coasts::note(coasts, a.choices.promise.ties, a.choices.promise.preserve, bound) {
         voice.note(&note);
@@ -279,7 +314,7 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         places.check_names()?;
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
-    let stream = Stream::read(&a.input)?;
+    let stream = steps::read(&a.input, a.step.step)?;
     let engine = Engine::new(&a.place)?;
     let (field, done) = stream.decode(&engine, &Progress::new("decompressing", &voice))?;
     let (dims, info) = (field.dims, &stream.info);
@@ -290,6 +325,7 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         || {
             let more = json!({
                 "command": "decompress",
+                "step": stream.number,
                 "u": outputs[0],
                 "v": outputs.last(),
                 "output_bytes": field.bytes(),

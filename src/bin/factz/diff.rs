@@ -67,7 +67,7 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let engine = Engine::new(&a.place)?;
-    let pair = Pair::read(&files, &a.shape, &a.fill, &engine, &voice)?;
+    let pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
     let spacing = pair.spacing(&a.spacing)?;
     let [before, after] =
         pair.critical_points(&engine, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;

@@ -305,7 +305,7 @@ impl<T: Element> Intake<T> {
         if bytes < expected {
             return Err(self.wrong_length(bytes, &[]));
         }
-        if source.behind(1)?.is_some() {
+        if source.goes_on()? {
             return Err(failure!(
                 "{}: goes on behind the {expected} bytes that {} of {} take: check --dims (columns x rows) and \
                  --dtype, or cut it there with `head -c {expected}` in the pipe",

@@ -1,4 +1,4 @@
-//! The header of a stream (`info`), and a check of all of it (`test`).
+//! The headers of streams (`info`), and a check of all of them (`test`).
 
 use crate::args::{Info, Test};
 use crate::engine::Engine;
@@ -6,34 +6,92 @@ use crate::failure::{failure, input_name, is_dash, Failure};
 use crate::figures::{bound_kind_name, field_bytes, info_json, joined};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
-use crate::stream::{Opened, Rest, Stream};
+use crate::steps::{self, Fault, FaultKind, Step, Steps, Walk};
+use crate::stream::Stream;
 use crate::{standard, Verdict};
 use factz::{Status, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::path::Path;
 
+/// The header of one stream, or a list of all. The end of the last stream may be missing; something else than
+/// a header is an error behind the list.
 pub fn info(a: &Info) -> Result<Verdict, Failure> {
-    let mut opened = Opened::open(&a.input)?;
-    let (i, file_bytes, rest) = (opened.info, opened.file_bytes(), opened.rest()?);
-    let (missing, surplus) = match rest {
-        Rest::Nothing => (0, Some(0)),
-        Rest::Truncated(bytes) => (i.stream_bytes - bytes, Some(0)),
-        Rest::Surplus(bytes, _) => (0, bytes),
-    };
-    let more = json!({
-        "command": "info",
-        "file": input_name(&a.input),
-        "file_bytes": file_bytes.or(surplus.map(|_| i.stream_bytes - missing)),
-        "missing_bytes": missing,
-        "surplus_bytes": surplus,
-    });
-    let about_file = rest.sentence(&a.input, i.stream_bytes);
-    Voice::new(&a.talk).report(|| joined(more, info_json(&i)), || info_text(&i, about_file))?;
-    Ok(Verdict::Good)
+    let mut steps = Steps::list(&a.input, a.step.step)?;
+    let voice = Voice::new(&a.talk);
+    let about = file_json(&steps, &a.input);
+    if a.step.step.is_some() {
+        let step = steps.chosen(a.step.step)?;
+        voice.report(|| joined(about, step_json(&step)), || info_text(&step.info, None))?;
+        return Ok(Verdict::Good);
+    }
+    let fault = steps.fault.take();
+    let cut = fault.as_ref().and_then(Fault::cut_step);
+    let about_file = cut.and(fault.as_ref()).map(|fault| fault.sentence(steps.name()));
+    let all: Vec<Step> = steps.found.iter().copied().chain(cut).collect();
+    let streams: Vec<Value> = all.iter().map(step_json).collect();
+    let about = joined(about, json!({ "streams": streams }));
+    match &all[..] {
+        [only] => {
+            voice.report(|| joined(about, info_json(&only.info)), || info_text(&only.info, about_file))?
+        }
+        _ => voice.report(|| about, || list_text(steps.name(), &all, about_file))?,
+    }
+    match fault {
+        Some(fault) if cut.is_none() => Err(fault.failure),
+        _ => Ok(Verdict::Good),
+    }
 }
 
-fn info_text(i: &StreamInfo, about_file: Option<String>) -> String {
+/// A file of streams as a whole.
+fn file_json(steps: &Steps, path: &Path) -> Value {
+    let (missing, surplus) = match steps.fault.as_ref().map(|fault| &fault.kind) {
+        Some(FaultKind::Cut(header, missing)) => (header.as_ref().map(|_| *missing), Some(0)),
+        Some(FaultKind::Garbage(bytes)) => (Some(0), *bytes),
+        Some(FaultKind::Damaged) => (None, None),
+        None => (Some(0), Some(0)),
+    };
+    json!({
+        "command": "info",
+        "file": input_name(path),
+        "file_bytes": steps.bytes(),
+        "missing_bytes": missing,
+        "surplus_bytes": surplus,
+    })
+}
+
+/// A stream of a file.
+fn step_json(step: &Step) -> Value {
+    joined(json!({ "step": step.number, "offset": step.offset }), info_json(&step.info))
+}
+
+/// A line for each stream of a file.
+fn list_text(name: &str, all: &[Step], about_file: Option<&str>) -> String {
+    let bytes = all.iter().map(|step| step.info.stream_bytes).sum();
+    let mut text = format!("{name}: {} streams, {} bytes\n", grouped(all.len() as u64), grouped(bytes));
+    let mut line = |cells: [&str; 6]| {
+        let [step, offset, bytes, field, bound, absolute] = cells;
+        let row = format!("{step:>6} {offset:>15} {bytes:>13}  {field:<17} {bound:<31} {absolute}");
+        let _ = writeln!(text, "{}", row.trim_end());
+    };
+    line(["step", "offset", "bytes", "field", "bound", "absolute bound"]);
+    for Step { number, offset, info: i } in all {
+        line([
+            &number.to_string(),
+            &grouped(*offset),
+            &grouped(i.stream_bytes),
+            &format!("{}x{} {}", i.nx, i.ny, i.dtype.name()),
+            &format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound),
+            &format!("{:e}", i.absolute_bound),
+        ]);
+    }
+    if let Some(about_file) = about_file {
+        let _ = writeln!(text, "file: {about_file}");
+    }
+    text
+}
+
+fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<15} {value}");
@@ -53,20 +111,108 @@ fn info_text(i: &StreamInfo, about_file: Option<String>) -> String {
     let ratio = field_bytes(i) as f64 / i.stream_bytes as f64;
     line("stream", format!("{} bytes, ratio {ratio:.2}", grouped(i.stream_bytes)));
     if let Some(about_file) = about_file {
-        line("file", about_file);
+        line("file", about_file.into());
     }
     line("format version", i.format_version.to_string());
     text
 }
 
-/// Decodes all of a stream. A sentence tells what follows it.
-fn test_one(path: &Path, engine: &Engine, voice: &Voice) -> Result<(Stream, Option<String>), Failure> {
-    let (stream, surplus) = Opened::open(path)?.read_first()?;
-    stream.decode(engine, &Progress::new("testing", voice))?;
-    Ok((stream, surplus))
+/// What was found of a stream, or of a file that holds none.
+struct Outcome {
+    /// The file, and the place of the stream in it.
+    about: Value,
+    /// A stream that is good.
+    good: Option<Stream>,
+    /// What is wrong, of the stream or of what follows it.
+    failure: Option<Failure>,
 }
 
-/// A line for each stream: the good ones on standard output, the others on standard error.
+impl Outcome {
+    fn bad(about: Value, failure: Failure) -> Outcome {
+        Outcome { about, good: None, failure: Some(failure) }
+    }
+
+    fn of(file: Value, stream: Stream, engine: &Engine, voice: &Voice) -> Outcome {
+        let about = joined(file, json!({ "step": stream.number, "offset": stream.offset }));
+        match stream.decode(engine, &Progress::new("testing", voice)) {
+            Ok(_) => Outcome { about, good: Some(stream), failure: None },
+            Err(e) => Outcome::bad(about, e),
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        match &self.failure {
+            None => Verdict::Good,
+            Some(e) if e.status == Some(Status::CorruptStream) => Verdict::Violated,
+            Some(_) => Verdict::Unknown,
+        }
+    }
+
+    /// A line: on standard output if the stream is good, otherwise on standard error.
+    fn tell(&self, voice: &Voice) -> Result<(), Failure> {
+        match (&self.failure, &self.good) {
+            (Some(e), _) => standard::write_error(&format!("factz: {e}\n")),
+            (None, Some(stream)) => voice.text(&good_text(stream))?,
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    fn json(self) -> Value {
+        let result = match (self.verdict(), &self.good) {
+            (Verdict::Good, _) => "good",
+            (_, Some(_)) => "surplus",
+            (Verdict::Violated, None) => "damaged",
+            (Verdict::Unknown, None) => "untested",
+        };
+        let about = joined(self.about, json!({ "result": result }));
+        let about = match self.failure {
+            Some(e) => joined(about, json!({ "error": e.message })),
+            None => about,
+        };
+        self.good.map_or(about.clone(), |stream| joined(about, info_json(&stream.info)))
+    }
+}
+
+/// Decodes all streams of a file.
+fn test_all(
+    path: &Path,
+    (engine, voice): (&Engine, &Voice),
+    tell: &mut impl FnMut(Outcome) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let file = json!({ "file": input_name(path) });
+    let at = |number, offset| joined(file.clone(), json!({ "step": number, "offset": offset }));
+    let mut walk = match Walk::open(path, false) {
+        Ok(walk) => walk,
+        Err(e) => return tell(Outcome::bad(file, e)),
+    };
+    let mut next = walk.header();
+    loop {
+        let step = match next {
+            Ok(Ok(Some(step))) => step,
+            Ok(Ok(None)) => return Ok(()),
+            Ok(Err(fault)) => return tell(Outcome::bad(at(fault.number, fault.offset), fault.failure)),
+            Err(e) => return tell(Outcome::bad(file, e)),
+        };
+        let bytes = match walk.take(&step) {
+            Ok(Ok(bytes)) => bytes,
+            Ok(Err(fault)) => return tell(Outcome::bad(at(step.number, step.offset), fault.failure)),
+            Err(e) => return tell(Outcome::bad(at(step.number, step.offset), e)),
+        };
+        next = walk.header();
+        let is_alone = step.number == 0 && !matches!(next, Ok(Ok(Some(_))));
+        let name = if is_alone { walk.name().into() } else { steps::name_of(walk.name(), step.number) };
+        let Step { number, offset, info } = step;
+        let outcome = Outcome::of(file.clone(), Stream { name, bytes, info, number, offset }, engine, voice);
+        match next {
+            Ok(Err(fault)) if fault.is_garbage() && outcome.good.is_some() => {
+                return tell(Outcome { failure: Some(fault.failure), ..outcome });
+            }
+            _ => tell(outcome)?,
+        }
+    }
+}
+
 pub fn test(a: &Test) -> Result<Verdict, Failure> {
     if a.streams.iter().filter(|s| is_dash(s)).count() > 1 {
         return Err(failure!("- is given more than once, but standard input can be read once"));
@@ -75,29 +221,23 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
     let engine = Engine::new(&a.place)?;
     let mut worst = Verdict::Good;
     let mut streams: Vec<Value> = Vec::new();
+    let mut tell = |outcome: Outcome| {
+        worst = worst.max(outcome.verdict());
+        outcome.tell(&voice)?;
+        streams.push(outcome.json());
+        Ok(())
+    };
     for path in &a.streams {
-        let file = json!({ "file": input_name(path) });
-        let result = test_one(path, &engine, &voice);
-        streams.push(match result {
-            Ok((tested, None)) => {
-                voice.text(&good_text(&tested))?;
-                joined(joined(file, json!({ "result": "good" })), info_json(&tested.info))
+        match a.step.step {
+            None => test_all(path, (&engine, &voice), &mut tell)?,
+            Some(k) => {
+                let file = json!({ "file": input_name(path) });
+                tell(match steps::read(path, Some(k)) {
+                    Ok(stream) => Outcome::of(file, stream, &engine, &voice),
+                    Err(e) => Outcome::bad(file, e),
+                })?;
             }
-            Ok((tested, Some(surplus))) => {
-                let error = format!("{}: {surplus}", tested.name);
-                standard::write_error(&format!("factz: {error}\n"));
-                worst = worst.max(Verdict::Violated);
-                let result = json!({ "result": "surplus", "error": error });
-                joined(joined(file, result), info_json(&tested.info))
-            }
-            Err(e) => {
-                standard::write_error(&format!("factz: {e}\n"));
-                let damaged = e.status == Some(Status::CorruptStream);
-                worst = worst.max(if damaged { Verdict::Violated } else { Verdict::Unknown });
-                let result = if damaged { "damaged" } else { "untested" };
-                joined(file, json!({ "result": result, "error": e.message }))
-            }
-        });
+        }
     }
     voice.json(|| json!({ "command": "test", "streams": streams }))?;
     Ok(worst)

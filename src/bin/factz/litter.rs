@@ -2,18 +2,25 @@
 //!
 //! Their names are in a table that a signal handler may read. The handler removes them and lets the signal
 //! end the program, so that a shell sees 130 after INT and 143 after TERM. While files are replaced, a signal
-//! waits.
+//! waits. A file that grows gets its former length back.
 
 use std::ffi::{c_char, c_int, CString};
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU8, Ordering::SeqCst};
 
 const SIGNALS: [c_int; 5] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGXCPU];
 
 /// Names of temporary files. They are never freed: a handler may be reading them.
 static NAMES: [AtomicPtr<c_char>; 8] = [const { AtomicPtr::new(null_mut()) }; 8];
+
+/// The descriptor of a file that grows, and its former length.
+static GROWING: AtomicI32 = AtomicI32::new(NO_FILE);
+static FORMER_LENGTH: AtomicI64 = AtomicI64::new(0);
+const NO_FILE: c_int = -1;
 
 /// The state of the program that the signal handler looks at.
 static STATE: AtomicU8 = AtomicU8::new(WORKING);
@@ -43,11 +50,38 @@ impl Drop for Entry {
     }
 }
 
+/// A file that grows, for as long as this lives: one at a time.
+pub struct Growth<'a>(&'a File);
+
+impl Growth<'_> {
+    pub fn of(file: &File, length: u64) -> Growth<'_> {
+        FORMER_LENGTH.store(length as i64, SeqCst);
+        GROWING.store(file.as_raw_fd(), SeqCst);
+        Growth(file)
+    }
+}
+
+impl Drop for Growth<'_> {
+    fn drop(&mut self) {
+        debug_assert_eq!(GROWING.load(SeqCst), self.0.as_raw_fd());
+        GROWING.store(NO_FILE, SeqCst);
+    }
+}
+
+/// Waits until no other program has the lock of a file, and takes the lock until the file is closed. Some
+/// file systems have no locks.
+pub fn lock(file: &File) {
+    // SAFETY: a system call on a descriptor that is open.
+    while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0
+        && std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+    {}
+}
+
 /// Makes INT, TERM, HUP, QUIT and XCPU clean up, except those that the parent has the program ignore (nohup).
 /// A file that grows beyond the limit of the shell is an error of the write, not the end.
 pub fn guard() {
-    // SAFETY: the handler calls functions that are safe in one (unlink, sigaction, pthread_sigmask, raise,
-    // write); the structures are the C library's, zeroed before.
+    // SAFETY: the handler calls functions that are safe in one (unlink, ftruncate, sigaction,
+    // pthread_sigmask, raise, write); the structures are the C library's, zeroed before.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         for signal in SIGNALS {
@@ -91,6 +125,11 @@ fn remove_all() {
             // SAFETY: a C string that is never freed.
             unsafe { libc::unlink(name) };
         }
+    }
+    let growing = GROWING.load(SeqCst);
+    if growing != NO_FILE {
+        // SAFETY: a system call on a descriptor, which is open until `GROWING` has no file.
+        unsafe { libc::ftruncate(growing, FORMER_LENGTH.load(SeqCst)) };
     }
 }
 

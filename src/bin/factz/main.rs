@@ -1,5 +1,6 @@
 //! The command line: arguments, files and printing. The work is done by the library.
 
+mod append;
 mod args;
 mod array;
 mod bench;
@@ -40,8 +41,10 @@ mod progress;
 mod render;
 mod say;
 mod shell;
+mod single;
 mod source;
 mod standard;
+mod steps;
 mod store;
 mod stream;
 mod sweep;

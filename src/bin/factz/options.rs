@@ -1,7 +1,7 @@
 //! Options that several commands share, with the text of `--help`, and how their values are read.
 
 use crate::array::Dims;
-use crate::failure::{failure, Failure};
+use crate::failure::{failure, input_names, Failure};
 use crate::input::Expected;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -136,6 +136,31 @@ fn parse_fill(text: &str) -> Result<f64, String> {
         return Err("it is beyond the range of f64".into());
     }
     Ok(value)
+}
+
+/// Which stream of a file to read.
+#[derive(Args)]
+pub struct StepArgument {
+    /// Number of the stream in a file of several: 0 is the first one, -1 the last one, -2 the one before
+    #[arg(long, value_name = "K", value_parser = parse_step)]
+    pub step: Option<i64>,
+}
+
+fn parse_step(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "give a whole number: 0 is the first stream, -1 the last one".into())
+}
+
+impl StepArgument {
+    /// Refuses the option where no file is a stream.
+    pub fn refuse_without_stream(&self, files: &[&Path]) -> Result<(), Failure> {
+        match self.step {
+            None => Ok(()),
+            Some(k) => Err(failure!(
+                "--step {k}: chooses a stream of a file, and {} is none: leave it out",
+                input_names(files, " or ")
+            )),
+        }
+    }
 }
 
 /// Grid spacing along x and y, negative where the axis runs backwards.

@@ -57,6 +57,8 @@ pub struct Output {
     name: String,
     target: PathBuf,
     temporary: Option<Temporary>,
+    /// Whether the target must not exist.
+    is_new: bool,
     replaced: bool,
     writer: BufWriter<File>,
 }
@@ -94,7 +96,12 @@ impl Output {
 
     fn direct(name: String, target: &Path, file: File) -> Self {
         let writer = BufWriter::with_capacity(1 << 16, file);
-        Output { name, target: target.into(), temporary: None, replaced: false, writer }
+        Output { name, target: target.into(), temporary: None, is_new: false, replaced: false, writer }
+    }
+
+    /// A file that another program makes meanwhile is not replaced.
+    pub fn create_new(path: &Path) -> Result<Self, Failure> {
+        Ok(Output { is_new: true, ..Output::create(path)? })
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
@@ -243,8 +250,17 @@ fn replace(outputs: &mut [Output]) -> Result<(), Failure> {
     for output in outputs {
         let Some(temporary) = output.temporary.take() else { continue };
         let former = if several { Former::of(&output.target) } else { Former::Lost };
-        if let Err(e) = temporary.path.persist(&output.target) {
-            let mut text = format!("{}: cannot be replaced: {}", output.name, e.error);
+        let renamed = match output.is_new {
+            true => temporary.path.persist_noclobber(&output.target),
+            false => temporary.path.persist(&output.target),
+        };
+        if let Err(e) = renamed {
+            let mut text = match e.error.kind() {
+                ErrorKind::AlreadyExists => {
+                    format!("{}: was made by another program meanwhile: give the command again", output.name)
+                }
+                _ => format!("{}: cannot be replaced: {}", output.name, e.error),
+            };
             for (target, former) in done.into_iter().rev() {
                 if !former.restore(target) {
                     text += &format!("; {} has its new content already", target.display());

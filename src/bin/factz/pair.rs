@@ -5,9 +5,10 @@ use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected};
 use crate::memory;
-use crate::options::{FillArguments, ShapeArguments, Spacing, SpacingArguments};
+use crate::options::{FillArguments, ShapeArguments, Spacing, SpacingArguments, StepArgument};
 use crate::progress::Progress;
 use crate::say::Voice;
+use crate::steps;
 use crate::store::Format;
 use crate::stream::Stream;
 use factz::{CriticalPoint, StreamInfo};
@@ -28,10 +29,13 @@ impl Pair {
         files: &[&Path],
         shape: &ShapeArguments,
         fill: &FillArguments,
-        engine: &Engine,
-        voice: &Voice,
+        step: &StepArgument,
+        (engine, voice): (&Engine, &Voice),
     ) -> Result<Pair, Failure> {
-        let stream = files.last().map(|path| Stream::read_if_one(path)).transpose()?.flatten();
+        let stream = files.last().map(|path| steps::read_if_stream(path, step.step)).transpose()?.flatten();
+        if stream.is_none() {
+            step.refuse_without_stream(files)?;
+        }
         let [first, second] = split(files, stream.is_some())?;
         let fill_value = fill.fill_value.or(stream.as_ref().and_then(|s| s.info.fill_value));
         let expected = shape.expected(fill_value);

@@ -7,7 +7,7 @@ use crate::figures::{joined, kinds_json};
 use crate::output::ListTarget;
 use crate::point_list::{self, ListFormat};
 use crate::say::{classes_text, Voice};
-use crate::stream::{self, Single};
+use crate::single::{self, Single};
 use crate::Verdict;
 use serde_json::json;
 
@@ -17,7 +17,8 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files = a.field.files();
     let engine = Engine::new(&a.place)?;
-    let Single { field, spacing } = stream::read_field(&files, &a.field.shape, &a.fill, &engine, &voice)?;
+    let Single { field, spacing } =
+        single::read_field(&files, &a.field.shape, &a.fill, &a.step, (&engine, &voice))?;
     let spacing = a.spacing.or(spacing)?;
     let done = engine.critical_points(&field, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;
     let points = &done.result;

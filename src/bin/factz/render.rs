@@ -11,7 +11,7 @@ use crate::output::{self, refuse_input, refuse_terminal};
 use crate::pair::Pair;
 use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
 use crate::say::{critical_points_text, Voice};
-use crate::stream::{self, Single};
+use crate::single::{self, Single};
 use crate::Verdict;
 use factz::Dtype;
 use serde_json::json;
@@ -87,7 +87,7 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
         ));
     }
     let names = input_names(files, ", ");
-    let Single { field, spacing } = stream::read_field(files, &a.shape, &a.fill, engine, voice)?;
+    let Single { field, spacing } = single::read_field(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
     let spacing = a.spacing.or(spacing)?;
     let points = engine.critical_points(&field, spacing).map_err(|e| e.about(&names))?.result;
     let about = critical_points_text(points.len() as u64);
@@ -98,7 +98,7 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
 }
 
 fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
-    let pair = Pair::read(files, &a.shape, &a.fill, engine, voice)?;
+    let pair = Pair::read(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
     let spacing = pair.spacing(&a.spacing)?;
     let [before, after] =
         pair.critical_points(engine, spacing).map_err(|e| e.about(input_names(files, ", ")))?;

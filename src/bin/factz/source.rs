@@ -18,11 +18,20 @@ pub struct Source {
     /// Bytes that were looked at, and how many of them are read.
     start: Vec<u8>,
     taken: usize,
-    /// Bytes from `start` on, known of regular files.
-    length: Option<u64>,
+    /// The first byte and the number of bytes from there on, known of regular files.
+    extent: Option<Extent>,
     /// Bytes read in all.
     read: u64,
     is_device: bool,
+    /// Whether a pipe is waited for until its writer closes it.
+    to_the_end: bool,
+}
+
+/// The part of a regular file from its position on, which standard input has moved in some cases.
+#[derive(Clone, Copy)]
+struct Extent {
+    first: u64,
+    length: u64,
 }
 
 impl Source {
@@ -37,18 +46,30 @@ impl Source {
             }
             false => File::open(path).map_err(|e| failure!("{name}: cannot be opened: {e}"))?,
         };
-        let metadata = file.metadata().map_err(cannot)?;
-        if metadata.is_dir() {
+        if file.metadata().map_err(cannot)?.is_dir() {
             let what = foreign::of_input(path, &[]);
             return Err(failure!("{name}: {}", what.unwrap_or("is a directory, not a file".into())));
         }
-        let (length, kind) = (length(&file, &metadata), metadata.file_type());
-        let is_device = kind.is_char_device() || kind.is_block_device();
-        Ok(Source { name, file, start: Vec::new(), taken: 0, length, read: 0, is_device })
+        Source::of_file(name, file)
     }
 
-    /// The first bytes, as many as asked for where there are so many; nothing is read yet. Waits for them.
+    /// An open file, from its position on.
+    pub fn of_file(name: String, file: File) -> Result<Source, Failure> {
+        let metadata = file.metadata().map_err(|e| failure!("{name}: cannot be read: {e}"))?;
+        let (extent, kind) = (extent(&file, &metadata), metadata.file_type());
+        let is_device = kind.is_char_device() || kind.is_block_device();
+        let (start, taken, read, to_the_end) = (Vec::new(), 0, 0, false);
+        Ok(Source { name, file, start, taken, extent, read, is_device, to_the_end })
+    }
+
+    /// Waits for a pipe until its writer closes it, however long the writer is silent.
+    pub fn wait_for_the_end(&mut self) {
+        self.to_the_end = true;
+    }
+
+    /// The next bytes, as many as asked for where there are so many; they are not read yet. Waits for them.
     pub fn peek(&mut self, count: usize) -> Result<&[u8], Failure> {
+        self.start.drain(..std::mem::take(&mut self.taken));
         let more = count.saturating_sub(self.start.len()) as u64;
         let looked = self.file.by_ref().take(more).read_to_end(&mut self.start);
         looked.map_err(|e| self.cannot(e))?;
@@ -61,12 +82,17 @@ impl Source {
 
     /// Bytes in all, known of regular files.
     pub fn length(&self) -> Option<u64> {
-        self.length
+        self.extent.map(|extent| extent.length)
+    }
+
+    /// Bytes that were read or passed over.
+    pub fn position(&self) -> u64 {
+        self.read
     }
 
     /// Bytes that are left, known of regular files.
     pub fn left(&self) -> Option<u64> {
-        self.length.map(|length| length.saturating_sub(self.read))
+        self.length().map(|length| length.saturating_sub(self.read))
     }
 
     pub fn is_device(&self) -> bool {
@@ -86,17 +112,26 @@ impl Source {
         Ok(count)
     }
 
-    /// The bytes behind those that were read, `count` at most; none where it ends. A device ends where its
-    /// reader does, and a pipe where its writer is silent.
-    pub fn behind(&mut self, count: usize) -> Result<Option<Vec<u8>>, Failure> {
-        let unread = self.taken < self.start.len();
-        if self.is_device || !(unread || self.length.is_some() || self.is_ready()) {
-            return Ok(None);
+    /// Goes back, or ahead, to a byte of a regular file.
+    pub fn go_to(&mut self, position: u64) -> Done<()> {
+        let Extent { first, .. } = self.extent.expect("a regular file");
+        self.file.seek(SeekFrom::Start(first + position))?;
+        self.start.clear();
+        (self.taken, self.read) = (0, position);
+        Ok(())
+    }
+
+    /// Whether bytes follow those that were read. A device ends where its reader does, and a pipe where its
+    /// writer is silent.
+    pub fn goes_on(&mut self) -> Result<bool, Failure> {
+        if let Some(left) = self.left() {
+            return Ok(left > 0);
         }
-        let mut next = vec![0; count];
-        let found = self.read(&mut next).map_err(|e| self.cannot(e))?;
-        next.truncate(found);
-        Ok((found > 0).then_some(next))
+        let unread = self.taken < self.start.len();
+        if self.is_device || !(unread || self.to_the_end || self.is_ready()) {
+            return Ok(false);
+        }
+        Ok(!self.peek(1)?.is_empty())
     }
 
     /// Whether there is something to read, or the end, before long.
@@ -114,10 +149,11 @@ impl Source {
     }
 }
 
-/// Bytes from the position of a regular file to its end. Files of the kernel say 0 and have more.
-fn length(mut file: &File, metadata: &Metadata) -> Option<u64> {
+/// The part of a regular file from its position to its end. Files of the kernel say 0 and have more.
+fn extent(mut file: &File, metadata: &Metadata) -> Option<Extent> {
+    let first = file.stream_position().unwrap_or(0);
     let known = metadata.is_file() && metadata.len() > 0;
-    known.then(|| metadata.len().saturating_sub(file.stream_position().unwrap_or(0)))
+    known.then(|| Extent { first, length: metadata.len().saturating_sub(first) })
 }
 
 impl Read for Source {

@@ -63,7 +63,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let voice = Voice::new(&a.talk);
     let engine = Engine::new(&a.place)?;
-    let pair = Pair::read(&files, &a.shape, &a.fill, &engine, &voice)?;
+    let pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
     let names = || input_names(&files, ", ");
     let (terms, preserve) = terms(a, &pair).map_err(|e| e.about(names()))?;
     let Pair { before, after, .. } = &pair;

@@ -2,8 +2,8 @@
 
 use super::lists::{List, SymbolIndex};
 use super::lorenzo::RowDecoder;
-use super::masks;
 use super::{activity_table, Fault};
+use super::{masks, outer};
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
@@ -13,15 +13,18 @@ use crate::grid::masks::{row_mask, MaskRows, Masks};
 use crate::grid::tiles::TileShape;
 use crate::runtime::memory;
 
-/// Decodes a group; damage if its bytes are not what an encoder wrote. Never allocates more than the
-/// codes of the given tiles can take.
+/// Decodes a group with `outer` outer anchors: the codes of its tiles, and the coarse codes of these anchors.
+/// Damage if its bytes are not what an encoder wrote. Never allocates more than the codes of the given tiles
+/// can take.
 pub fn decode<E: EntropyTable>(
     coding: TileCoding,
     bytes: &[u8],
     shapes: &[TileShape],
+    outer: usize,
     tables: &[E::Decode],
-) -> Result<Vec<QuantizedTile>, Fault> {
+) -> Result<(Vec<QuantizedTile>, [[i32; 2]; 2]), Fault> {
     let mut decoder = Decoder::new(bytes).ok_or(Fault::Damaged)?;
+    let outer = outer::decode(&mut decoder, outer);
     let mut rows = if coding.by_rows() { Some(RowDecoder::new()?) } else { None };
     let mut tiles = memory::with_capacity(shapes.len())?;
     for batch in shapes.chunks(LANES) {
@@ -37,7 +40,7 @@ pub fn decode<E: EntropyTable>(
         tiles.append(&mut codes);
     }
     if decoder.finished() {
-        Ok(tiles)
+        Ok((tiles, outer))
     } else {
         Err(Fault::Damaged)
     }

@@ -3,7 +3,7 @@
 use super::lists::{List, SymbolIndex};
 use super::masks::{some_masks, CodedMask, MASK_BLOCKS};
 use super::step::Step;
-use super::{activity_table, lorenzo};
+use super::{activity_table, lorenzo, outer};
 use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES};
 use crate::entropy::lists::{self, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -96,10 +96,11 @@ impl Tile<'_> {
 /// A tile as it is encoded.
 pub type Coded<'a> = (TileShape, &'a QuantizedTile, Entries<'a>);
 
-/// The coded form of a group of tiles.
+/// The coded form of a group of tiles; `outer` are the coarse codes of its outer anchors, two pairs at most.
 pub fn encode<E: EntropyTable>(
     coding: TileCoding,
     tiles: &[Coded<'_>],
+    outer: &[[i32; 2]],
     tables: &[E::Encode],
 ) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new()?;
@@ -126,6 +127,7 @@ pub fn encode<E: EntropyTable>(
         }
         step.encode(&mut encoder, tables);
     }
+    outer::encode(&mut encoder, outer);
     encoder.finish()
 }
 

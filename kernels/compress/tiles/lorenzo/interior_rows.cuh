@@ -1,7 +1,7 @@
 // Rows of interior tiles of the Lorenzo predictor, four tiles per warp.
 #pragma once
 #include "compress/statistics/strips.cuh"
-#include "compress/tiles/lorenzo_border_tiles.cuh"
+#include "compress/tiles/lorenzo/border_tiles.cuh"
 #include "grid/field.cuh"
 
 // Four neighbours of a row, 16 bytes at a time if WIDE.

@@ -1,6 +1,6 @@
 // Vertices of constrained tiles of the Lorenzo predictor that need a finer lattice.
 #pragma once
-#include "compress/tiles/lorenzo_bound_lists.cuh"
+#include "compress/tiles/lorenzo/bound_lists.cuh"
 
 // Code on a finer lattice, computed again, of a vertex that the full list left out: tile << 10 | y << 5 | x.
 template <typename T>

@@ -1,6 +1,6 @@
 // Unconstrained tiles of the Lorenzo predictor, four per warp.
 #pragma once
-#include "compress/tiles/lorenzo_interior_rows.cuh"
+#include "compress/tiles/lorenzo/interior_rows.cuh"
 #include "grid/field.cuh"
 
 // Grid: tiles / (4 * LORENZO_INTERIOR_WARPS). Block: 32 * LORENZO_INTERIOR_WARPS threads, four tiles per

@@ -1,6 +1,6 @@
 // Loads a border tile and finds its masks, by a block.
 #pragma once
-#include "compress/tiles/border_vertex.cuh"
+#include "compress/tiles/border/vertex.cuh"
 #include "entropy/quantized_tile.cuh"
 #include "grid/field.cuh"
 #include "grid/missing.cuh"

@@ -1,10 +1,10 @@
-// Border tiles where vertex bounds are looked at: at the edge of the grid, with missing values, or with zeros
+// Border tiles of the mode with vertex bounds: at the edge of the grid, with missing values, or with zeros
 // that keep their signs. A block per tile.
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
-#include "compress/tiles/border_loads.cuh"
-#include "compress/tiles/border_vertex.cuh"
+#include "compress/tiles/border/loads.cuh"
+#include "compress/tiles/border/vertex.cuh"
 #include "entropy/quantized_tile.cuh"
 #include "entropy/tables.cuh"
 #include "grid/missing.cuh"
@@ -84,8 +84,7 @@ struct BorderCoder {
     BlockCosts costs;
 
     __device__ __forceinline__ void code_anchor() {
-        const TileShape shape = part.shape;  // a copy, since its address is passed on
-        const u32 s = anchor_symbol(job, shape, part.index, *QuantizeView<T>(job).payload(part.index));
+        const u32 s = anchor_symbol(job, part.index, *QuantizeView<T>(job).payload(part.index));
         symbols[0] = (u8)s;
         if (s != SYMBOL_ZERO) costs.charge(3 + raw_bits(s, 0, sizeof(T)), 0);
     }

@@ -4,7 +4,7 @@
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
-#include "compress/tiles/interior_rows.cuh"
+#include "compress/tiles/interior/rows.cuh"
 #include "entropy/quantized_tile.cuh"
 #include "entropy/tables.cuh"
 #include "grid/field.cuh"
@@ -270,7 +270,8 @@ __device__ __forceinline__ void begin_tile(const Job& job, const Control& contro
     shared.index[half] = index;
     shared.places[half] = {work.symbols() + index * TILE_VERTICES, work.payload(index)};
     copy_ahead<16>(&shared.anchor_codes[half][0], work.anchor_codes() + index);
-    copy_ahead<16>(&shared.anchor_codes[half][1], work.anchor_codes() + tile_before(job, shape, index));
+    copy_ahead<16>(
+        &shared.anchor_codes[half][1], work.anchor_codes() + followed_tile((u32)index, (u32)job.tiles_x));
     if (half == 0) expect_largest_error(control, shared.known);
 }
 

@@ -1,6 +1,6 @@
 // Constrained tiles of the Lorenzo predictor, four per warp.
 #pragma once
-#include "compress/tiles/lorenzo_refinement.cuh"
+#include "compress/tiles/lorenzo/refinement.cuh"
 #include "grid/field.cuh"
 
 // Bound shifts of the smallest estimated sizes of four tiles; each lane evaluates one shift of its tile.

@@ -1,6 +1,6 @@
 // Lists of the bounds of four constrained tiles of the Lorenzo predictor, which a warp codes together.
 #pragma once
-#include "compress/tiles/lorenzo_interior_rows.cuh"
+#include "compress/tiles/lorenzo/interior_rows.cuh"
 
 // Shared memory of a warp with four constrained tiles.
 template <typename T>

@@ -1,6 +1,6 @@
 // Border tiles of the Lorenzo predictor, a warp per tile: with bounds, masks or both.
 #pragma once
-#include "compress/tiles/lorenzo_rows.cuh"
+#include "compress/tiles/lorenzo/rows.cuh"
 #include "grid/missing.cuh"
 
 // The bound shift of the smallest estimated size; the smallest of several.

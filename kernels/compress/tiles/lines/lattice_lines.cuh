@@ -1,7 +1,7 @@
 // Lattice lines that depend on tiles around them: in the speculative mode those of all but unconstrained
 // tiles, which code their own.
 #pragma once
-#include "compress/tiles/line_segment.cuh"
+#include "compress/tiles/lines/segment.cuh"
 
 // Grid: any. Block: 128 threads; half a warp takes a segment of 33 vertices: first the near ones of the
 // listed tiles, then the far ones. Static shared: values around the segment, Steps. Rows see original values

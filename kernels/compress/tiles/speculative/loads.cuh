@@ -1,6 +1,6 @@
 // Values of a tile of the speculative mode, and the half planes of its vertices, in shared memory.
 #pragma once
-#include "compress/tiles/half_planes.cuh"
+#include "compress/tiles/speculative/half_planes.cuh"
 #include "device/control.cuh"
 #include "grid/field.cuh"
 #include "tile/window.cuh"

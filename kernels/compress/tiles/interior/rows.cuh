@@ -1,7 +1,7 @@
 // The finest level of interior tiles: hands originals and bounds to the coder, and loads those of later rows.
 #pragma once
-#include "compress/tiles/interior_group.cuh"
-#include "compress/tiles/interior_loads.cuh"
+#include "compress/tiles/interior/vertices.cuh"
+#include "compress/tiles/interior/loads.cuh"
 #include "tile/finest_level.cuh"
 
 // Notes which vertices of row y are zero, by half a warp: those of even columns, and from bit 16 on those of

@@ -4,10 +4,10 @@
 #pragma once
 #include "compress/bounds/tile_lists.cuh"
 #include "compress/tiles/anchors.cuh"
-#include "compress/tiles/border_vertex.cuh"
-#include "compress/tiles/row_masks.cuh"
+#include "compress/tiles/border/vertex.cuh"
+#include "compress/tiles/speculative/row_masks.cuh"
 #include "compress/tiles/settle.cuh"
-#include "compress/tiles/speculative_loads.cuh"
+#include "compress/tiles/speculative/loads.cuh"
 #include "predict/quantizer.cuh"
 
 // A tile in the making, by a warp. Only border tiles can have missing vertices or vertices outside the grid.
@@ -80,7 +80,7 @@ struct SpeculativeCoder {
             const Attempt<T> found = attempt<T>(original, prediction, steps.level[level].step[0]);
             value = found.value;
             error = found.error;
-            waits = !(found.fits && steps.level[level].accept.within(error));
+            waits = !(found.fits && steps.accept().within(error));
             if (!waits) symbol = symbol_of({0, found.code_u(), found.code_v()});
         }
         if (looks && active && !waits && is_constrained_vertex(x, y)) {
@@ -197,8 +197,7 @@ struct SpeculativeCoder {
         for (i32 k = 0; k < TILE_VERTICES / 16 / 32; k++)
             words_at<uint4>(symbols)[32 * k + lane] = make_uint4(0, 0, 0, 0);
         __syncwarp();
-        const TileShape copy = shape;  // since its address is passed on
-        if (lane == 0) of_lines[0] = anchor_symbol(job, copy, index, *QuantizeView<T>(job).payload(index));
+        if (lane == 0) of_lines[0] = anchor_symbol(job, index, *QuantizeView<T>(job).payload(index));
 #pragma unroll
         for (i32 k = 0; k < 2; k++) {
             if (of_lines[k] == SYMBOL_ZERO) continue;

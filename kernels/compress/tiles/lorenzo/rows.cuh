@@ -1,7 +1,7 @@
 // Codes tiles of the Lorenzo predictor by rows, a warp per tile: with bounds, masks or both. Twin of
 // src/tile/lorenzo_encode.rs.
 #pragma once
-#include "compress/tiles/lorenzo_row_reader.cuh"
+#include "compress/tiles/lorenzo/row_reader.cuh"
 #include "entropy/groups/lorenzo.cuh"
 #include "entropy/payload.cuh"
 #include "grid/missing.cuh"

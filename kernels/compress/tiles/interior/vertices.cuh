@@ -84,7 +84,7 @@ private:
     __device__ __forceinline__ T code_small(const P (&originals)[N], P (&values)[N], i32 level, i32 at,
         const i32 (&offsets)[N], const bool (&active)[N], bool own) {
         const P step = steps.level[level].step[0];
-        const Acceptance<T> accept = steps.level[level].accept;
+        const Acceptance<T> accept = steps.accept();
         u8* const to = fresh_global(output.symbols) + at;
         P predictions[N];
         T errors[N], largest = 0;
