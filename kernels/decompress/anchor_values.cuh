@@ -31,10 +31,9 @@ __device__ __forceinline__ uint2 sum_row(GroupAnchors& shared, u32 at, u32 count
     return shared.codes[at + count - 1];
 }
 
-// Coarse codes of all anchors of a group from their differences. Call with a warp.
+// Coarse codes of all anchors of a group from their differences and those of outer anchors. Call with a warp.
 __device__ __forceinline__ void sum_group(
-    const Job& job, GroupAnchors& shared, u64 group, u64 first, u32 tiles) {
-    const int4 codes = OuterAnchorsView(job).codes()[group];
+    const Job& job, GroupAnchors& shared, int4 codes, u64 first, u32 tiles) {
     const OuterAnchors outer(job, first, first + tiles);
     // A single column is a row here: its tiles follow each other.
     const u32 columns = (u32)(job.tiles_x > 1 ? job.tiles_x : job.tiles_y);
@@ -127,6 +126,7 @@ __device__ __forceinline__ void anchors_of_group(
     const Job& job, const Control& control, GroupAnchors& shared, u64 group) {
     constexpr u32 EACH = MAX_GROUP_TILES / 32;
     const u32 lane = threadIdx.x & 31;
+    const int4 outer = OuterAnchorsView(job).codes()[group];
     u64 first, end;
     tiles_of_group(job, group, first, end);
     const u32 tiles = (u32)(end - first);
@@ -140,7 +140,7 @@ __device__ __forceinline__ void anchors_of_group(
         if (lane == 0) shared.coded[i] = coded;
     }
     __syncwarp();
-    sum_group(job, shared, group, first, tiles);
+    sum_group(job, shared, outer, first, tiles);
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) {
         const u32 tile = 32 * i + lane;

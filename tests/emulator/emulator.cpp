@@ -388,7 +388,10 @@ struct {
     GroupAnchors anchors;
 } group;
 
-void walk(const Job job) { sum_group(job, group.anchors, 0, group.first, (u32)(group.end - group.first)); }
+void walk(const Job job) {
+    const int4 outer = OuterAnchorsView(job).codes()[0];
+    sum_group(job, group.anchors, outer, group.first, (u32)(group.end - group.first));
+}
 
 // Whether a group gets the coarse codes that its anchors have in the grid, whatever its first tile is.
 bool walks(uint64_t seed) {
