@@ -74,9 +74,9 @@ fn values<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_,
             header.field_bytes()
         )));
     }
-    let start = source.start(HEADER_BYTES as u64)?;
     let fetched = source.fetch(stored::rows(header, region))?;
     if job.verify_checksum && region.is_whole() {
+        let start = source.start(HEADER_BYTES as u64)?;
         fetched.check_seal(&start, header.stream_bytes)?;
     }
     stored::read(header, region, &fetched, outputs, job.threads)?;

@@ -63,6 +63,9 @@ impl<'a> Source<'a> {
 }
 
 fn read_piece(read: &mut ReadAt<'_>, range: Range<u64>) -> Result<Vec<u8>> {
+    if range.is_empty() {
+        return Ok(Vec::new());
+    }
     let length = usize::try_from(range.end - range.start).map_err(|_| memory::out_of_memory())?;
     let mut bytes = memory::filled(length, 0)?;
     panics::as_host(|| read(range.start, &mut bytes))?;

@@ -49,6 +49,7 @@ mod names;
 mod pictures;
 #[cfg(target_os = "linux")]
 mod python;
+mod region;
 mod spacing;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod sweep;

@@ -58,6 +58,17 @@ impl Opened {
         Ok(Opened { source, path: path.into(), info })
     }
 
+    /// For messages.
+    pub fn name(&self) -> &str {
+        &self.source.name
+    }
+
+    /// The file at its first byte.
+    pub fn into_file(self) -> Result<File, Failure> {
+        let name = self.source.name.clone();
+        self.source.into_file().map_err(|e| failure!("{name}: cannot be read: {e}"))
+    }
+
     /// Bytes of the file, known of regular files.
     pub fn file_bytes(&self) -> Option<u64> {
         self.source.length()
@@ -145,7 +156,12 @@ pub struct Stream {
 
 impl Stream {
     pub fn read(path: &Path) -> Result<Stream, Failure> {
-        Opened::open(path)?.read()
+        Stream::of(Opened::open(path)?)
+    }
+
+    /// The one stream of an open file.
+    pub fn of(opened: Opened) -> Result<Stream, Failure> {
+        opened.read()
     }
 
     /// Reads a file that begins as a stream does; none for another one, and for what is no regular file.
