@@ -158,7 +158,7 @@ fn ocean<T: Real>(nx: u64, ny: u64) -> Field<T> {
         }
         let wave = |f: f64, p: f64| (f * a + p).sin() * (f * b - p).cos() / f;
         let eddies = |p: f64| [0.3, 0.7, 1.9, 4.1, 7.3].iter().map(|&f| wave(f, p * f)).sum::<f64>();
-        [eddies(0.4) + 0.004 * random.signed(), eddies(2.1) + 0.004 * random.signed()]
+        [eddies(0.4) + 0.012 * random.signed(), eddies(2.1) + 0.012 * random.signed()]
     })
 }
 

@@ -120,6 +120,9 @@ class Comparison(ctypes.Structure):
     )
 
 
+#: The function that read_region_host calls: user, offset, bytes, to.
+READ_CALLBACK = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
+
 _config = ctypes.POINTER(Config)
 _sizes = ctypes.POINTER(Sizes)
 _words = ctypes.POINTER(c_uint32)
@@ -142,6 +145,16 @@ FUNCTIONS = {
     "decompress_host": (
         c_int32,
         _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
+    ),
+    "decompress_region_host": (
+        c_int32,
+        _memory
+        + [_config, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
+    ),
+    "read_region_host": (
+        c_int32,
+        [c_void_p, c_void_p, c_uint64]
+        + [_config, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
     ),
     "range_host": (c_int32, _field + [ctypes.POINTER(Range), c_int]),
     "relative_bound": (c_double, [c_double, c_double, c_double]),
