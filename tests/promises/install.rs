@@ -20,7 +20,8 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_analysis.py lib/python3/site-packages/factz/_arrays.py
     lib/python3/site-packages/factz/_compression.py lib/python3/site-packages/factz/_config.py
     lib/python3/site-packages/factz/_device.py lib/python3/site-packages/factz/_fields.py
-    lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_results.py
+    lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_region.py
+    lib/python3/site-packages/factz/_results.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
     lib/python3/site-packages/factz/py.typed
     share/bash-completion/completions/factz

@@ -16,6 +16,8 @@ mod cli_files;
 #[cfg(feature = "cli")]
 mod cli_points;
 #[cfg(all(feature = "cli", unix))]
+mod cli_region;
+#[cfg(all(feature = "cli", unix))]
 mod cli_streams;
 mod compare;
 mod configurations;
