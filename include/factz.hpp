@@ -345,12 +345,12 @@ factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t 
     } state{&read, nullptr};
     /* Exceptions must not pass through the library. */
     const factz_read_callback call = [](void* user, std::uint64_t offset, std::uint64_t bytes, void* to) {
-        auto& state = *static_cast<reader*>(user);
+        auto& self = *static_cast<reader*>(user);
         try {
-            (*state.read)(offset, bytes, to);
+            (*self.read)(offset, bytes, to);
             return 0;
         } catch (...) {
-            state.thrown = std::current_exception();
+            self.thrown = std::current_exception();
             return 1;
         }
     };

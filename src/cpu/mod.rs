@@ -104,8 +104,8 @@ pub fn decompress<T: Real>(
 /// ignored. Values are those of [`decompress`].
 ///
 /// Of the stream only the header, the tables, and the groups of tiles that the rectangle takes are read. The
-/// checksum needs all bytes: it is compared only where all groups are read, and `config` asks for it. Most
-/// damage in a group is found without it, damage in the numbers of the header is not.
+/// checksum needs all bytes: it is compared only where all groups are read, and `config` asks for it. Without it
+/// damage in a group is found if the group does not decode to its end; damage in numbers of the header is not.
 ///
 /// In the report, `stream_bytes` are those that were read, `required_bytes` those of the whole stream, and
 /// `exact_vertices` counts those of the tiles that the rectangle touches.

