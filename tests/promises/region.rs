@@ -76,12 +76,10 @@ impl<'a> Whole<'a> {
     }
 }
 
+type Read = (Result<Report, Error>, [Vec<u64>; 2], Vec<Range<u64>>);
+
 /// Reads a region piece by piece; the answer, the bits, and what was read.
-fn read<T: Real>(
-    stream: &[u8],
-    first: [u64; 2],
-    size: [u64; 2],
-) -> (Result<Report, Error>, [Vec<u64>; 2], Vec<Range<u64>>) {
+fn read<T: Real>(stream: &[u8], first: [u64; 2], size: [u64; 2]) -> Read {
     let mut ranges = Vec::new();
     let mut at = |offset: u64, to: &mut [u8]| {
         let range = offset..offset + to.len() as u64;
