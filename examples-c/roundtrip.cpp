@@ -10,6 +10,8 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -116,6 +118,40 @@ void options(const factz::field<const float> &field, const factz::field<float> &
     require(report.stream_bytes == stream.size() && report.required_bytes == stream.size(), "report");
 }
 
+/* A rectangle of the field, from memory and through a function that reads pieces of the stream. */
+void region(const factz::field<const float> &field)
+{
+    constexpr std::uint64_t x0 = 40, y0 = 20, width = 33, height = 18;
+    const std::vector<std::byte> stream = factz::compress(field, factz::absolute_bound(1e-3));
+    std::vector<float> u(nx * ny), v(nx * ny), u2(width * height), v2(width * height), u3(u2), v3(v2);
+    factz::decompress(stream, factz::dense(u.data(), v.data(), nx, ny));
+    factz::decompress_region(stream, x0, y0, factz::dense(u2.data(), v2.data(), width, height));
+    const auto window = factz::dense(u3.data(), v3.data(), width, height);
+    const auto read = [&](std::uint64_t offset, std::uint64_t bytes, void *to) {
+        std::memcpy(to, stream.data() + offset, bytes);
+    };
+    const factz_report report = factz::read_region(read, stream.size(), x0, y0, window);
+    require(report.stream_bytes <= stream.size(), "the bytes that were read");
+    for (std::uint64_t y = 0; y < height; y++)
+        for (std::uint64_t x = 0; x < width; x++) {
+            const std::uint64_t all = (y0 + y) * nx + x0 + x, part = y * width + x;
+            require(u2[part] == u[all] && v2[part] == v[all], "a region from memory");
+            require(u3[part] == u[all] && v3[part] == v[all], "a region that was read");
+        }
+    refused([&] { factz::decompress_region(stream, nx, 0, window); }, FACTZ_ERROR_INVALID_ARGUMENT,
+        "the region is not inside");
+    bool passed = false;
+    try {
+        const auto fails = [](std::uint64_t, std::uint64_t, void *) {
+            throw std::out_of_range("of the reader");
+        };
+        factz::read_region(fails, stream.size(), x0, y0, window);
+    } catch (const std::out_of_range &) {
+        passed = true;
+    }
+    require(passed, "what the reader throws passes through");
+}
+
 void everything()
 {
     std::printf("factz %s, format %u\n", factz_version(), static_cast<unsigned>(factz_format_version()));
@@ -151,6 +187,7 @@ void everything()
     refused([&] { factz::decompress(factz::compress(block, config), dense2); }, FACTZ_ERROR_INVALID_ARGUMENT,
         "the stream holds F64");
     options(dense, dense2);
+    region(dense);
 }
 
 }  // namespace

@@ -65,7 +65,8 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_OK = 0, FACTZ_ERROR_INVALID_ARGUMENT = 1, &
       FACTZ_ERROR_INVALID_CONFIG = 2, FACTZ_ERROR_BUFFER_TOO_SMALL = 3, FACTZ_ERROR_WORKSPACE_TOO_SMALL = 4, &
       FACTZ_ERROR_CORRUPT_STREAM = 5, FACTZ_ERROR_UNSUPPORTED_VERSION = 6, FACTZ_ERROR_NO_DEVICE = 7, &
-      FACTZ_ERROR_CUDA = 8, FACTZ_ERROR_OUT_OF_MEMORY = 9, FACTZ_ERROR_UNSUPPORTED = 10, FACTZ_ERROR_INTERNAL = 11
+      FACTZ_ERROR_CUDA = 8, FACTZ_ERROR_OUT_OF_MEMORY = 9, FACTZ_ERROR_UNSUPPORTED = 10, FACTZ_ERROR_INTERNAL = 11, &
+      FACTZ_ERROR_READ = 12
 
   ! The structs of factz.h, field by field.
 
@@ -255,7 +256,8 @@ module factz
       factz_readable_formats, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
       factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, factz_range_host, &
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
-      factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version
+      factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
+      factz_decompress_region_host, factz_read_region_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -331,6 +333,36 @@ module factz
       type(factz_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_decompress_host
+
+    ! nx and ny of config are the columns and rows of the region, whose first vertex is (x0, y0), counted from 0.
+    integer(c_int32_t) function factz_decompress_region_host(src, src_bytes, config, x0, y0, u, v, n, report, &
+        threads) bind(c)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), value :: x0, y0
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_decompress_region_host
+
+    ! read is c_funloc of a bind(c) integer(c_int) function (type(c_ptr), value :: user, to; integer(c_int64_t),
+    ! value :: offset, bytes), with the arguments user, offset, bytes, to.
+    integer(c_int32_t) function factz_read_region_host(read, user, src_bytes, config, x0, y0, u, v, n, report, &
+        threads) bind(c)
+      import :: c_funptr, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_funptr), value :: read
+      type(c_ptr), value :: user
+      integer(c_int64_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), value :: x0, y0
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_read_region_host
 
     ! points is the address of type(factz_critical_point) :: points(capacity), or c_null_ptr.
     integer(c_int32_t) function factz_critical_points_host(u, v, n, config, points, capacity, count, threads) bind(c)

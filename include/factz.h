@@ -627,12 +627,12 @@ typedef struct factz_report {
      */
     int32_t reserved_status;
     /**
-     * Bytes of the stream that was written (compression) or read (decompression).
+     * Bytes of the stream that were written (compression) or read (decompression; of a region, a part).
      */
     uint64_t stream_bytes;
     /**
      * Bytes that the stream takes, also when the buffer of a compression was too small for it; stream_bytes
-     * after every success.
+     * after every success but that of a region.
      */
     uint64_t required_bytes;
     /**
@@ -681,6 +681,21 @@ typedef struct factz_report {
      */
     uint64_t reserved[5];
 } factz_report;
+
+/**
+ * Reads bytes of a stream, from a file for example.
+ *
+ * The calling thread of `factz_read_region_host` runs it inside the call, once for each piece that is needed,
+ * in the order of the stream. It must return normally: no longjmp, no C++ exception. It must not call other
+ * factz functions.
+ *
+ * @param user    the pointer given to `factz_read_region_host`
+ * @param offset  where the bytes begin, counted from the start of the stream
+ * @param bytes   how many there are to read: at least 1, and all of them inside the stream
+ * @param to      receives them; valid during the call only
+ * @return 0 if all bytes were read, otherwise a number that the message of the error repeats
+ */
+typedef int (*factz_read_callback)(void *user, uint64_t offset, uint64_t bytes, void *to);
 
 /**
  * The range of the values of a field, u and v together. Aligned to 8 bytes.
@@ -976,6 +991,11 @@ typedef void (*factz_log_callback)(int level, const char *target, const char *me
 #define FACTZ_ERROR_INTERNAL 11
 
 /**
+ * The caller's function that reads a stream (`factz_read_callback`) failed; the message has its answer.
+ */
+#define FACTZ_ERROR_READ 12
+
+/**
  * A short English name of a status, such as "corrupt stream"; "unknown status" for any other number. Static
  * storage, never NULL. Thread-safe; does not change the last error.
  */
@@ -1201,6 +1221,81 @@ factz_status factz_decompress_host(const void *src,
                                    size_t n,
                                    struct factz_report *report,
                                    int threads);
+
+/**
+ * Decompresses a rectangle of the field of a stream in host memory.
+ *
+ * The values are bit for bit those of `factz_decompress_host`. Tiles of 32 x 32 vertices are coded in groups
+ * of up to 256; only the groups that hold tiles of the rectangle (with FACTZ_PREDICTOR_HIERARCHICAL also
+ * tiles next to it) are decoded. Working memory is in proportion to the rectangle and to the number of
+ * groups, not to the field.
+ *
+ * The checksum needs all bytes. It is compared only if the rectangle takes all groups and
+ * config->verify_checksum is 1. Without it, damage of a group is found if the group then does not decode to
+ * its end: nearly all damage of several words, but of single bits 7 to 9 in 10 with FACTZ_CODER_ANS and about
+ * half with FACTZ_CODER_HUFFMAN. Damage of numbers in the header, and of groups that the rectangle does not
+ * take, is not noticed. Where that matters, check the stream once as a whole.
+ *
+ * @param src        the stream; any alignment
+ * @param src_bytes  readable bytes at src: the length of the stream or more
+ * @param config     nx and ny are the columns and rows of the rectangle, pitches and strides those of the
+ *                   output; dtype must be that of the stream. verify_checksum: see above. The rest must be
+ *                   valid and has no effect
+ * @param x0         first column of the rectangle in the field
+ * @param y0         first row of the rectangle in the field
+ * @param u          receives the x components: vertex (x0, y0) of the field, then the others as config says
+ * @param v          receives the y components; may be interleaved with u, without sharing an element
+ * @param n          number of vertices of the rectangle, nx * ny of config
+ * @param report     receives the result: stream_bytes are the bytes that were read, required_bytes those of
+ *                   the whole stream; exact_vertices are those of the tiles that the rectangle touches
+ * @param threads    see "Threads" at the top of this header
+ * @return as `factz_decompress_host`; FACTZ_ERROR_INVALID_ARGUMENT also if the rectangle is not inside the
+ *         field
+ */
+factz_status factz_decompress_region_host(const void *src,
+                                          size_t src_bytes,
+                                          const struct factz_config *config,
+                                          uint64_t x0,
+                                          uint64_t y0,
+                                          void *u,
+                                          void *v,
+                                          size_t n,
+                                          struct factz_report *report,
+                                          int threads);
+
+/**
+ * Decompresses a rectangle of the field of a stream of which only the needed pieces are read: from a file,
+ * an archive or an object store.
+ *
+ * As `factz_decompress_region_host`, with a function in place of the stream. The function is called for the
+ * header (FACTZ_INSPECT_BYTES), for the bytes up to the groups (header, tables and 4 bytes per group), and
+ * then for each run of consecutive groups. The stream may lie anywhere in a file: the function adds its
+ * offset.
+ *
+ * @param read       the function that reads
+ * @param user       handed to `read` as it is; may be NULL
+ * @param src_bytes  bytes that `read` can read: the length of the stream or more
+ * @param config     as for `factz_decompress_region_host`
+ * @param x0         first column of the rectangle in the field
+ * @param y0         first row of the rectangle in the field
+ * @param u          receives the x components
+ * @param v          receives the y components
+ * @param n          number of vertices of the rectangle, nx * ny of config
+ * @param report     receives the result, as for `factz_decompress_region_host`
+ * @param threads    see "Threads" at the top of this header
+ * @return as `factz_decompress_region_host`; FACTZ_ERROR_READ (`read` did not return 0)
+ */
+factz_status factz_read_region_host(factz_read_callback read,
+                                    void *user,
+                                    uint64_t src_bytes,
+                                    const struct factz_config *config,
+                                    uint64_t x0,
+                                    uint64_t y0,
+                                    void *u,
+                                    void *v,
+                                    size_t n,
+                                    struct factz_report *report,
+                                    int threads);
 
 /**
  * Finds the range of a field in host memory. Ghost vertices do not count.

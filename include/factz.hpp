@@ -28,6 +28,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -316,6 +317,51 @@ factz_report decompress(
 template <class T>
 factz_report decompress(const_bytes stream, const field<T>& field, int threads = 0) {
     return decompress(stream, field, absolute_bound(0), threads);
+}
+
+/* Decompresses the rectangle of a field that has the size of `field` and begins at column x0 and row y0. Only
+ * the groups of tiles that hold it are decoded; about the checksum see factz_decompress_region_host. */
+template <class T>
+factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64_t y0, const field<T>& field,
+    const factz_config& config = absolute_bound(0), int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    factz_report report;
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not written */
+    check(factz_decompress_region_host(
+        stream.data(), stream.size(), &c, x0, y0, field.u, field.v, field.vertices(), &report, threads));
+    return report;
+}
+
+/* The same of a stream in a file or elsewhere: read(offset, bytes, to) copies bytes of it to void* `to`. What
+ * `read` throws passes through. `stream_bytes` is the length of the stream or more. */
+template <class Read, class T>
+factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t x0, std::uint64_t y0,
+    const field<T>& field, const factz_config& config = absolute_bound(0), int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    struct reader {
+        std::remove_reference_t<Read>* read;
+        std::exception_ptr thrown;
+    } state{&read, nullptr};
+    /* Exceptions must not pass through the library. */
+    const factz_read_callback call = [](void* user, std::uint64_t offset, std::uint64_t bytes, void* to) {
+        auto& self = *static_cast<reader*>(user);
+        try {
+            (*self.read)(offset, bytes, to);
+            return 0;
+        } catch (...) {
+            self.thrown = std::current_exception();
+            return 1;
+        }
+    };
+    factz_report report;
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not written */
+    const factz_status status = factz_read_region_host(
+        call, &state, stream_bytes, &c, x0, y0, field.u, field.v, field.vertices(), &report, threads);
+    if (state.thrown) std::rethrow_exception(state.thrown);
+    check(status);
+    return report;
 }
 
 /* The range of the values of a field; of the configuration, nothing but the fill value counts. Blocks that

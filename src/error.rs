@@ -31,6 +31,8 @@ pub enum Status {
     Unsupported = 10,
     /// A defect in the library: please report it.
     Internal = 11,
+    /// A function of the caller that reads a stream failed.
+    Read = 12,
 }
 
 /// A status with a sentence that names the argument and its value.

@@ -88,7 +88,10 @@ mod topology;
 pub use analysis::{
     compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, Simplex, ValueRange,
 };
-pub use cpu::{compress, decompress, inspect, max_stream_bytes, Execution, Progress, INSPECT_BYTES};
+pub use cpu::{
+    compress, decompress, decompress_region, inspect, max_stream_bytes, Execution, Progress, ReadAt, Source,
+    INSPECT_BYTES,
+};
 pub use error::{Error, Result, Status};
 pub use grid::element::Real;
 pub use grid::field::{Extent, Layout, View, ViewMut};

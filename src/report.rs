@@ -8,7 +8,7 @@ use crate::runtime::log::event;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     pub status: Status,
-    /// Bytes of the stream written (compression) or read (decompression).
+    /// Bytes of the stream written (compression) or read (decompression; of a region, a part).
     pub stream_bytes: u64,
     /// Bytes the stream takes, also when the output buffer was too small for it.
     pub required_bytes: u64,

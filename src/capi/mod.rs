@@ -34,6 +34,7 @@ pub mod inspect;
 mod linking;
 pub mod log;
 pub mod range;
+pub mod region;
 pub mod report;
 pub mod sizes;
 pub mod status;

@@ -24,10 +24,10 @@ pub struct factz_report {
     pub status: factz_status,
     /// 0.
     pub reserved_status: i32,
-    /// Bytes of the stream that was written (compression) or read (decompression).
+    /// Bytes of the stream that were written (compression) or read (decompression; of a region, a part).
     pub stream_bytes: u64,
     /// Bytes that the stream takes, also when the buffer of a compression was too small for it; stream_bytes
-    /// after every success.
+    /// after every success but that of a region.
     pub required_bytes: u64,
     /// Vertices stored bit for bit because no lossy value could be certified.
     pub exact_vertices: u64,

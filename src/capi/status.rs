@@ -38,9 +38,11 @@ pub const FACTZ_ERROR_OUT_OF_MEMORY: factz_status = 9;
 pub const FACTZ_ERROR_UNSUPPORTED: factz_status = 10;
 /// A defect in the library: please report it with the message.
 pub const FACTZ_ERROR_INTERNAL: factz_status = 11;
+/// The caller's function that reads a stream (`factz_read_callback`) failed; the message has its answer.
+pub const FACTZ_ERROR_READ: factz_status = 12;
 
 /// Every status with its C name and the sentence of `factz_status_string`.
-const STATUSES: [(factz_status, Status, &CStr); 12] = [
+const STATUSES: [(factz_status, Status, &CStr); 13] = [
     (FACTZ_OK, Status::Ok, c"success"),
     (FACTZ_ERROR_INVALID_ARGUMENT, Status::InvalidArgument, c"invalid argument"),
     (FACTZ_ERROR_INVALID_CONFIG, Status::InvalidConfig, c"invalid configuration"),
@@ -53,6 +55,7 @@ const STATUSES: [(factz_status, Status, &CStr); 12] = [
     (FACTZ_ERROR_OUT_OF_MEMORY, Status::OutOfMemory, c"out of memory"),
     (FACTZ_ERROR_UNSUPPORTED, Status::Unsupported, c"not available in this version"),
     (FACTZ_ERROR_INTERNAL, Status::Internal, c"internal error"),
+    (FACTZ_ERROR_READ, Status::Read, c"stream not readable"),
 ];
 
 // The C numbers are the numbers of the crate, in order and without gaps.

@@ -1,8 +1,10 @@
-//! Decompression: parse -> decode -> reconstruct.
+//! Decompression of a region of a field: parse -> decode -> reconstruct.
 
-use super::entropy;
+use super::entropy::{self, Groups};
 use super::progress::{Meter, Progress};
-use super::reconstruct::{stored_vertices, Hierarchical, Output};
+use super::reconstruct::Hierarchical;
+use super::region::Region;
+use super::source::Source;
 use super::stored;
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::error::{Error, Result};
@@ -18,97 +20,156 @@ use crate::request::Predictor;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
 use crate::stream::header::{Content, Header, HEADER_BYTES};
+use crate::stream::sections::{self, Group};
 use crate::tile::decode::Decoder;
 use crate::tile::lorenzo_decode;
 
-/// Decompresses a stream, cut to the length in its header, whose header is read.
+/// How a region is decompressed.
+#[derive(Clone, Copy)]
+pub(super) struct Job<'a> {
+    /// Of the stream, which has all bytes that the header says.
+    pub(super) header: &'a Header,
+    pub(super) region: Region,
+    /// Whether the checksum is compared if all bytes are read.
+    pub(super) verify_checksum: bool,
+    pub(super) threads: Threads,
+    pub(super) progress: Option<Progress<'a>>,
+}
+
+/// Bytes that were read, and vertices that are stored bit for bit.
+struct Done {
+    bytes: u64,
+    exact_vertices: u64,
+}
+
+/// Decompresses a region, to views of which it fills the beginning.
 pub(super) fn decompress<T: Real>(
-    header: &Header,
-    stream: &[u8],
+    job: &Job<'_>,
+    source: Source<'_>,
     outputs: [&ViewMut<'_, T>; 2],
-    threads: Threads,
-    progress: Option<Progress<'_>>,
 ) -> Result<Report> {
-    let grid = header.grid();
-    let span = tracing::info_span!("decompress", nx = header.nx, ny = header.ny);
+    let Job { header, region, .. } = *job;
+    let span = tracing::info_span!("decompress", nx = region.nx, ny = region.ny);
     let _entered = span.enter();
-    let meter = Meter::new(progress, 2 * grid.tiles());
-    let output = Output(outputs);
-    let exact_vertices = match (header.content, header.predictor) {
-        (Content::Stored, _) => {
-            let bytes = &stream[HEADER_BYTES..];
-            if bytes.len() as u64 != header.field_bytes() {
-                return Err(Error::corrupt(format!(
-                    "the stream stores {} bytes of values, its field has {}",
-                    bytes.len(),
-                    header.field_bytes()
-                )));
-            }
-            stored::read(grid, bytes, outputs, threads)?;
-            grid.vertices()
-        }
-        (_, Predictor::Hierarchical) => hierarchical(header, stream, output, threads, &meter)?,
-        (_, Predictor::Lorenzo) => lorenzo(header, stream, output, threads, &meter)?,
+    let done = match header.content {
+        Content::Stored => values(job, source, outputs)?,
+        Content::Coded => coded(job, source, outputs)?,
     };
     Ok(Report {
-        stream_bytes: header.stream_bytes,
+        stream_bytes: done.bytes,
         required_bytes: header.stream_bytes,
         bound: header.absolute_bound,
-        exact_vertices,
+        exact_vertices: done.exact_vertices,
         ..Report::default()
     })
 }
 
-/// Decodes all tiles, then reconstructs them; how many vertices are stored.
+/// Stored content.
+fn values<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_, T>; 2]) -> Result<Done> {
+    let Job { header, region, .. } = *job;
+    let bytes = header.stream_bytes - HEADER_BYTES as u64;
+    if bytes != header.field_bytes() {
+        return Err(Error::corrupt(format!(
+            "the stream stores {bytes} bytes of values, its field has {}",
+            header.field_bytes()
+        )));
+    }
+    let fetched = source.fetch(stored::rows(header, region))?;
+    if job.verify_checksum && region.is_whole() {
+        let start = source.start(HEADER_BYTES as u64)?;
+        fetched.check_seal(&start, header.stream_bytes)?;
+    }
+    stored::read(header, region, &fetched, outputs, job.threads)?;
+    let vertices = region.nx * region.ny;
+    Ok(Done { bytes: HEADER_BYTES as u64 + 2 * vertices * T::BYTES as u64, exact_vertices: vertices })
+}
+
+/// Coded content: the groups that have tiles of the region.
+fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_, T>; 2]) -> Result<Done> {
+    let Job { header, region, threads, .. } = *job;
+    let before_groups = sections::bytes_before_groups(header)?;
+    let start = source.start(before_groups)?;
+    let sections::Sections { tables, mut groups } = sections::split(header, &start)?;
+    let all = groups.len();
+    groups.retain(|group| region.takes_from(group));
+    let fetched = source.fetch(groups.iter().map(Group::padded))?;
+    if job.verify_checksum && groups.len() == all {
+        fetched.check_seal(&start, header.stream_bytes)?;
+    }
+    let tiles: u64 = groups.iter().map(|group| group.tiles.end - group.tiles.start).sum();
+    let meter = Meter::new(job.progress, tiles + region.tiles());
+    let coding = TileCoding::new(header.predictor, T::BYTES);
+    let coded = Groups { header, coding, tables: &tables, groups: &groups, bytes: &fetched };
+    let exact_vertices = match header.predictor {
+        Predictor::Hierarchical => hierarchical(&coded, region, outputs, threads, &meter)?,
+        Predictor::Lorenzo => lorenzo(&coded, region, outputs, threads, &meter)?,
+    };
+    let bytes = groups.iter().map(Group::padded).map(|bytes| bytes.end - bytes.start).sum::<u64>();
+    Ok(Done { bytes: before_groups + bytes, exact_vertices })
+}
+
+/// Decodes the tiles of groups and keeps those that a region takes, then reconstructs them; how many vertices
+/// are stored.
 fn hierarchical<T: Real>(
-    header: &Header,
-    stream: &[u8],
-    output: Output<'_, T>,
+    coded: &Groups<'_>,
+    region: Region,
+    outputs: [&ViewMut<'_, T>; 2],
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
-    let coding = TileCoding::new(header.predictor, T::BYTES);
-    let count = header.grid().tiles() as usize;
+    let header = coded.header;
+    let count = region.tiles() as usize;
     let quantizer = Quantizer::new(header.absolute_bound, header.half_bin_width, header.level_bound_scaling);
     let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.interpolants);
     let decoder = Decoder {
-        grid: header.grid(),
-        coding,
+        grid: region.part(),
+        coding: coded.coding,
         quantizer: &quantizer,
         interpolants: &interpolants,
         missing: header.missing(),
         fill: header.fill.map(T::from_bits64),
     };
-    let groups = entropy::decode(header, coding, stream, threads, meter, |group, codes, outer| {
-        let anchors =
-            anchors::walk(header.grid(), group, outer, |k, before| decoder.anchor(&codes[k], before))?;
-        Ok((codes, anchors))
+    let groups = entropy::decode(coded, threads, meter, |group, mut codes, outer| {
+        let mut anchors = anchors::walk(header.grid(), group.clone(), outer, |k, before| {
+            decoder.anchor(&codes[k], before)
+        })?;
+        let mut of_region = group.clone().map(|tile| region.takes(tile));
+        anchors.retain(|_| of_region.next().expect("an anchor for each tile"));
+        let stored = group.clone().zip(&codes).filter(|&(tile, _)| region.covers(tile));
+        let stored = stored.map(|(_, codes)| codes.stored()).sum::<u64>();
+        let mut of_region = group.map(|tile| region.takes(tile));
+        codes.retain(|_| of_region.next().expect("codes for each tile"));
+        Ok((codes, anchors, stored))
     })?;
     let (mut tiles, mut anchors) = (memory::with_capacity(count)?, memory::with_capacity(count)?);
-    for (group, values) in groups {
+    let mut stored = 0;
+    for (group, values, stored_of_group) in groups {
         tiles.extend(group);
         anchors.extend(values);
+        stored += stored_of_group;
     }
+    let output = region.output_of_part(outputs);
     Hierarchical { tiles: &tiles, anchors: &anchors, decoder, threads }.run(output, meter)?;
-    stored_vertices(&tiles, threads)
+    Ok(stored)
 }
 
 /// Decodes and reconstructs group by group, as tiles know nothing of each other; how many vertices are
 /// stored.
 fn lorenzo<T: Real>(
-    header: &Header,
-    stream: &[u8],
-    output: Output<'_, T>,
+    coded: &Groups<'_>,
+    region: Region,
+    outputs: [&ViewMut<'_, T>; 2],
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
-    let grid = header.grid();
-    let coding = TileCoding::new(header.predictor, T::BYTES);
+    let header = coded.header;
+    let (grid, output) = (header.grid(), region.output(outputs));
     let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
     let fill = header.fill.map(T::from_bits64);
-    let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding, fill };
-    let stored = entropy::decode(header, coding, stream, threads, meter, |tiles, codes, _| {
-        for (tile, codes) in tiles.zip(&codes) {
+    let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding: coded.coding, fill };
+    let stored = entropy::decode(coded, threads, meter, |tiles, codes, _| {
+        let (mut stored, mut done) = (0, 0);
+        for (tile, codes) in tiles.zip(&codes).filter(|&(tile, _)| region.takes(tile)) {
             let shape = grid.tile(tile);
             decoder.tile(
                 codes,
@@ -120,9 +181,11 @@ fn lorenzo<T: Real>(
                     output.put(&shape, row, u, v);
                 },
             );
+            stored += QuantizedTile::stored(codes);
+            done += 1;
         }
-        meter.add(codes.len() as u64);
-        Ok(codes.iter().map(QuantizedTile::stored).sum::<u64>())
+        meter.add(done);
+        Ok(stored)
     })?;
     Ok(stored.iter().sum())
 }

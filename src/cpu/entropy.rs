@@ -1,6 +1,7 @@
 //! Count, tables and encode over groups of tiles, and decode.
 
 use super::progress::Meter;
+use super::source::Fetched;
 use crate::entropy::groups;
 use crate::entropy::groups::weights::{
     GROUP_BYTES, LEAST_GROUP_WEIGHT, MANY_GROUPS, MOST_GROUP_KIB, MOST_GROUP_WEIGHT,
@@ -19,7 +20,7 @@ use crate::request::Coder;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::header::Header;
-use crate::stream::sections::{self, GROUP_ALIGNMENT};
+use crate::stream::sections::{self, Group, GROUP_ALIGNMENT};
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -160,19 +161,26 @@ fn encode_with<E: EntropyTable>(
     Ok(Body { tables: sections::write_tables(|k, out| models[k].write(out))?, groups })
 }
 
-/// Decodes all groups, and gives what `each` makes of a group's tiles, their codes, and the coarse codes of
-/// the outer anchors.
+/// Groups of a stream, and what decoding them takes.
+pub(super) struct Groups<'a> {
+    pub(super) header: &'a Header,
+    pub(super) coding: TileCoding,
+    pub(super) tables: &'a [&'a [u8]],
+    pub(super) groups: &'a [Group],
+    pub(super) bytes: &'a Fetched<'a>,
+}
+
+/// Decodes groups, and gives what `each` makes of a group's tiles, their codes, and the coarse codes of the
+/// outer anchors.
 pub(super) fn decode<R: Default + Send>(
-    header: &Header,
-    coding: TileCoding,
-    stream: &[u8],
+    groups: &Groups<'_>,
     threads: Threads,
     meter: &Meter,
     each: impl Fn(Range<u64>, Vec<QuantizedTile>, OuterCodes) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    match header.coder {
-        Coder::Ans => decode_with::<Frequencies, _>(header, coding, stream, threads, meter, each),
-        Coder::Huffman => decode_with::<Lengths, _>(header, coding, stream, threads, meter, each),
+    match groups.header.coder {
+        Coder::Ans => decode_with::<Frequencies, _>(groups, threads, meter, each),
+        Coder::Huffman => decode_with::<Lengths, _>(groups, threads, meter, each),
     }
 }
 
@@ -184,23 +192,21 @@ fn decode_tables<E: EntropyTable>(stored: &[&[u8]], threads: Threads) -> Result<
 }
 
 fn decode_with<E: EntropyTable, R: Default + Send>(
-    header: &Header,
-    coding: TileCoding,
-    stream: &[u8],
+    groups: &Groups<'_>,
     threads: Threads,
     meter: &Meter,
     each: impl Fn(Range<u64>, Vec<QuantizedTile>, OuterCodes) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
+    let &Groups { header, coding, tables, groups, bytes } = groups;
     let grid = header.grid();
-    let parts = sections::split(header, stream)?;
-    let tables = decode_tables::<E>(&parts.tables, threads)?;
-    threads.map(parts.groups.len(), stateless, |_, k| {
-        let group = &parts.groups[k];
+    let tables = decode_tables::<E>(tables, threads)?;
+    threads.map(groups.len(), stateless, |_, k| {
+        let group = &groups[k];
         let first = group.tiles.start;
         let shapes = 0..(group.tiles.end - first) as usize;
         let shapes = memory::collected(shapes.map(|k| grid.tile(first + k as u64)))?;
         let outer = if coding.by_rows() { 0 } else { anchors::outer(grid, group.tiles.clone()).count() };
-        let decoded = groups::decode::<E>(coding, group.bytes, &shapes, outer, &tables);
+        let decoded = groups::decode::<E>(coding, bytes.get(group.bytes.clone()), &shapes, outer, &tables);
         let (codes, outer) = decoded.map_err(|fault| match fault {
             Fault::Damaged => {
                 Error::corrupt("a group of tiles does not decode to an end: the stream is damaged")

@@ -9,14 +9,18 @@ mod lattice;
 mod progress;
 mod quantize;
 mod reconstruct;
+mod region;
+mod source;
 mod statistics;
 mod stored;
 
 pub use progress::Progress;
+pub use source::{ReadAt, Source};
 
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::{View, ViewMut};
+use crate::grid::tiles::Grid;
 use crate::report::{Report, StreamInfo};
 use crate::request::{Config, Request};
 use crate::runtime::float_env;
@@ -24,6 +28,8 @@ use crate::runtime::memory::Reserve;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum;
 use crate::stream::header::{self, Header};
+use decompress::Job;
+use region::Region;
 
 /// How the host functions run.
 #[derive(Clone, Copy, Default)]
@@ -72,6 +78,70 @@ pub fn decompress<T: Real>(
     execution: Execution<'_>,
 ) -> Result<Report> {
     let header = Header::read(stream)?;
+    check_dtype::<T>(config, &header)?;
+    if (header.nx, header.ny) != (config.nx, config.ny) {
+        return Err(Error::argument(format!(
+            "nx = {} and ny = {} but the stream holds {} x {} vertices",
+            config.nx, config.ny, header.nx, header.ny
+        )));
+    }
+    check_length(&header, stream.len() as u64)?;
+    let stream = &stream[..header.stream_bytes as usize];
+    u.check_covers("u", header.grid())?;
+    v.check_covers("v", header.grid())?;
+    if config.verify_checksum && !checksum::is_sealed(stream) {
+        return Err(Error::corrupt(
+            "the checksum does not match: the stream was damaged after it was written",
+        ));
+    }
+    let region = Region::whole(&header);
+    // The checksum was compared before anything else was looked at.
+    run(&header, region, false, Source::Memory(stream), [&u, &v], execution)
+}
+
+/// Decompresses the rectangle of a field whose first vertex is that of column `first[0]` and row `first[1]`.
+/// `config` gives its columns and rows (nx, ny) and dtype, which must be that of the stream; the rest of it is
+/// ignored. Values are those of [`decompress`].
+///
+/// Of the stream only the header, the tables, and the groups of tiles that the rectangle takes are read. The
+/// checksum needs all bytes: it is compared only where all groups are read, and `config` asks for it. Without it
+/// damage in a group is found if the group does not decode to its end; damage in numbers of the header is not.
+///
+/// In the report, `stream_bytes` are those that were read, `required_bytes` those of the whole stream, and
+/// `exact_vertices` counts those of the tiles that the rectangle touches.
+pub fn decompress_region<T: Real>(
+    config: &Config,
+    mut source: Source<'_>,
+    first: [u64; 2],
+    u: ViewMut<'_, T>,
+    v: ViewMut<'_, T>,
+    execution: Execution<'_>,
+) -> Result<Report> {
+    let length = source.length();
+    let header = Header::read(&source.start(length.min(INSPECT_BYTES as u64))?)?;
+    check_dtype::<T>(config, &header)?;
+    check_length(&header, length)?;
+    let region = Region::new(&header, first, [config.nx, config.ny])?;
+    u.check_covers("u", Grid::new(config.nx, config.ny))?;
+    v.check_covers("v", Grid::new(config.nx, config.ny))?;
+    run(&header, region, config.verify_checksum, source, [&u, &v], execution)
+}
+
+fn run<T: Real>(
+    header: &Header,
+    region: Region,
+    verify_checksum: bool,
+    source: Source<'_>,
+    outputs: [&ViewMut<'_, T>; 2],
+    execution: Execution<'_>,
+) -> Result<Report> {
+    let (threads, progress) = (Threads::new(execution.threads), execution.progress);
+    let job = Job { header, region, verify_checksum, threads, progress };
+    let _reserve = Reserve::new()?;
+    float_env::with_default(|| decompress::decompress(&job, source, outputs))
+}
+
+fn check_dtype<T: Real>(config: &Config, header: &Header) -> Result<()> {
     config.check_elements::<T>()?;
     if header.dtype != config.dtype {
         return Err(Error::argument(format!(
@@ -81,30 +151,18 @@ pub fn decompress<T: Real>(
             header.dtype.bytes()
         )));
     }
-    if (header.nx, header.ny) != (config.nx, config.ny) {
-        return Err(Error::argument(format!(
-            "nx = {} and ny = {} but the stream holds {} x {} vertices",
-            config.nx, config.ny, header.nx, header.ny
-        )));
-    }
-    if header.stream_bytes > stream.len() as u64 {
+    Ok(())
+}
+
+/// Refuses a stream of which there are too few bytes.
+fn check_length(header: &Header, bytes: u64) -> Result<()> {
+    if header.stream_bytes > bytes {
         return Err(Error::corrupt(format!(
-            "the stream has {} bytes, its header says {}",
-            stream.len(),
+            "the stream has {bytes} bytes, its header says {}",
             header.stream_bytes
         )));
     }
-    let stream = &stream[..header.stream_bytes as usize];
-    u.check_covers("u", header.grid())?;
-    v.check_covers("v", header.grid())?;
-    if config.verify_checksum && !checksum::is_sealed(stream) {
-        return Err(Error::corrupt(
-            "the checksum does not match: the stream was damaged after it was written",
-        ));
-    }
-    let threads = Threads::new(execution.threads);
-    let _reserve = Reserve::new()?;
-    float_env::with_default(|| decompress::decompress(&header, stream, [&u, &v], threads, execution.progress))
+    Ok(())
 }
 
 /// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).

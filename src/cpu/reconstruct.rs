@@ -6,40 +6,48 @@ use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::ViewMut;
 use crate::grid::tiles::{Grid, TileShape, TILE};
-use crate::runtime::pool::{stateless, Threads};
+use crate::runtime::pool::Threads;
 use crate::tile::decode::Decoder;
 use crate::tile::lattice::{LatticeLines, Lines};
 use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::window::TileWindow;
 
-/// The arrays that a field is written to; each tile writes the vertices that it owns.
+/// The arrays that a rectangle of a field is written to; each tile writes the vertices of it that it owns.
 #[derive(Clone, Copy)]
-pub(super) struct Output<'a, T>(pub(super) [&'a ViewMut<'a, T>; 2]);
+pub(super) struct Output<'a, T> {
+    pub(super) views: [&'a ViewMut<'a, T>; 2],
+    /// The first vertex of the rectangle in the grid of the tiles, and its columns and rows.
+    pub(super) first: [u64; 2],
+    pub(super) size: [u64; 2],
+}
 
 impl<T: Real> Output<'_, T> {
     /// Asks for the memory of a row of a tile; `column` is the first one.
     #[inline(always)]
     pub(super) fn prefetch(&self, shape: &TileShape, column: u64, row: usize, count: usize) {
-        self.0[0].prefetch_row(column, shape.y0 + row as u64, count);
-        self.0[1].prefetch_row(column, shape.y0 + row as u64, count);
+        let (x, y) = (column.wrapping_sub(self.first[0]), shape.y0 + row as u64);
+        let y = y.wrapping_sub(self.first[1]);
+        self.views[0].prefetch_row(x, y, count);
+        self.views[1].prefetch_row(x, y, count);
     }
 
-    /// Writes a row of the vertices that a tile owns.
+    /// Writes what the rectangle has of a row of the vertices that a tile owns.
     #[inline(always)]
     pub(super) fn put(&self, shape: &TileShape, row: usize, u: &[T], v: &[T]) {
-        let y = shape.y0 + row as u64;
+        // Rows above the rectangle wrap to large numbers.
+        let y = (shape.y0 + row as u64).wrapping_sub(self.first[1]);
+        let left = self.first[0].saturating_sub(shape.x0) as usize;
+        let right = (self.first[0] + self.size[0]).saturating_sub(shape.x0).min(u.len() as u64) as usize;
+        if y >= self.size[1] || left >= right {
+            return;
+        }
+        let x = shape.x0 + left as u64 - self.first[0];
         // SAFETY: the row belongs to this tile, which one thread decodes.
         unsafe {
-            self.0[0].write_row(shape.x0, y, u);
-            self.0[1].write_row(shape.x0, y, v);
+            self.views[0].write_row(x, y, &u[left..right]);
+            self.views[1].write_row(x, y, &v[left..right]);
         }
     }
-}
-
-/// How many vertices are stored bit for bit.
-pub(super) fn stored_vertices(tiles: &[QuantizedTile], threads: Threads) -> Result<u64> {
-    let counts = threads.map(tiles.len(), stateless, |_, tile| Ok(tiles[tile].stored()))?;
-    Ok(counts.iter().sum())
 }
 
 /// The tiles of the hierarchical predictor.

@@ -1,10 +1,14 @@
 //! Fields that are stored as they are, where coding would take more: u, then v, dense.
 
+use super::region::Region;
+use super::source::Fetched;
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::{View, ViewMut};
 use crate::grid::tiles::Grid;
 use crate::runtime::pool::{stateless, Threads};
+use crate::stream::header::{Header, HEADER_BYTES};
+use std::ops::Range;
 
 pub(super) fn write<T: Real>(
     grid: Grid,
@@ -13,7 +17,7 @@ pub(super) fn write<T: Real>(
     threads: Threads,
 ) -> Result<()> {
     let row = grid.nx as usize * T::BYTES;
-    let rows = rows_of_a_piece(grid);
+    let rows = rows_of_a_piece(grid.nx);
     for (view, out) in views.iter().zip(out.chunks_mut(grid.ny as usize * row)) {
         threads.map_chunks(out, rows * row, stateless, |_, piece, out| {
             for (k, out) in out.chunks_exact_mut(T::BYTES).enumerate() {
@@ -27,32 +31,46 @@ pub(super) fn write<T: Real>(
     Ok(())
 }
 
+/// The bytes of the vertices of a region, in the order of the stream: a range for each row.
+pub(super) fn rows(header: &Header, region: Region) -> impl ExactSizeIterator<Item = Range<u64>> + Clone {
+    (0..2 * region.ny as usize).map(move |row| row_bytes(header, region, row))
+}
+
+/// The bytes of a row of a region; the rows of v come behind those of u.
+fn row_bytes(header: &Header, region: Region, row: usize) -> Range<u64> {
+    let (component, row) = (row as u64 / region.ny, row as u64 % region.ny);
+    let first = (component * header.ny + region.y0 + row) * header.nx + region.x0;
+    let start = HEADER_BYTES as u64 + first * header.dtype.bytes();
+    start..start + region.nx * header.dtype.bytes()
+}
+
+/// Writes the vertices of a region, whose bytes were fetched.
 pub(super) fn read<T: Real>(
-    grid: Grid,
-    bytes: &[u8],
+    header: &Header,
+    region: Region,
+    fetched: &Fetched<'_>,
     outputs: [&ViewMut<'_, T>; 2],
     threads: Threads,
 ) -> Result<()> {
-    let row = grid.nx as usize * T::BYTES;
-    let rows = rows_of_a_piece(grid);
-    for (view, bytes) in outputs.iter().zip(bytes.chunks(grid.ny as usize * row)) {
-        threads.for_each((grid.ny as usize).div_ceil(rows), stateless, |_, piece| {
-            let bytes = &bytes[piece * rows * row..];
-            let bytes = &bytes[..bytes.len().min(rows * row)];
-            for (k, b) in bytes.chunks_exact(T::BYTES).enumerate() {
-                let (x, y) = (k as u64 % grid.nx, (piece * rows) as u64 + k as u64 / grid.nx);
+    let each = rows_of_a_piece(region.nx);
+    let rows = 2 * region.ny as usize;
+    threads.for_each(rows.div_ceil(each), stateless, |_, piece| {
+        for row in piece * each..((piece + 1) * each).min(rows) {
+            let (component, y) = (row as u64 / region.ny, row as u64 % region.ny);
+            let bytes = fetched.get(row_bytes(header, region, row));
+            for (x, b) in bytes.chunks_exact(T::BYTES).enumerate() {
                 let mut bits = [0; 8];
                 bits[..T::BYTES].copy_from_slice(b);
+                let value = T::from_bits64(u64::from_le_bytes(bits));
                 // SAFETY: this piece of work alone writes the row of the vertex.
-                unsafe { view.set(x, y, T::from_bits64(u64::from_le_bytes(bits))) };
+                unsafe { outputs[component as usize].set(x as u64, y, value) };
             }
-            Ok(())
-        })?;
-    }
-    Ok(())
+        }
+        Ok(())
+    })
 }
 
 /// Rows that make a piece of work of a few thousand vertices.
-fn rows_of_a_piece(grid: Grid) -> usize {
-    ((1 << 14) / grid.nx).max(1) as usize
+fn rows_of_a_piece(nx: u64) -> usize {
+    ((1 << 14) / nx).max(1) as usize
 }

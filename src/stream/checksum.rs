@@ -13,8 +13,13 @@ pub const MIX: [u32; 2] = [0x85eb_ca6b, 0xc2b2_ae35];
 /// The sum over the 32-bit words of a stream of a mix of the word and its index. Any change of a single word
 /// changes it, and words can be added in any order.
 pub fn checksum(stream: &[u8]) -> u32 {
+    sum(0, stream)
+}
+
+/// The part of the sum of the words in `bytes`, the first of which is number `first`.
+fn sum(first: usize, bytes: &[u8]) -> u32 {
     let mut sum = 0u32;
-    for (k, word) in stream.chunks_exact(4).enumerate() {
+    for (k, word) in (first..).zip(bytes.chunks_exact(4)) {
         let mut x = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
         if k == PLACE.start / 4 {
             x = 0;
@@ -35,7 +40,15 @@ pub fn seal(stream: &mut [u8]) {
 
 /// Whether a complete stream has the checksum that its header holds.
 pub fn is_sealed(stream: &[u8]) -> bool {
-    stream[PLACE] == checksum(stream).to_le_bytes()
+    are_sealed(stream, &[])
+}
+
+/// Whether a complete stream in two pieces has the checksum that its header holds. The first piece begins with
+/// the header, and has whole words.
+pub fn are_sealed(start: &[u8], rest: &[u8]) -> bool {
+    debug_assert!(start.len() % 4 == 0);
+    let all = sum(0, start).wrapping_add(sum(start.len() / 4, rest));
+    start[PLACE] == all.to_le_bytes()
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ pub const GROUP_BYTES_BITS: u32 = 24;
 
 /// Most bytes of a table.
 pub const MOST_TABLE_BYTES: usize = 4 * u8::MAX as usize;
+/// Most bytes of the table section.
+const MOST_SECTION_BYTES: usize =
+    LEAST_DIRECTORY_BYTES + TABLES.next_multiple_of(4) + TABLES * MOST_TABLE_BYTES;
 
 /// The table section: a directory, then the tables, each of which `write` appends to the bytes. The directory
 /// has a bit for each table that takes bytes, and then the size of each of these, in units of 4 bytes.
@@ -62,8 +65,8 @@ pub fn group_word(tiles: u64, bytes: usize) -> u32 {
 }
 
 /// The bytes in the word of a group.
-fn bytes_in(word: u32) -> usize {
-    (word & ((1 << GROUP_BYTES_BITS) - 1)) as usize
+fn bytes_in(word: u32) -> u64 {
+    (word & ((1 << GROUP_BYTES_BITS) - 1)) as u64
 }
 
 /// The tiles in the word of a group.
@@ -72,46 +75,67 @@ fn tiles_in(word: u32) -> u64 {
 }
 
 /// Consecutive tiles that are coded together.
-pub struct Group<'a> {
+#[derive(Clone, Debug)]
+pub struct Group {
     pub tiles: Range<u64>,
-    pub bytes: &'a [u8],
+    /// Where it lies in the stream, without padding.
+    pub bytes: Range<u64>,
 }
 
-/// Where the parts of a coded stream lie.
+impl Group {
+    /// Where it lies in the stream, up to the beginning of the next group.
+    pub fn padded(&self) -> Range<u64> {
+        self.bytes.start..self.bytes.end.next_multiple_of(GROUP_ALIGNMENT as u64)
+    }
+}
+
+/// The tables of a coded stream, and where its groups lie.
 pub struct Sections<'a> {
     pub tables: [&'a [u8]; TABLES],
-    pub groups: Vec<Group<'a>>,
+    pub groups: Vec<Group>,
 }
 
-/// Splits a coded stream (cut to its own length) into tables and groups.
+/// The error of a stream with other lengths in it than its own.
+fn short() -> Error {
+    Error::corrupt("the parts of the stream do not add up to its length")
+}
+
+/// The bytes that the groups of a coded stream follow: those that [`split`] reads.
+pub fn bytes_before_groups(header: &Header) -> Result<u64> {
+    if header.table_bytes as usize > MOST_SECTION_BYTES {
+        return Err(short());
+    }
+    let bytes = HEADER_BYTES as u64 + header.table_bytes as u64 + 4 * header.groups;
+    if bytes > header.stream_bytes {
+        return Err(short());
+    }
+    Ok(bytes)
+}
+
+/// Splits a coded stream, of which the bytes before its groups suffice, into tables and groups.
 pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Sections<'a>> {
-    let short = || Error::corrupt("the parts of the stream do not add up to its length");
-    let body = &stream[HEADER_BYTES..];
-    let (section, body) = body.split_at_checked(header.table_bytes as usize).ok_or_else(short)?;
+    let before = bytes_before_groups(header)?;
+    let (section, words) = stream[HEADER_BYTES..before as usize].split_at(header.table_bytes as usize);
     let tables = split_tables(section).ok_or_else(short)?;
-    let groups = header.groups as usize;
-    let (words, mut body) = body.split_at_checked(4 * groups).ok_or_else(short)?;
     let all = header.grid().tiles();
-    let mut found = memory::with_capacity(groups)?;
-    let mut first = 0;
+    let mut found = memory::with_capacity(header.groups as usize)?;
+    let (mut first, mut start) = (0, before);
     for word in words.chunks_exact(4) {
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-        let size = bytes_in(word);
-        let (bytes, rest) =
-            body.split_at_checked(size.next_multiple_of(GROUP_ALIGNMENT)).ok_or_else(short)?;
-        let bytes = &bytes[..size];
+        let bytes = start..start + bytes_in(word);
         let tiles = first..first + tiles_in(word);
         if tiles.end > all {
             return Err(Error::corrupt(format!("the groups of the stream have more than its {all} tiles")));
         }
         first = tiles.end;
-        found.push(Group { tiles, bytes });
-        body = rest;
+        let group = Group { tiles, bytes };
+        start = group.padded().end;
+        found.push(group);
     }
     if first != all {
         return Err(Error::corrupt(format!("the groups of the stream have {first} of its {all} tiles")));
     }
-    if !body.is_empty() {
+    if start != header.stream_bytes {
         return Err(short());
     }
     Ok(Sections { tables, groups: found })

@@ -374,6 +374,24 @@ static void damage(unsigned char* stream, size_t bytes) {
         }
     }
 }
+static void decode_damaged_region(const unsigned char* bad, size_t length, const factz_config* whole) {
+    factz_config c = *whole;
+    factz_report report;
+    Field out;
+    c.nx = 1 + below(whole->nx);
+    c.ny = 1 + below(whole->ny);
+    const uint64_t x0 = below(whole->nx - c.nx + 1), y0 = below(whole->ny - c.ny + 1);
+    const size_t n = (size_t)(c.nx * c.ny);
+    expect(make_field(&out, &c, 0), "an output of a region");
+    const factz_status status =
+        IN_MODES(factz_decompress_region_host(bad, length, &c, x0, y0, out.u, out.v, n, &report, 1));
+    expect(report.status == status, "a report of a region that says something else");
+    expect(status == FACTZ_OK || status == FACTZ_ERROR_CORRUPT_STREAM ||
+               status == FACTZ_ERROR_UNSUPPORTED_VERSION || status == FACTZ_ERROR_INVALID_ARGUMENT,
+        "a region of a damaged stream has another status");
+    expect(status != FACTZ_OK || report.stream_bytes <= length, "more bytes than there are");
+    free(out.memory);
+}
 static void decode_damaged(const unsigned char* stream, size_t bytes, const factz_config* given) {
     const size_t n = (size_t)(given->nx * given->ny), length = one_in(6) ? (size_t)below(bytes + 1) : bytes;
     unsigned char* const bad = take(length);
@@ -400,6 +418,7 @@ static void decode_damaged(const unsigned char* stream, size_t bytes, const fact
             "an argument that is right");
     if (seen != FACTZ_OK) expect(status != FACTZ_OK, "a stream without a header");
     tallies[status == FACTZ_OK ? 8 : status == FACTZ_ERROR_CORRUPT_STREAM ? 9 : 10]++;
+    decode_damaged_region(bad, length, &c);
     free(out.memory);
     free(bad);
 }

@@ -4,10 +4,12 @@
 mod amounts;
 mod arbitrary;
 mod hostile;
+mod region;
 #[path = "../support"]
 mod support {
     pub mod counting;
     pub mod decoder;
     pub mod fields;
+    pub mod guarded;
     pub mod hostile;
 }

@@ -121,7 +121,7 @@ fn argument_in_fortran(c: &str) -> Vec<String> {
         return vec![format!("{kind}, value")];
     }
     match c {
-        "factz_log_callback" => return vec!["type(c_funptr), value".into()],
+        "factz_log_callback" | "factz_read_callback" => return vec!["type(c_funptr), value".into()],
         "factz_stream" | "void *" | "const void *" | "char *" | "const char *" => {
             return vec!["type(c_ptr), value".into()]
         }

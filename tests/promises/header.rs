@@ -3,7 +3,8 @@
 use crate::support::root;
 
 /// The modules of the interface, in the order of the manual.
-const MODULES: &str = "status enumerations config encoding report sizes inspect compress decompress range \
+const MODULES: &str =
+    "status enumerations config encoding report sizes inspect compress decompress region range \
     analysis device log version";
 
 #[test]

@@ -20,8 +20,8 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_analysis.py lib/python3/site-packages/factz/_arrays.py
     lib/python3/site-packages/factz/_compression.py lib/python3/site-packages/factz/_config.py
     lib/python3/site-packages/factz/_device.py lib/python3/site-packages/factz/_fields.py
-    lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_results.py
-    lib/python3/site-packages/factz/_steps.py
+    lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_region.py
+    lib/python3/site-packages/factz/_results.py lib/python3/site-packages/factz/_steps.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
     lib/python3/site-packages/factz/pack/__init__.py lib/python3/site-packages/factz/pack/__main__.py
     lib/python3/site-packages/factz/pack/appending.py lib/python3/site-packages/factz/pack/arguments.py

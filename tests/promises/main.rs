@@ -15,6 +15,8 @@ mod cli;
 mod cli_files;
 #[cfg(feature = "cli")]
 mod cli_points;
+#[cfg(all(feature = "cli", unix))]
+mod cli_region;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod cli_steps;
 #[cfg(all(feature = "cli", unix))]
@@ -53,6 +55,7 @@ mod pack;
 mod pictures;
 #[cfg(target_os = "linux")]
 mod python;
+mod region;
 mod spacing;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod sweep;

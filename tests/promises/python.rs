@@ -46,6 +46,11 @@ fn files_of_several_streams_are_listed_and_loaded() {
 }
 
 #[test]
+fn regions_are_the_slices_of_the_whole_field() {
+    passes(python(), "test_region.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }
@@ -105,7 +110,7 @@ fn fits(c: &str, found: &str) -> bool {
         "size_t" => found == "uint64",
         "int" => found == "int32",
         "char *" => found == "text",
-        "void *" | "factz_stream" => found == "address",
+        "void *" | "factz_stream" | "factz_read_callback" => found == "address",
         _ => match c.strip_suffix(" *") {
             None => found == member(c),
             Some(pointee) => {

@@ -1,7 +1,8 @@
 //! Streams that are not to be trusted, decoded into guarded memory.
 
 use super::counting::peak_of;
-use factz::{decompress, inspect, BoundKind, Config, Dtype, Error, Execution, Layout, Real, Status, ViewMut};
+pub use super::guarded::*;
+use factz::{decompress, inspect, BoundKind, Config, Dtype, Error, Execution, Real, Status};
 use std::fs;
 use std::path::PathBuf;
 
@@ -18,46 +19,6 @@ pub fn sample(name: &str) -> Vec<u8> {
 pub fn config_of(stream: &[u8]) -> Config {
     let info = inspect(stream).expect("a header");
     Config { dtype: info.dtype, ..Config::new(info.nx, info.ny, BoundKind::Absolute, 0.0) }
-}
-
-pub const SENTINEL: u64 = 0x5a5a_a5a5_5a5a_a5a5;
-
-/// An output array with gaps between elements and rows, and with guard zones around it.
-pub struct Output<T> {
-    values: Vec<T>,
-    layout: Layout,
-    nx: usize,
-    ny: usize,
-}
-
-pub const GUARD: usize = 64;
-
-impl<T: Real> Output<T> {
-    fn new(nx: u64, ny: u64, stride: u64) -> Self {
-        let pitch = nx * stride + 3;
-        let n = GUARD + (pitch * ny) as usize + GUARD;
-        let values = vec![T::from_bits64(SENTINEL); n];
-        Output { values, layout: Layout { pitch, stride }, nx: nx as usize, ny: ny as usize }
-    }
-    fn view(&mut self) -> ViewMut<'_, T> {
-        ViewMut::strided(&mut self.values, GUARD, self.layout)
-    }
-    /// The bits of the vertices, or None if anything else was written to.
-    fn bits(&self) -> Option<Vec<u64>> {
-        let untouched = T::from_bits64(SENTINEL).to_bits64();
-        let (pitch, stride) = (self.layout.pitch as usize, self.layout.stride as usize);
-        let mut bits = Vec::with_capacity(self.nx * self.ny);
-        for (k, value) in self.values.iter().enumerate() {
-            let at = k.wrapping_sub(GUARD);
-            let (x, y) = (at % pitch, at / pitch);
-            if k >= GUARD && y < self.ny && x % stride == 0 && x / stride < self.nx {
-                bits.push(value.to_bits64());
-            } else if value.to_bits64() != untouched {
-                return None;
-            }
-        }
-        Some(bits)
-    }
 }
 
 /// Decompresses into guarded arrays; the answer, and the bits of u and v.

@@ -11,6 +11,7 @@ pub mod decoder;
 pub mod emulator;
 pub mod fields;
 pub mod golden;
+pub mod guarded;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -39,6 +39,7 @@ ERROR_CUDA = 8
 ERROR_OUT_OF_MEMORY = 9
 ERROR_UNSUPPORTED = 10
 ERROR_INTERNAL = 11
+ERROR_READ = 12
 
 
 def _fields(kind, names):
@@ -119,6 +120,9 @@ class Comparison(ctypes.Structure):
     )
 
 
+#: The function that read_region_host calls: user, offset, bytes, to.
+READ_CALLBACK = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
+
 _config = ctypes.POINTER(Config)
 _sizes = ctypes.POINTER(Sizes)
 _words = ctypes.POINTER(c_uint32)
@@ -141,6 +145,16 @@ FUNCTIONS = {
     "decompress_host": (
         c_int32,
         _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
+    ),
+    "decompress_region_host": (
+        c_int32,
+        _memory
+        + [_config, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
+    ),
+    "read_region_host": (
+        c_int32,
+        [c_void_p, c_void_p, c_uint64]
+        + [_config, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
     ),
     "range_host": (c_int32, _field + [ctypes.POINTER(Range), c_int]),
     "relative_bound": (c_double, [c_double, c_double, c_double]),

@@ -12,6 +12,7 @@ from ._config import DTYPES, Sides, configured, count_of, name_of, shape_of
 from ._device import queue_of
 from ._fields import buffer, find_bytes, place, place_output
 from ._library import check, library
+from ._region import decompress_region, is_file
 from ._results import Info, Report, Sizes
 from .errors import WideRangeWarning, error_of
 
@@ -432,19 +433,25 @@ def decompress(
     data: Any,
     out: Optional[Tuple[Any, Any]] = None,
     *,
+    region: Any = None,
     verify: bool = True,
     threads: int = 0,
     stream: Any = None,
     workspace: Any = None,
 ) -> Tuple[Any, Any]:
-    """Decompresses data of :func:`compress`.
+    """Decompresses data of :func:`compress`, or a part of the field.
 
     Args:
         data: bytes or another contiguous buffer, or a device array of uint8. Bytes behind the end are
         ignored.
         out: arrays (u, v) of the shape (ny, nx) and the dtype of the data that receive the field, in the
             memory where the data are. They may be slices, but need positive strides. By default new arrays.
-        verify: whether the checksum is compared.
+        region: two slices (rows, columns) without a step, such as ``numpy.s_[100:200, -300:]``: the result
+            is the same part of u and v, bit for bit. Only the groups of tiles that hold it are decoded. Then
+            ``data`` may also be a binary file that can seek, at the start of the data, of which only these
+            groups are read. For data in host memory.
+        verify: whether the checksum is compared. Of a region it is compared only if that takes all groups:
+            other damage of the data may go unnoticed.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         stream, workspace: device arrays: as in :func:`compress`; the size of the workspace is that of
             :func:`decompress_sizes`.
@@ -456,6 +463,7 @@ def decompress(
     Raises:
         CorruptStreamError: the data are truncated or damaged; the content of ``out`` is undefined.
         UnsupportedVersionError: this library does not read the format of the data.
+        ReadError, or what the file raised: it could not be read.
         ValueError, TypeError: ``out`` has another shape or dtype, or cannot be written.
         FactzError: the library refused for another reason.
 
@@ -463,9 +471,15 @@ def decompress(
     reported there; :func:`enqueue_decompress` does not wait.
     """
     arrays = {} if out is None else dict(zip(("out[0]", "out[1]"), _pair(out)))
-    queue = queue_of(stream, data=data, **arrays)
+    if region is None and is_file(data):
+        raise TypeError("data is a file: pass its bytes, data.read(), or a region of the field, region=")
+    queue = queue_of(stream, **({} if is_file(data) else {"data": data}), **arrays)
     if queue is None:
         _no_workspace(workspace)
+    if region is not None:
+        if queue is not None:
+            raise ValueError("region= is for data in host memory")
+        return decompress_region(data, None if out is None else _pair(out), region, verify, threads)
     info = _inspect(data, queue)
     if out is None:
         shape, dtype = (info.ny, info.nx), np.dtype(name_of(info.dtype, DTYPES))

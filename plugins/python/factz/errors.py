@@ -88,6 +88,12 @@ class InternalError(FactzError, RuntimeError):
     status = _abi.ERROR_INTERNAL
 
 
+class ReadError(FactzError, OSError):
+    """A file ended while a region was read from it."""
+
+    status = _abi.ERROR_READ
+
+
 class WideRangeWarning(UserWarning):
     """A relative bound may be larger than most data, because outliers make the range of the field."""
 

@@ -3,6 +3,7 @@
 use crate::array::Dims;
 use crate::options::*;
 use crate::point_list::ListFormat;
+use crate::region::Region;
 use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -168,6 +169,11 @@ stream are an error. The endings of the file names tell their format (--format o
 (2, NY, NX) in .npy, as the arrays u and v in .npz. On standard output the values are raw unless --format says \
 otherwise.
 
+With --region the outputs take a rectangle of the field, with the values of the whole decompression. Of a regular file \
+only the header, the tables and the groups of the rectangle are read, and the report says how many bytes these are; the \
+processor does the work. The checksum needs all bytes and is not compared unless the rectangle takes all groups: `factz \
+test` checks the whole stream.
+
 Both files are complete and on the disk before either replaces an older one; if the second replacement fails, the \
 first one is undone.
 
@@ -177,7 +183,8 @@ Examples:
   factz decompress wind.fz u2.f32 v2.f32
   factz decompress flow.fz flow.npz --backend cpu --threads 8
   factz decompress flow.fz - --format npy | python3 plot.py
-  factz decompress day.fz last.npz --step -1"
+  factz decompress day.fz last.npz --step -1
+  factz decompress ocean.fz window.npz --region 1200,800,512x256"
 )]
 pub struct Decompress {
     /// The stream; - is standard input
@@ -192,6 +199,9 @@ pub struct Decompress {
     /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// Decompress a rectangle alone: its first column and row, counted from 0, and its columns and rows
+    #[arg(long, value_name = "X,Y,WxH")]
+    pub region: Option<Region>,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]

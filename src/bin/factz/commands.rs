@@ -10,6 +10,7 @@ use crate::foreign::Product;
 use crate::options::{BoundArguments, Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
+use crate::region::{Part, Region};
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{coasts, input, steps, Verdict};
@@ -314,10 +315,13 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         places.check_names()?;
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
-    let stream = steps::read(&a.input, a.step.step)?;
-    let engine = Engine::new(&a.place)?;
-    let (field, done) = stream.decode(&engine, &Progress::new("decompressing", &voice))?;
-    let (dims, info) = (field.dims, &stream.info);
+    let progress = Progress::new("decompressing", &voice);
+    let Part { field, done, info, number } = match &a.region {
+        Some(region) => region.read(&a.input, a.step.step, &a.place, &progress)?,
+        None => whole(a, &progress)?,
+    };
+    drop(progress);
+    let dims = field.dims;
     places.write(&field)?;
     let speed = megabytes_per_second(field.bytes(), done.seconds);
     let outputs: Vec<String> = places.paths().map(output_name).collect();
@@ -325,7 +329,7 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         || {
             let more = json!({
                 "command": "decompress",
-                "step": stream.number,
+                "step": number,
                 "u": outputs[0],
                 "v": outputs.last(),
                 "output_bytes": field.bytes(),
@@ -336,11 +340,21 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
                 "absolute_bound": done.result.bound,
                 "mb_per_second": speed,
             });
-            joined(joined(shape_json(dims, info.dtype), done.json()), more)
+            let region = a.region.map_or(Value::Null, |r| json!({ "x": r.x, "y": r.y }));
+            let read = json!({ "region": region, "read_bytes": done.result.stream_bytes });
+            joined(joined(shape_json(dims, info.dtype), done.json()), joined(more, read))
         },
         || {
+            let read = match a.region {
+                Some(Region { x, y, .. }) => format!(
+                    "; from column {x} and row {y} on: {} of {} bytes of the stream",
+                    grouped(done.result.stream_bytes),
+                    grouped(info.stream_bytes)
+                ),
+                None => String::new(),
+            };
             format!(
-                "{}: {dims} values of {} each; decompressed{} in {:.3} s ({speed:.0} MB/s)\n",
+                "{}: {dims} values of {} each; decompressed{} in {:.3} s ({speed:.0} MB/s){read}\n",
                 outputs.join(", "),
                 info.dtype.name(),
                 done.place(),
@@ -349,4 +363,12 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         },
     )?;
     Ok(Verdict::Good)
+}
+
+/// The whole field.
+fn whole(a: &Decompress, progress: &Progress) -> Result<Part, Failure> {
+    let stream = steps::read(&a.input, a.step.step)?;
+    let engine = Engine::new(&a.place)?;
+    let (field, done) = stream.decode(&engine, progress)?;
+    Ok(Part { field, done, info: stream.info, number: stream.number })
 }

@@ -231,7 +231,8 @@ pub fn decompress(
     })?)
 }
 
-fn with_progress<R>(threads: usize, progress: Option<&Progress>, body: impl FnOnce(Execution) -> R) -> R {
+/// Runs work on the processor that shows how far it has come.
+pub fn with_progress<R>(threads: usize, progress: Option<&Progress>, body: impl FnOnce(Execution) -> R) -> R {
     let report = |done| {
         if let Some(p) = progress {
             p.report(done)

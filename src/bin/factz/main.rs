@@ -38,6 +38,7 @@ mod picture;
 mod point_list;
 mod points;
 mod progress;
+mod region;
 mod render;
 mod say;
 mod shell;

@@ -373,6 +373,14 @@ impl Steps {
     }
 }
 
+/// Finds the one stream of a regular file, or that of several which `--step` means, without reading it.
+pub fn find(path: &Path, step: Option<i64>) -> Result<Option<Step>, Failure> {
+    if is_dash(path) || !path.is_file() {
+        return Ok(None);
+    }
+    Steps::list(path, step)?.chosen(step).map(Some)
+}
+
 /// Reads the one stream of a file, or that of several which `--step` means.
 pub fn read(path: &Path, step: Option<i64>) -> Result<Stream, Failure> {
     let walk = Walk::open(path, step.is_some())?;

@@ -1,0 +1,107 @@
+"""decompress of a part of a field, from bytes or from a file of which only a part is read."""
+
+import ctypes
+import os
+from typing import Any, List, Optional, Tuple
+
+import numpy as np
+
+from . import _abi
+from ._config import DTYPES, configured, count_of, name_of
+from ._fields import find_bytes, place_output
+from ._library import check, library
+
+
+class _Reader:
+    """A binary file from its position on, as the library reads it."""
+
+    def __init__(self, file: Any):
+        self._file = file
+        self._start = file.tell()
+        self.length = file.seek(0, os.SEEK_END) - self._start
+        self._raised: Optional[BaseException] = None
+        self.function = _abi.READ_CALLBACK(self._read)
+
+    def _read(self, _user: Any, offset: int, count: int, to: int) -> int:
+        # An exception cannot pass through the library.
+        try:
+            data = self.read(offset, count)
+        except BaseException as error:  # pylint: disable=broad-except
+            self._raised = error
+            return 1
+        if len(data) != count:
+            return 2
+        ctypes.memmove(to, data, count)
+        return 0
+
+    def read(self, offset: int, count: int) -> bytes:
+        self._file.seek(self._start + offset)
+        pieces: List[bytes] = []
+        while count > 0:
+            piece = self._file.read(count)
+            if not piece:
+                break
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        """Back to where the stream begins; raises what reading raised."""
+        self._file.seek(self._start)
+        if self._raised is not None:
+            raise self._raised
+
+
+def is_file(data: Any) -> bool:
+    return hasattr(data, "read") and hasattr(data, "seek")
+
+
+def _bounds(region: Any, shape: Tuple[int, int]) -> Tuple[Tuple[int, int], Tuple[int, int]]:
+    """First row and column, and the shape, of slices of rows and columns."""
+    text = "region must be two slices, (rows, columns), such as numpy.s_[100:200, 300:]"
+    try:
+        slices = tuple(region)
+    except TypeError:
+        raise TypeError("%s, not %r" % (text, region)) from None
+    if len(slices) != 2 or not all(isinstance(part, slice) for part in slices):
+        raise TypeError("%s, not %r" % (text, region))
+    first, counts = [0, 0], [0, 0]
+    for axis, (part, size) in enumerate(zip(slices, shape)):
+        start, stop, step = part.indices(size)
+        if step != 1:
+            raise ValueError("region[%d] = %r has a step: a region is without gaps" % (axis, part))
+        first[axis], counts[axis] = start, max(stop - start, 0)
+    return (first[0], first[1]), (counts[0], counts[1])
+
+
+def decompress_region(
+    data: Any, out: Optional[Tuple[Any, Any]], region: Any, verify: bool, threads: int
+) -> Tuple[Any, Any]:
+    reader = _Reader(data) if is_file(data) else None
+    try:
+        source = find_bytes("data", reader.read(0, _abi.INSPECT_BYTES) if reader else data, None)
+        info = _abi.Info()
+        check(library.inspect_host(*source.memory, info))
+        (y0, x0), shape = _bounds(region, (info.ny, info.nx))
+        dtype = np.dtype(name_of(info.dtype, DTYPES))
+        if out is None:
+            out = (np.empty(shape, dtype), np.empty(shape, dtype))
+        for number, array in enumerate(out):
+            if np.shape(array) != shape:
+                given = (number, np.shape(array), shape)
+                raise ValueError("out[%d] has the shape %s, and the region %s" % given)
+        # NumPy has empty slices, the library no empty fields.
+        if 0 in shape:
+            return out[0], out[1]
+        config = configured(abs=0.0)
+        config.verify_checksum = bool(verify)
+        field = place_output(config, out, None)
+        call = (config, x0, y0, *field.call, _abi.Report(), count_of("threads", threads))
+        if reader is None:
+            check(library.decompress_region_host(*source.memory, *call))
+        else:
+            check(library.read_region_host(reader.function, None, reader.length, *call))
+        return out[0], out[1]
+    finally:
+        if reader is not None:
+            reader.close()

@@ -1,0 +1,181 @@
+//! Decompression of a part of a field on the host.
+
+use super::arguments::{thread_count, typed, Field, Ghosts, Output};
+use super::config::{factz_config, inputs, read_field_request};
+use super::inspect::check_source;
+use super::report::{factz_report, guard_with_report};
+use super::status::factz_status;
+use crate::cpu::{self, Execution, Source};
+use crate::error::{Error, Result, Status};
+use crate::grid::field::{Extent, ViewMut};
+use crate::report::Report;
+use crate::runtime::log::event;
+use std::ffi::{c_int, c_void};
+
+/// Decompresses a rectangle of the field of a stream in host memory.
+///
+/// The values are bit for bit those of `factz_decompress_host`. Tiles of 32 x 32 vertices are coded in groups
+/// of up to 256; only the groups that hold tiles of the rectangle (with FACTZ_PREDICTOR_HIERARCHICAL also
+/// tiles next to it) are decoded. Working memory is in proportion to the rectangle and to the number of
+/// groups, not to the field.
+///
+/// The checksum needs all bytes. It is compared only if the rectangle takes all groups and
+/// config->verify_checksum is 1. Without it, damage of a group is found if the group then does not decode to
+/// its end: nearly all damage of several words, but of single bits 7 to 9 in 10 with FACTZ_CODER_ANS and about
+/// half with FACTZ_CODER_HUFFMAN. Damage of numbers in the header, and of groups that the rectangle does not
+/// take, is not noticed. Where that matters, check the stream once as a whole.
+///
+/// @param src        the stream; any alignment
+/// @param src_bytes  readable bytes at src: the length of the stream or more
+/// @param config     nx and ny are the columns and rows of the rectangle, pitches and strides those of the
+///                   output; dtype must be that of the stream. verify_checksum: see above. The rest must be
+///                   valid and has no effect
+/// @param x0         first column of the rectangle in the field
+/// @param y0         first row of the rectangle in the field
+/// @param u          receives the x components: vertex (x0, y0) of the field, then the others as config says
+/// @param v          receives the y components; may be interleaved with u, without sharing an element
+/// @param n          number of vertices of the rectangle, nx * ny of config
+/// @param report     receives the result: stream_bytes are the bytes that were read, required_bytes those of
+///                   the whole stream; exact_vertices are those of the tiles that the rectangle touches
+/// @param threads    see "Threads" at the top of this header
+/// @return as `factz_decompress_host`; FACTZ_ERROR_INVALID_ARGUMENT also if the rectangle is not inside the
+///         field
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_decompress_region_host(
+    src: *const c_void,
+    src_bytes: usize,
+    config: *const factz_config,
+    x0: u64,
+    y0: u64,
+    u: *mut c_void,
+    v: *mut c_void,
+    n: usize,
+    report: *mut factz_report,
+    threads: c_int,
+) -> factz_status {
+    let body = |output: &mut Output<factz_report>| {
+        output.check_apart(&inputs(config, u, v).each_ref())?;
+        let span = check_source(src, src_bytes)?;
+        output.check_apart(&[&span])?;
+        // SAFETY: not null, and the caller promised src_bytes readable bytes that nobody changes.
+        let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
+        let region = Region { config, first: [x0, y0], outputs: [u, v], n, threads };
+        let apart = |field: &Field| span.check_apart(&[&field.u, &field.v]);
+        // SAFETY: the caller gave a whole struct, and arrays as it says.
+        unsafe { region.decompress(output, Source::Memory(stream), apart) }
+    };
+    // SAFETY: the caller gave a whole report.
+    unsafe { guard_with_report(report, 0, body) }
+}
+
+/// Reads bytes of a stream, from a file for example.
+///
+/// The calling thread of `factz_read_region_host` runs it inside the call, once for each piece that is needed,
+/// in the order of the stream. It must return normally: no longjmp, no C++ exception. It must not call other
+/// factz functions.
+///
+/// @param user    the pointer given to `factz_read_region_host`
+/// @param offset  where the bytes begin, counted from the start of the stream
+/// @param bytes   how many there are to read: at least 1, and all of them inside the stream
+/// @param to      receives them; valid during the call only
+/// @return 0 if all bytes were read, otherwise a number that the message of the error repeats
+pub type factz_read_callback =
+    Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, bytes: u64, to: *mut c_void) -> c_int>;
+
+/// Decompresses a rectangle of the field of a stream of which only the needed pieces are read: from a file,
+/// an archive or an object store.
+///
+/// As `factz_decompress_region_host`, with a function in place of the stream. The function is called for the
+/// header (FACTZ_INSPECT_BYTES), for the bytes up to the groups (header, tables and 4 bytes per group), and
+/// then for each run of consecutive groups. The stream may lie anywhere in a file: the function adds its
+/// offset.
+///
+/// @param read       the function that reads
+/// @param user       handed to `read` as it is; may be NULL
+/// @param src_bytes  bytes that `read` can read: the length of the stream or more
+/// @param config     as for `factz_decompress_region_host`
+/// @param x0         first column of the rectangle in the field
+/// @param y0         first row of the rectangle in the field
+/// @param u          receives the x components
+/// @param v          receives the y components
+/// @param n          number of vertices of the rectangle, nx * ny of config
+/// @param report     receives the result, as for `factz_decompress_region_host`
+/// @param threads    see "Threads" at the top of this header
+/// @return as `factz_decompress_region_host`; FACTZ_ERROR_READ (`read` did not return 0)
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_read_region_host(
+    read: factz_read_callback,
+    user: *mut c_void,
+    src_bytes: u64,
+    config: *const factz_config,
+    x0: u64,
+    y0: u64,
+    u: *mut c_void,
+    v: *mut c_void,
+    n: usize,
+    report: *mut factz_report,
+    threads: c_int,
+) -> factz_status {
+    let body = |output: &mut Output<factz_report>| {
+        output.check_apart(&inputs(config, u, v).each_ref())?;
+        let function = read.ok_or_else(|| Error::argument("read is null"))?;
+        let mut read_at = |offset: u64, to: &mut [u8]| {
+            let bytes = to.len() as u64;
+            // SAFETY: the caller's function, with room for the bytes that it is asked for.
+            match unsafe { function(user, offset, bytes, to.as_mut_ptr().cast()) } {
+                0 => Ok(()),
+                status => Err(Error::new(
+                    Status::Read,
+                    format!("read returned {status} for {bytes} bytes from byte {offset} of the stream on"),
+                )),
+            }
+        };
+        let region = Region { config, first: [x0, y0], outputs: [u, v], n, threads };
+        // SAFETY: the caller gave a whole struct, and arrays as it says.
+        unsafe { region.decompress(output, Source::Read(src_bytes, &mut read_at), |_| Ok(())) }
+    };
+    // SAFETY: the caller gave a whole report.
+    unsafe { guard_with_report(report, 0, body) }
+}
+
+/// The arguments that both functions have.
+struct Region {
+    config: *const factz_config,
+    first: [u64; 2],
+    outputs: [*mut c_void; 2],
+    n: usize,
+    threads: c_int,
+}
+
+impl Region {
+    /// # Safety
+    /// `config` is null or points to a readable struct, and the outputs cover what it says.
+    unsafe fn decompress(
+        &self,
+        output: &mut Output<factz_report>,
+        source: Source<'_>,
+        check_source_apart: impl FnOnce(&Field) -> Result<()>,
+    ) -> Result<Report> {
+        let [u, v] = self.outputs;
+        // SAFETY: the caller gave a whole struct.
+        let request = unsafe { read_field_request(self.config, self.n) }?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        output.check_apart(&[&field.u, &field.v])?;
+        check_source_apart(&field)?;
+        field.check_components_apart(request.config())?;
+        let execution = Execution { threads: thread_count(self.threads)?, progress: None };
+        let config = request.config();
+        let report = typed!(config.dtype, T => {
+            let output = |component: *mut c_void, layout| {
+                let extent = Extent::of(request.grid(), layout, 0).expect("a request fits the address space");
+                // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
+                unsafe { ViewMut::new(component.cast::<T>(), layout, extent) }
+            };
+            let (u, v) = (output(u, config.u), output(v, config.v));
+            cpu::decompress_region(config, source, self.first, u, v, execution)
+        })?;
+        let bytes = report.stream_bytes;
+        event!(DEBUG, "decompressed a region", nx = config.nx, ny = config.ny, stream_bytes = bytes);
+        Ok(report)
+    }
+}

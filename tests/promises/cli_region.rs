@@ -1,0 +1,58 @@
+//! `factz decompress --region`: the crop of the whole field, from a part of the file.
+
+use crate::support::cli::Folder;
+use std::process::Stdio;
+
+/// The rows y0.. of a raw component, columns x0.. of each.
+fn crop(values: &[u8], nx: usize, [x0, y0]: [usize; 2], [w, h]: [usize; 2]) -> Vec<u8> {
+    let row = |y: usize| &values[4 * (y * nx + x0)..][..4 * w];
+    (y0..y0 + h).flat_map(row).copied().collect()
+}
+
+#[test]
+fn a_region_is_the_crop_of_the_whole_field() {
+    let f = Folder::with_field("cli-region", "wind_global");
+    f.succeeds("compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-3");
+    f.succeeds("decompress wind.fz u0 v0");
+    let (u, v) = (f.read("u0"), f.read("v0"));
+    for (text, first, size) in [
+        ("100,64,33x40", [100, 64], [33, 40]),
+        ("359,180,1x1", [359, 180], [1, 1]),
+        ("0,0,360x181", [0, 0], [360, 181]),
+    ] {
+        let said = f.succeeds(&format!("decompress wind.fz u1 v1 --region {text}"));
+        assert_eq!(f.read("u1"), crop(&u, 360, first, size), "{text}");
+        assert_eq!(f.read("v1"), crop(&v, 360, first, size), "{text}");
+        assert!(said.contains(&format!("from column {} and row {} on", first[0], first[1])), "{said}");
+    }
+    let stream_bytes = f.read("wind.fz").len() as u64;
+    let answer = f.json("decompress wind.fz part.npz --region 100,64,33x40");
+    let read = answer["read_bytes"].as_u64().unwrap();
+    assert!(read < stream_bytes / 2 && answer["stream_bytes"] == stream_bytes, "{answer}");
+    assert_eq!((&answer["nx"], &answer["ny"]), (&33.into(), &40.into()));
+    assert_eq!((&answer["region"]["x"], &answer["region"]["y"]), (&100.into(), &64.into()));
+    let whole = f.json("decompress wind.fz u1 v1");
+    assert!(whole["region"].is_null() && whole["read_bytes"] == stream_bytes, "{whole}");
+
+    // From a pipe, and what follows or is missing.
+    let mut child =
+        f.command("decompress - both --region 100,64,33x40").stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &f.read("wind.fz")).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    let both = [crop(&u, 360, [100, 64], [33, 40]), crop(&v, 360, [100, 64], [33, 40])].concat();
+    assert_eq!(f.read("both"), both);
+    f.write("cut.fz", &f.read("wind.fz")[..5000]);
+    f.write("longer.fz", &[&f.read("wind.fz")[..], b"tail"].concat());
+    for (line, parts) in [
+        ("wind.fz a b --region 350,0,11x1", &["--region 350,0,11x1", "not inside", "360x181"][..]),
+        ("wind.fz a b --region 0,181,1x1", &["not inside"]),
+        ("wind.fz a b --region 18446744073709551615,0,1x1", &["not inside"]),
+        ("wind.fz a b --region 1,2", &["X,Y,WxH"]),
+        ("wind.fz a b --region 0,0,1x1 --backend cuda", &["--backend cuda"]),
+        ("cut.fz a b --region 0,0,1x1", &["cut.fz", "the end is missing"]),
+        ("longer.fz a b --region 0,0,1x1", &["longer.fz", "4 bytes follow"]),
+        ("u.f32 a b --region 0,0,1x1", &["u.f32", "no factz stream"]),
+    ] {
+        f.fails(&format!("decompress {line}"), parts);
+    }
+}
