@@ -153,8 +153,12 @@ fn encode_with<E: EntropyTable>(
         let group = groups[k].clone();
         let numbered = group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t)));
         let outer = anchors::outer(grid, group.start as u64..group.end as u64);
-        let outer: Vec<_> = outer.filter_map(|tile| anchors.get(tile as usize).copied()).collect();
-        let out = groups::encode::<E>(coding, &memory::collected(numbered)?, &outer, &tables)?;
+        let (mut coarse, mut count) = ([[0; 2]; 2], 0);
+        for anchor in outer.filter_map(|tile| anchors.get(tile as usize)) {
+            coarse[count] = *anchor;
+            count += 1;
+        }
+        let out = groups::encode::<E>(coding, &memory::collected(numbered)?, &coarse[..count], &tables)?;
         meter.add(group.len() as u64);
         Ok((group.len() as u64, out))
     })?;

@@ -19,14 +19,13 @@ fn bits_in_piece(bits: u32, piece: u32) -> u32 {
 
 /// Encodes what [`decode`] reads.
 pub(super) fn encode(encoder: &mut Encoder, outer: &[[i32; 2]]) {
-    let integers = outer.iter().flat_map(|&pair| pair.map(|x| (x as u32, bits_of(pair)))).enumerate();
     for piece in (0..2).rev() {
-        let pieces = integers.clone().map(|(lane, (x, bits))| {
-            let bits = bits_in_piece(bits, piece);
+        let pieces = (0..2 * outer.len()).rev().map(|lane| {
+            let (x, bits) =
+                (outer[lane / 2][lane % 2] as u32, bits_in_piece(bits_of(outer[lane / 2]), piece));
             (lane, x >> (piece * PIECE_BITS) & ((1 << bits) - 1), bits)
         });
-        let pieces: Vec<_> = pieces.filter(|&(_, _, bits)| bits > 0).collect();
-        encoder.raw(pieces.into_iter().rev());
+        encoder.raw(pieces.filter(|&(_, _, bits)| bits > 0));
     }
     encoder.raw(outer.iter().enumerate().rev().map(|(lane, &pair)| (lane, bits_of(pair), SIZE_BITS)));
 }
