@@ -118,13 +118,30 @@ pub fn decompress_region<T: Real>(
     execution: Execution<'_>,
 ) -> Result<Report> {
     let length = source.length();
-    let header = Header::read(&source.start(length.min(INSPECT_BYTES as u64))?)?;
+    let start = source.start(length.min(INSPECT_BYTES as u64))?;
+    let header = Header::read(&start)?;
     check_dtype::<T>(config, &header)?;
     check_length(&header, length)?;
     let region = Region::new(&header, first, [config.nx, config.ny])?;
     u.check_covers("u", Grid::new(config.nx, config.ny))?;
     v.check_covers("v", Grid::new(config.nx, config.ny))?;
-    run(&header, region, config.verify_checksum, source, [&u, &v], execution)
+    let verify = config.verify_checksum;
+    match source {
+        Source::Read(length, read) => {
+            // The header is not read again.
+            let mut behind_start = |offset: u64, to: &mut [u8]| {
+                let known = start.get(offset as usize..).unwrap_or(&[]);
+                let (known, rest) = (&known[..known.len().min(to.len())], to);
+                rest[..known.len()].copy_from_slice(known);
+                match &mut rest[known.len()..] {
+                    [] => Ok(()),
+                    rest => read(offset + known.len() as u64, rest),
+                }
+            };
+            run(&header, region, verify, Source::Read(length, &mut behind_start), [&u, &v], execution)
+        }
+        memory => run(&header, region, verify, memory, [&u, &v], execution),
+    }
 }
 
 fn run<T: Real>(

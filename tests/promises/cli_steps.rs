@@ -348,6 +348,15 @@ fn programs_that_append_wait_for_each_other() {
     let expected = [&s.streams.concat()[..], &s.streams[1].repeat(8)].concat();
     assert!(f.read("steps.fz") == expected);
     assert!(f.succeeds("test steps.fz").lines().count() == 11);
+
+    // Also where the first of them makes the file.
+    let line = format!("{} --append --threads 1", compress("new.fz", "1e-2"));
+    let children: Vec<_> = (0..8).map(|_| f.command(&line).spawn().unwrap()).collect();
+    for child in children {
+        let out = child.wait_with_output().unwrap();
+        assert!(out.status.success(), "{}", text(&out.stderr));
+    }
+    assert!(f.read("new.fz") == s.streams[1].repeat(8));
 }
 
 /// A field that compresses to so many bytes that writing them takes some time.

@@ -54,6 +54,8 @@ def _count(n: int) -> str:
 @contextlib.contextmanager
 def _opened(file: Any) -> Iterator[Tuple[Any, str]]:
     """A file to read and seek in, with its name for messages."""
+    if isinstance(file, bytes) and file.startswith(b"FCTZ"):
+        raise TypeError("file is the bytes of a stream: give io.BytesIO(file), or a path")
     if isinstance(file, (str, bytes, os.PathLike)):
         with open(file, "rb") as opened:
             yield opened, os.fsdecode(file)

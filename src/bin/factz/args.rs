@@ -52,7 +52,7 @@ Files:
   An output appears under its name when it is complete and on the disk. An error, an interrupt or a lack of memory \
 leaves what was there before, and no temporary file. It is written in the directory of the output, which must be \
 writable. A replaced file hands down its permissions and, as far as the user may, its owner and group; the file \
-behind a symbolic link is replaced or made, not the link.
+behind a symbolic link is replaced or made, not the link. `factz compress --append` writes in place instead.
 
 Exit status:
   0  done

@@ -40,6 +40,8 @@ pub fn check(a: &Choices) -> Result<(), Failure> {
 /// Where a stream goes.
 enum Target<'a> {
     Alone(Output),
+    /// The first stream of a file that --append makes.
+    First(Output, &'a Path),
     Behind(Appended<'a>),
 }
 
@@ -51,7 +53,7 @@ impl Target<'_> {
         }
         match Appended::open(&a.output)? {
             Some(appended) => Ok(Target::Behind(appended)),
-            None => Ok(Target::Alone(Output::create_new(&a.output)?)),
+            None => Ok(Target::First(Output::create_new(&a.output)?, &a.output)),
         }
     }
 
@@ -61,6 +63,17 @@ impl Target<'_> {
                 output.write(stream)?;
                 Output::commit(vec![output])?;
                 Ok(Added::default())
+            }
+            Target::First(mut output, path) => {
+                output.write(stream)?;
+                // Where another program has made the file meanwhile, the stream goes behind.
+                match Output::commit(vec![output]) {
+                    Ok(()) => Ok(Added::default()),
+                    Err(failure) => match Appended::open(path)? {
+                        Some(appended) => appended.add(stream),
+                        None => Err(failure),
+                    },
+                }
             }
             Target::Behind(appended) => appended.add(stream),
         }
@@ -347,7 +360,8 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         || {
             let read = match a.region {
                 Some(Region { x, y, .. }) => format!(
-                    "; from column {x} and row {y} on: {} of {} bytes of the stream",
+                    "; from column {x} and row {y} on: {} of {} bytes of the stream were read, and its checksum \
+                     was not compared",
                     grouped(done.result.stream_bytes),
                     grouped(info.stream_bytes)
                 ),

@@ -153,6 +153,7 @@ class Steps(unittest.TestCase):
     def test_files(self):
         self.refuses(FileNotFoundError, "nowhere.fz", factz.steps, "nowhere.fz")
         self.refuses(TypeError, "file is a int: give a path or a binary file object", factz.steps, 3)
+        self.refuses(TypeError, "give io.BytesIO(file), or a path", factz.steps, STREAMS[0])
         with open(self.path, encoding="latin-1") as text:
             self.refuses(TypeError, "binary mode", factz.steps, text)
         read, write = os.pipe()

@@ -25,8 +25,8 @@ _BLOCK_BYTES = 2**26
 def append_file(source: str, target: str, threads: int, force: bool, say: Say, quiet: bool) -> List[Result]:
     from .. import hdf5  # noqa: F401 (makes HDF5 find the filter)
 
-    with opened(target):
-        pass
+    with opened(target) as packed_file:
+        packed_pairs(packed_file)
     check_paths(source, target, force=True)
     with opened(source) as old, threads_of_filter(threads), finished_file(target, True, target) as partial:
         with h5py.File(partial, "r+", rdcc_nbytes=_BLOCK_BYTES) as new:

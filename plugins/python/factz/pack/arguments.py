@@ -7,7 +7,9 @@ from typing import Any, Tuple
 
 from .._config import CHOICES
 from .help import APPENDIX, DESCRIPTION, UNPACK_APPENDIX, UNPACK_DESCRIPTION
-from .request import PERIODIC
+
+#: What --periodic takes.
+PERIODIC = ("auto", "none", "x", "y", "xy")
 
 #: Options that a packed file has already.
 OF_COMPRESSION = (

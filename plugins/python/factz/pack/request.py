@@ -4,10 +4,9 @@ import dataclasses
 from typing import Any, Dict, Optional, Tuple
 
 from .._config import count_of, float_of
+from .arguments import PERIODIC
 from .coordinates import Grid
 from .failure import PackError
-
-PERIODIC = ("auto", "none", "x", "y", "xy")
 
 
 @dataclasses.dataclass
