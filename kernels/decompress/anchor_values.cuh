@@ -63,10 +63,10 @@ __device__ __forceinline__ void load_anchors(
     const u32 lane = threadIdx.x & 31;
     u32 headers[EACH];
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++)
+    for (u32 i = 0; i < EACH && 32 * i < tiles; i++)
         headers[i] = 32 * i + lane < tiles ? work.headers()[first + 32 * i + lane] : 0;
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
+    for (u32 i = 0; i < EACH && 32 * i < tiles; i++) {
         const u64 index = first + 32 * i + lane;
         const u32 states = mask_state_byte(headers[i]);
         const bool hidden = states != 0 && TileView(job).hidden_row(index, 0) & 1;
@@ -76,14 +76,14 @@ __device__ __forceinline__ void load_anchors(
     }
     u64 raw[EACH];
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
+    for (u32 i = 0; i < EACH && 32 * i < tiles; i++) {
         anchors[i].coded = anchors[i].coded && anchors[i].symbol < STORED;
         raw[i] = 0;
         if (anchors[i].coded && anchors[i].symbol >= FIRST_WITH_RAW_BITS)
             raw[i] = Payload<T>::low(work.raw()[(first + 32 * i + lane) * TILE_VERTICES]);
     }
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
+    for (u32 i = 0; i < EACH && 32 * i < tiles; i++) {
         Code code = {0, 0, 0};
         if (anchors[i].coded && anchors[i].symbol != SYMBOL_ZERO)
             code = decode_symbol(anchors[i].symbol, raw[i]);
@@ -134,7 +134,7 @@ __device__ __forceinline__ void anchors_of_group(
     uint2 codes[EACH];
     load_anchors<T>(job, first, tiles, anchors, codes);
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
+    for (u32 i = 0; i < EACH && 32 * i < tiles; i++) {
         shared.codes[32 * i + lane] = codes[i];
         const u32 coded = __ballot_sync(FULL, anchors[i].coded);
         if (lane == 0) shared.coded[i] = coded;
@@ -142,7 +142,7 @@ __device__ __forceinline__ void anchors_of_group(
     __syncwarp();
     sum_group(job, shared, outer, first, tiles);
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
+    for (u32 i = 0; i < EACH && 32 * i < tiles; i++) {
         const u32 tile = 32 * i + lane;
         if (tile < tiles) write_anchor_value<T>(job, control, first + tile, anchors[i], shared.codes[tile]);
     }

@@ -25,13 +25,15 @@ enum Kind {
 }
 
 /// Declared, and used by fields that are too large or too rare for this test: kernel, use, content.
-const RARE: [(&str, &str); 4] = [
+const RARE: [(&str, &str); 6] = [
     // More than 2^21 tiles.
     ("cheap_bounds", "writes hard_tiles"),
     ("determinant_bounds", "reads hard_tiles"),
     // Copies of four integers at once are not watched.
     ("speculative_masked", "reads anchor_codes"),
     ("speculative_interior", "reads anchor_codes"),
+    ("border_tiles", "reads anchor_codes"),
+    ("speculative_border", "reads anchor_codes"),
 ];
 
 fn value(kind: Kind, axis: usize, x: u64, y: u64) -> f64 {

@@ -184,7 +184,7 @@ class Readme(unittest.TestCase):
             "```python\n(.*?)```", (ROOT / "plugins/python/README.md").read_text(), re.DOTALL
         )
         on_host = [block for block in blocks if "du" not in block]
-        self.assertEqual(len(on_host), 2)
+        self.assertEqual(len(on_host), 4)
         with tempfile.TemporaryDirectory() as folder:
             code = "\n".join(["import os", "os.chdir(%r)" % folder] + on_host)
             exec(compile(code, "README.md", "exec"), {})
