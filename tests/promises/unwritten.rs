@@ -191,9 +191,9 @@ fn no_kernel_is_quadratic_in_a_narrow_field() {
             // A kernel with a fixed number of reads may have one more step.
             assert!(count <= 5 * before + 5000, "{nx} x {ny}: {kernel} reads {before}, then {count}");
             // Each anchor once, stacks and all, not for each row what is above it (137,000 for each of 512
-            // tiles), and what the warps of a launch take whatever they do.
+            // tiles), and what a warp takes for a row of tiles, of which it does one at a time.
             let tiles = many_x.div_ceil(32) * many_y.div_ceil(32);
-            assert!(kernel != "anchor_values" || count <= 2000 * tiles + 1_000_000, "{nx} x {ny}: {count}");
+            assert!(kernel != "anchor_values" || count <= 10_000 * tiles + 1_000_000, "{nx} x {ny}: {count}");
         }
     }
 }
