@@ -15,7 +15,7 @@ const SIDE: u64 = TILE as u64;
 /// A rectangle of the vertices of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
-    /// That of the whole field.
+    /// The grid of the whole field.
     grid: Grid,
     predictor: Predictor,
     pub(super) x0: u64,

@@ -92,7 +92,7 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.threads = -3, argument, "threads = -3");
     check(&|c| c.threads = c_int::MAX, FACTZ_OK, "");
     check(&|c| c.dst = c.u as *mut c_void, argument, "overlaps u");
-    // One byte of v, and nothing behind it, where u may lie.
+    // The last byte of v, and nothing behind it, where u may lie.
     let last_of_v =
         |c: &mut Compress| (c.dst, c.dst_bytes) = (c.v.wrapping_byte_add(N * 4 - 1) as *mut c_void, 1);
     check(&last_of_v, argument, "overlaps v");

@@ -192,7 +192,7 @@ fn garbage_is_an_error_that_says_where_it_begins() {
                 f.fails(&format!("{command}{step}"), &parts);
             }
         }
-        // What there is is listed, and then the error.
+        // The streams before the fault are listed, and then the error.
         f.fails("info garbage.fz", &parts);
         let listed = f.factz("info garbage.fz --json");
         let info: Value = serde_json::from_slice(&listed.stdout).unwrap();

@@ -184,7 +184,7 @@ fn regions_of_many_groups_are_crops() {
     of::<f64>(&mut random);
 }
 
-/// What windows of a large field take of its stream.
+/// The share of its stream that windows of a large field take.
 #[test]
 fn windows_read_a_small_share() {
     let field = ocean::<f32>(1800, 1200);
@@ -329,7 +329,7 @@ fn regions_outside_the_field_are_refused() {
     assert!(answer.unwrap_err().message.contains("nx = 0"));
 }
 
-/// What the reader of the C tests reads, and what it answers.
+/// The stream that the reader of the C tests reads, and its answer.
 struct File {
     stream: Vec<u8>,
     reads: usize,

@@ -117,13 +117,13 @@ fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
     text
 }
 
-/// What was found of a stream, or of a file that holds none.
+/// Findings on a stream, or on a file that holds none.
 struct Outcome {
     /// The file, and the place of the stream in it.
     about: Value,
     /// A stream that is good.
     good: Option<Stream>,
-    /// What is wrong, of the stream or of what follows it.
+    /// The fault of the stream, or of the bytes behind it.
     failure: Option<Failure>,
 }
 

@@ -138,7 +138,7 @@ fn parse_fill(text: &str) -> Result<f64, String> {
     Ok(value)
 }
 
-/// Which stream of a file to read.
+/// The stream of a file to read.
 #[derive(Args)]
 pub struct StepArgument {
     /// Number of the stream in a file of several: 0 is the first one, -1 the last one, -2 the one before

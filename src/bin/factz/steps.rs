@@ -82,7 +82,7 @@ pub struct Walk {
     number: u64,
 }
 
-/// What a walk finds: a stream, the end, or a fault. A file that cannot be read is a [`Failure`].
+/// Result of a step of a walk: a stream, the end, or a fault. A file that cannot be read is a [`Failure`].
 pub type Found = Result<Option<Step>, Fault>;
 
 impl Walk {

@@ -8,7 +8,7 @@ from typing import Any, Tuple
 from .._config import CHOICES
 from .help import APPENDIX, DESCRIPTION, UNPACK_APPENDIX, UNPACK_DESCRIPTION
 
-#: What --periodic takes.
+#: Choices of --periodic.
 PERIODIC = ("auto", "none", "x", "y", "xy")
 
 #: Options that a packed file has already.
