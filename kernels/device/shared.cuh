@@ -202,6 +202,9 @@ constexpr u32 FIRST_RUN_WITH_RAW_BITS = 16;
 // Raw bits of the number of entries of a mask.
 constexpr u32 MASK_COUNT_BITS = 8;
 
+// Bits that tell how many bits the coarse codes of an outer anchor have.
+constexpr u32 OUTER_SIZE_BITS = 5;
+
 // States of the 32 lanes of a group: their lower end before the tail; lanes that end in state 1, the
 // first ones; lanes that the states of the tail move on by with each operation.
 constexpr u32 LOW = 65536;

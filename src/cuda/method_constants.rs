@@ -3,6 +3,7 @@
 
 use crate::analysis::eigenvalues::{ROUNDING_DIVERGENCE_F32, ROUNDING_DIVERGENCE_F64};
 use crate::analysis::{Kind, Simplex};
+use crate::entropy::groups::outer::OUTER_SIZE_BITS;
 use crate::entropy::groups::weights::{self, STEPS};
 use crate::entropy::symbols::BUCKET_OFFSETS;
 use crate::entropy::{huffman, lanes, lists, quantized_tile, rans, symbols, tables};
@@ -224,6 +225,8 @@ pub(super) const METHOD: &[Constant] = listed! {
     FIRST_RUN_WITH_RAW_BITS: u32 = lists::FIRST_RUN_WITH_RAW_BITS;
     /// Raw bits of the number of entries of a mask.
     MASK_COUNT_BITS: u32 = lists::MASK_COUNT_BITS;
+    /// Bits that tell how many bits the coarse codes of an outer anchor have.
+    OUTER_SIZE_BITS: u32 = OUTER_SIZE_BITS;
     /// States of the 32 lanes of a group: their lower end before the tail; lanes that end in state 1, the
     /// first ones; lanes that the states of the tail move on by with each operation.
     LOW: u32 = lanes::LOW;

@@ -15,7 +15,7 @@ mod encode;
 mod lists;
 mod lorenzo;
 mod masks;
-mod outer;
+pub mod outer;
 mod step;
 pub mod weights;
 

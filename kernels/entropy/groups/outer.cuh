@@ -3,10 +3,7 @@
 #pragma once
 #include "entropy/lanes.cuh"
 
-// The integers of pair i are in the lanes 2 i (u) and 2 i + 1 (v).
-constexpr u32 OUTER_SIZE_BITS = 5;
-
-// Encodes `count` pairs.
+// Encodes `count` pairs: the integers of pair i are in the lanes 2 i (u) and 2 i + 1 (v).
 template <bool HUFFMAN>
 __device__ __forceinline__ void encode_outer(Encoder<HUFFMAN>& encoder, i32 integer, u32 count) {
     const u32 lane = threadIdx.x & 31;
@@ -24,7 +21,7 @@ __device__ __forceinline__ void encode_outer(Encoder<HUFFMAN>& encoder, i32 inte
     }
 }
 
-// Decodes `count` pairs; total.
+// Decodes `count` pairs, into the same lanes; total.
 template <bool HUFFMAN>
 __device__ __forceinline__ i32 decode_outer(Decoder<HUFFMAN>& decoder, u32 count) {
     if (count == 0) return 0;

@@ -5,7 +5,7 @@ use crate::entropy::lanes::{Decoder, Encoder, PIECE_BITS};
 use crate::grid::masks::row_mask;
 
 /// Bits that tell how many bits the integers of a pair have.
-const SIZE_BITS: u32 = 5;
+pub const OUTER_SIZE_BITS: u32 = 5;
 
 /// Bits of both integers of a pair in two's complement; 0 if both are 0. No coarse code has 31 bits.
 fn bits_of(pair: [i32; 2]) -> u32 {
@@ -27,13 +27,13 @@ pub(super) fn encode(encoder: &mut Encoder, outer: &[[i32; 2]]) {
         });
         encoder.raw(pieces.filter(|&(_, _, bits)| bits > 0));
     }
-    encoder.raw(outer.iter().enumerate().rev().map(|(lane, &pair)| (lane, bits_of(pair), SIZE_BITS)));
+    encoder.raw(outer.iter().enumerate().rev().map(|(lane, &pair)| (lane, bits_of(pair), OUTER_SIZE_BITS)));
 }
 
 /// The pairs of `count` outer anchors; total.
 pub(super) fn decode(decoder: &mut Decoder<'_>, count: usize) -> [[i32; 2]; 2] {
     let mut sizes = [0; 2];
-    decoder.raw(row_mask(count), |_| SIZE_BITS, |lane, bits| sizes[lane] = bits);
+    decoder.raw(row_mask(count), |_| OUTER_SIZE_BITS, |lane, bits| sizes[lane] = bits);
     let mut integers = [0u32; 4];
     for piece in 0..2 {
         let bits = |lane: usize| bits_in_piece(sizes[lane / 2], piece);
