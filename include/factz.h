@@ -200,6 +200,16 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_SIDES_ALL 15
 
 /**
+ * Bit of `periodic`: column nx - 1 is a neighbour of column 0.
+ */
+#define FACTZ_PERIODIC_X 1
+
+/**
+ * Bit of `periodic`: row ny - 1 is a neighbour of row 0.
+ */
+#define FACTZ_PERIODIC_Y 2
+
+/**
  * Bytes that hold any text of `factz_config_to_string`, with its terminating zero.
  */
 #define FACTZ_CONFIG_STRING_BYTES 512
@@ -355,6 +365,10 @@ typedef int32_t factz_status;
  * pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u points at
  * the first owned vertex.
  *
+ * Stacks: vertex (x, y) of plane z, 0 <= z < nz, has its u at
+ * `u[(z * plane_rows + y) * u_pitch + x * u_stride]` and its v likewise. Dense planes: plane_rows 0. An array
+ * (nz, 2, ny, nx), u and v in turn: plane_rows = 2 * ny, and v = u + nx * ny.
+ *
  * Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes
  * the place of reserved bytes, and 0 there means what this version does. So a program that was compiled with
  * this header runs with every later library of its major version. Reserved fields must be 0 (otherwise
@@ -371,11 +385,12 @@ typedef struct factz_config {
      */
     uint64_t nx;
     /**
-     * Vertices along y; at least 1. nx * ny is at most 2^48.
+     * Vertices along y; at least 1.
      */
     uint64_t ny;
     /**
-     * Vertices along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
+     * Planes, 1 to 2^32 - 1; default 1. Planes (times, levels) are fields of their own that are compressed
+     * together, into one stream and with one bound: no triangle joins two of them. nx * ny * nz is at most 2^48.
      */
     uint64_t nz;
     /**
@@ -483,13 +498,19 @@ typedef struct factz_config {
      */
     int32_t ties;
     /**
-     * 0.
+     * FACTZ_PERIODIC_* bits: axes along which the last vertex is a neighbour of the first, such as the longitude
+     * of a global grid. The cells between them are part of the field. A periodic axis has at least 3 vertices
+     * and neither halo nor pin. Default 0.
      */
-    int32_t reserved_flags;
+    uint32_t periodic;
+    /**
+     * Rows from a plane to the next, in u and in v; 0 means dense planes, ny. No account if nz is 1. Default 0.
+     */
+    uint64_t plane_rows;
     /**
      * 0.
      */
-    uint64_t reserved[11];
+    uint64_t reserved[10];
 } factz_config;
 
 /**
@@ -517,7 +538,7 @@ typedef struct factz_info {
      */
     uint64_t ny;
     /**
-     * 1.
+     * Planes.
      */
     uint64_t nz;
     /**
@@ -577,9 +598,13 @@ typedef struct factz_info {
      */
     int32_t ties;
     /**
+     * FACTZ_PERIODIC_* bits.
+     */
+    uint32_t periodic;
+    /**
      * 0.
      */
-    uint64_t reserved[1];
+    uint32_t reserved;
 } factz_info;
 
 /**
@@ -754,6 +779,10 @@ typedef struct factz_critical_point {
      * Row of the vertex, 0 to ny - 1.
      */
     uint64_t cell_y;
+    /**
+     * Its plane, 0 to nz - 1.
+     */
+    uint64_t cell_z;
     /**
      * Position along x: dx, with its sign, times a number from cell_x to cell_x + 1.
      */
@@ -1223,33 +1252,34 @@ factz_status factz_decompress_host(const void *src,
                                    int threads);
 
 /**
- * Decompresses a rectangle of the field of a stream in host memory.
+ * Decompresses a region of the field of a stream in host memory: a rectangle of consecutive planes.
  *
  * The values are bit for bit those of `factz_decompress_host`. Tiles of 32 x 32 vertices are coded in groups
- * of up to 256; only the groups that hold tiles of the rectangle (with FACTZ_PREDICTOR_HIERARCHICAL also
- * tiles next to it) are decoded. Working memory is in proportion to the rectangle and to the number of
+ * of up to 256; only the groups that hold tiles of the region (with FACTZ_PREDICTOR_HIERARCHICAL also
+ * tiles next to it) are decoded. Working memory is in proportion to the region and to the number of
  * groups, not to the field.
  *
- * The checksum needs all bytes. It is compared only if the rectangle takes all groups and
+ * The checksum needs all bytes. It is compared only if the region takes all groups and
  * config->verify_checksum is 1. Without it, damage of a group is found if the group then does not decode to
  * its end: nearly all damage of several words, but of single bits 7 to 9 in 10 with FACTZ_CODER_ANS and about
- * half with FACTZ_CODER_HUFFMAN. Damage of numbers in the header, and of groups that the rectangle does not
+ * half with FACTZ_CODER_HUFFMAN. Damage of numbers in the header, and of groups that the region does not
  * take, is not noticed. Where that matters, check the stream once as a whole.
  *
  * @param src        the stream; any alignment
  * @param src_bytes  readable bytes at src: the length of the stream or more
- * @param config     nx and ny are the columns and rows of the rectangle, pitches and strides those of the
- *                   output; dtype must be that of the stream. verify_checksum: see above. The rest must be
+ * @param config     nx, ny and nz are the columns, rows and planes of the region, pitches, strides and plane_rows
+ *                   those of the output; dtype must be that of the stream. verify_checksum: see above. The rest must be
  *                   valid and has no effect
- * @param x0         first column of the rectangle in the field
- * @param y0         first row of the rectangle in the field
- * @param u          receives the x components: vertex (x0, y0) of the field, then the others as config says
+ * @param x0         first column of the region in the field
+ * @param y0         first row of the region in the field
+ * @param z0         first plane of the region in the field; 0 where it has one plane
+ * @param u          receives the x components: vertex (x0, y0) of plane z0, then the others as config says
  * @param v          receives the y components; may be interleaved with u, without sharing an element
- * @param n          number of vertices of the rectangle, nx * ny of config
+ * @param n          number of vertices of the region, nx * ny * nz of config
  * @param report     receives the result: stream_bytes are the bytes that were read, required_bytes those of
- *                   the whole stream; exact_vertices are those of the tiles that the rectangle touches
+ *                   the whole stream; exact_vertices are those of the tiles that the region touches
  * @param threads    see "Threads" at the top of this header
- * @return as `factz_decompress_host`; FACTZ_ERROR_INVALID_ARGUMENT also if the rectangle is not inside the
+ * @return as `factz_decompress_host`; FACTZ_ERROR_INVALID_ARGUMENT also if the region is not inside the
  *         field
  */
 factz_status factz_decompress_region_host(const void *src,
@@ -1257,6 +1287,7 @@ factz_status factz_decompress_region_host(const void *src,
                                           const struct factz_config *config,
                                           uint64_t x0,
                                           uint64_t y0,
+                                          uint64_t z0,
                                           void *u,
                                           void *v,
                                           size_t n,
@@ -1264,7 +1295,36 @@ factz_status factz_decompress_region_host(const void *src,
                                           int threads);
 
 /**
- * Decompresses a rectangle of the field of a stream of which only the needed pieces are read: from a file,
+ * Decompresses consecutive planes of the field of a stream in host memory.
+ *
+ * As `factz_decompress_region_host` for all columns and rows: only the groups that hold tiles of these planes are
+ * decoded.
+ *
+ * @param src        the stream; any alignment
+ * @param src_bytes  readable bytes at src: the length of the stream or more
+ * @param config     nx and ny are those of the stream, nz is the number of planes to decompress; otherwise as
+ *                   for `factz_decompress_region_host`
+ * @param first      the first of these planes
+ * @param u          receives the x components: vertex (0, 0) of plane `first`, then the others as config says
+ * @param v          receives the y components
+ * @param n          number of vertices, nx * ny * nz of config
+ * @param report     receives the result, as for `factz_decompress_region_host`
+ * @param threads    see "Threads" at the top of this header
+ * @return as `factz_decompress_region_host`; FACTZ_ERROR_INVALID_ARGUMENT also if nx or ny is not that of the
+ *         stream, or the stream does not have these planes
+ */
+factz_status factz_decompress_planes_host(const void *src,
+                                          size_t src_bytes,
+                                          const struct factz_config *config,
+                                          uint64_t first,
+                                          void *u,
+                                          void *v,
+                                          size_t n,
+                                          struct factz_report *report,
+                                          int threads);
+
+/**
+ * Decompresses a region of the field of a stream of which only the needed pieces are read: from a file,
  * an archive or an object store.
  *
  * As `factz_decompress_region_host`, with a function in place of the stream. The function is called for the
@@ -1276,11 +1336,12 @@ factz_status factz_decompress_region_host(const void *src,
  * @param user       handed to `read` as it is; may be NULL
  * @param src_bytes  bytes that `read` can read: the length of the stream or more
  * @param config     as for `factz_decompress_region_host`
- * @param x0         first column of the rectangle in the field
- * @param y0         first row of the rectangle in the field
+ * @param x0         first column of the region in the field
+ * @param y0         first row of the region in the field
+ * @param z0         first plane of the region in the field; 0 where it has one plane
  * @param u          receives the x components
  * @param v          receives the y components
- * @param n          number of vertices of the rectangle, nx * ny of config
+ * @param n          number of vertices of the region, nx * ny * nz of config
  * @param report     receives the result, as for `factz_decompress_region_host`
  * @param threads    see "Threads" at the top of this header
  * @return as `factz_decompress_region_host`; FACTZ_ERROR_READ (`read` did not return 0)
@@ -1291,6 +1352,7 @@ factz_status factz_read_region_host(factz_read_callback read,
                                     const struct factz_config *config,
                                     uint64_t x0,
                                     uint64_t y0,
+                                    uint64_t z0,
                                     void *u,
                                     void *v,
                                     size_t n,
@@ -1333,7 +1395,7 @@ double factz_relative_bound(double relative, double low, double high);
 /**
  * Extracts the critical points of a field in host memory.
  *
- * The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity
+ * The points are sorted plane by plane, by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity
  * or the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a
  * vertex or on an edge, which needs one triangle at least.
  *

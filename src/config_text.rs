@@ -4,11 +4,26 @@
 use crate::error::{Error, Result, Status};
 use crate::grid::field::Layout;
 use crate::request::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request, Ties};
-use crate::request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{PERIODIC_X, PERIODIC_Y, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::fmt::Write;
 
-const KEYS: [&str; 12] =
-    ["abs", "rel", "mode", "coder", "predictor", "preserve", "ties", "dx", "dy", "pin", "fill", "verify"];
+const KEYS: [&str; 13] = [
+    "abs",
+    "rel",
+    "mode",
+    "coder",
+    "predictor",
+    "preserve",
+    "ties",
+    "dx",
+    "dy",
+    "pin",
+    "periodic",
+    "fill",
+    "verify",
+];
+const PERIODIC: [(&str, u32); 4] =
+    [("none", 0), ("x", PERIODIC_X), ("y", PERIODIC_Y), ("xy", PERIODIC_X | PERIODIC_Y)];
 const SIDES: [(&str, u32); 4] =
     [("xmin", SIDE_X_MIN), ("xmax", SIDE_X_MAX), ("ymin", SIDE_Y_MIN), ("ymax", SIDE_Y_MAX)];
 const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];
@@ -47,6 +62,7 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<()> {
         "dx" => config.dx = number(key, value)?,
         "dy" => config.dy = number(key, value)?,
         "pin" => config.pin = sides(value)?,
+        "periodic" => config.periodic = named(key, value, &PERIODIC)?,
         "fill" => config.fill_value = if value == "none" { None } else { Some(number(key, value)?) },
         "verify" => config.verify_checksum = named(key, value, &NO_YES)?,
         _ => return Err(Error::config(format!("there is no key `{key}`: the keys are {}", KEYS.join(", ")))),
@@ -119,6 +135,9 @@ pub fn format(config: &Config) -> Result<String> {
         let pinned: Vec<_> = SIDES.iter().filter(|s| c.pin & s.1 != 0).map(|s| s.0).collect();
         let _ = write!(text, ",pin={}", pinned.join("+"));
     }
+    if c.periodic != 0 {
+        let _ = write!(text, ",periodic={}", PERIODIC[c.periodic as usize].0);
+    }
     if let Some(fill) = c.fill_value {
         let _ = write!(text, ",fill={}", digits(fill));
     }
@@ -132,7 +151,7 @@ pub fn format(config: &Config) -> Result<String> {
 pub const WORDS: usize = 24;
 const WORDS_VERSION: u32 = 1;
 /// Words that mean something in this version; the rest are 0.
-const USED: usize = 18;
+const USED: usize = 19;
 
 /// The choices as words, the version of this encoding first, doubles as the low and the high half of their
 /// bits.
@@ -161,6 +180,7 @@ pub fn to_words(config: &Config) -> Result<[u32; WORDS]> {
         fill,
         fill_high,
         c.ties as u32,
+        c.periodic,
     ]);
     Ok(words)
 }
@@ -195,6 +215,7 @@ pub fn from_words(words: &[u32]) -> Result<Config> {
         predictor: numbered(words, 6, "the predictor", &Predictor::NAMES)?,
         preserve: numbered(words, 7, "what to preserve", &Preserve::NAMES)?,
         pin: words[8],
+        periodic: words[18],
         verify_checksum: numbered(words, 9, "whether the checksum is compared", &NO_YES)?,
         dx: double(10),
         dy: double(12),
@@ -213,8 +234,8 @@ fn numbered<T: Copy>(words: &[u32; WORDS], k: usize, what: &str, names: &[(&str,
 
 /// Checks the choices alone, and gives them back without shape and layout.
 fn check(config: Config) -> Result<Config> {
-    let dense = Layout { pitch: 0, stride: 1 };
-    let one = Config { nx: 1, ny: 1, u: dense, v: dense, halo: 0, ..config };
+    let dense = Layout { pitch: 0, stride: 1, plane: 0 };
+    let one = Config { nx: 3, ny: 3, nz: 1, plane_rows: 0, u: dense, v: dense, halo: 0, ..config };
     Request::new(one)?;
     Ok(Config { nx: 0, ny: 0, ..one })
 }
@@ -277,12 +298,12 @@ mod tests {
     #[test]
     fn words_are_pinned() {
         let config =
-            parse("rel=1e-3,mode=speculative,coder=huffman,preserve=points,ties=zeros,dx=2,pin=ymax,fill=-1")
+            parse("rel=1e-3,mode=speculative,coder=huffman,preserve=points,ties=zeros,dx=2,pin=ymax,periodic=x,fill=-1")
                 .unwrap();
         let mut words = to_words(&config).unwrap();
         let [low, high] = [0xd2f1a9fc, 0x3f50624d];
         let pinned =
-            [1, 1, low, high, 1, 1, 0, 1, 8, 1, 0, 0x4000_0000, 0, 0x3ff0_0000, 1, 0, 0xbff0_0000, 1];
+            [1, 1, low, high, 1, 1, 0, 1, 8, 1, 0, 0x4000_0000, 0, 0x3ff0_0000, 1, 0, 0xbff0_0000, 1, 1];
         assert_eq!(words[..USED], pinned);
         assert!(words[USED..].iter().all(|&w| w == 0));
         assert_eq!(from_words(&words), Ok(config));
@@ -307,7 +328,8 @@ mod tests {
                 Status::InvalidConfig,
                 "words[17] = 3, which ties are kept, is none of all (0), zeros (1), sos (2)",
             ),
-            (USED, 1, Status::Unsupported, "words[18] = 0x1 is reserved"),
+            (18, 4, Status::InvalidConfig, "periodic = 0x4"),
+            (USED, 1, Status::Unsupported, "words[19] = 0x1 is reserved"),
         ] {
             let before = std::mem::replace(&mut words[k], value);
             refused(&words, status, part);

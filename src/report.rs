@@ -74,6 +74,10 @@ pub struct StreamInfo {
     pub format_version: u32,
     pub nx: u64,
     pub ny: u64,
+    /// Planes.
+    pub nz: u64,
+    /// Periodic axes, as bits PERIODIC_X and PERIODIC_Y.
+    pub periodic: u32,
     pub dtype: Dtype,
     pub mode: Mode,
     pub coder: Coder,

@@ -4,8 +4,9 @@
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::Layout;
-pub use crate::grid::sides::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+pub use crate::grid::sides::{periodic_sides, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::grid::tiles::Grid;
+pub use crate::grid::tiles::{PERIODIC_X, PERIODIC_Y};
 
 /// Element type of u and v.
 #[repr(i32)]
@@ -114,14 +115,21 @@ names!(Ties: "all" All, "zeros" Zeros, "sos" Sos);
 pub struct Config {
     pub nx: u64,
     pub ny: u64,
+    /// Planes: fields of their own that are compressed together.
+    pub nz: u64,
+    /// Rows from a plane to the next, in u and in v; 0 means dense planes (ny).
+    pub plane_rows: u64,
     pub dtype: Dtype,
-    /// Layout of u and v in elements; a pitch of 0 means dense rows (nx * stride).
+    /// Layout of u and v in elements; a pitch of 0 means dense rows (nx * stride). Their `plane` follows from
+    /// pitch and `plane_rows`.
     pub u: Layout,
     pub v: Layout,
     /// Sides on which one line of ghost vertices with original values lies beside the block.
     pub halo: u32,
     /// Sides whose border line is stored exactly.
     pub pin: u32,
+    /// Axes along which the last vertex is a neighbour of the first, as bits PERIODIC_X and PERIODIC_Y.
+    pub periodic: u32,
     /// Grid spacing, negative where the axis runs backwards: vertex (x, y) lies at (x * dx, y * dy), u points
     /// to larger x * dx, and v to larger y * dy. Only the types of critical points depend on it.
     pub dx: f64,
@@ -146,11 +154,14 @@ impl Config {
         Config {
             nx,
             ny,
+            nz: 1,
+            plane_rows: 0,
             dtype: Dtype::F32,
-            u: Layout { pitch: 0, stride: 1 },
-            v: Layout { pitch: 0, stride: 1 },
+            u: Layout { pitch: 0, stride: 1, plane: 0 },
+            v: Layout { pitch: 0, stride: 1, plane: 0 },
             halo: 0,
             pin: 0,
+            periodic: 0,
             dx: 1.0,
             dy: 1.0,
             bound_kind,
@@ -186,27 +197,16 @@ pub struct Request {
 
 /// Largest number of vertices: keeps every byte count below 2^63.
 pub(crate) const MAX_VERTICES: u64 = 1 << 48;
+/// Most planes: the header counts them in 32 bits.
+pub(crate) const MAX_PLANES: u64 = u32::MAX as u64;
+/// Least number of vertices along a periodic axis: with fewer a triangle would have a vertex twice.
+pub(crate) const LEAST_PERIODIC: u64 = 3;
 
 impl Request {
     /// Checks every field; an error names the field and its value.
     pub fn new(config: Config) -> Result<Self> {
         let mut c = config;
-        for (name, n) in [("nx", c.nx), ("ny", c.ny)] {
-            if n == 0 {
-                return Err(Error::config(format!(
-                    "{name} is 0: a field has at least one vertex along each axis"
-                )));
-            }
-        }
-        match c.nx.checked_mul(c.ny) {
-            Some(n) if n <= MAX_VERTICES => {}
-            _ => {
-                return Err(Error::config(format!(
-                    "nx = {} and ny = {} make more than 2^48 vertices",
-                    c.nx, c.ny
-                )))
-            }
-        }
+        check_shape(&c)?;
         for (name, sides) in [("halo", c.halo), ("pin", c.pin)] {
             if sides & !SIDES_ALL != 0 {
                 return Err(Error::config(format!(
@@ -214,16 +214,20 @@ impl Request {
                 )));
             }
         }
+        check_periodic(&c)?;
+        c.plane_rows = check_plane_rows(&c)?;
         let ghosts = ((c.halo & SIDE_X_MIN != 0) as u64) + ((c.halo & SIDE_X_MAX != 0) as u64);
         for (name, layout) in [("u", &mut c.u), ("v", &mut c.v)] {
             *layout = check_layout(name, *layout, c.nx, ghosts)?;
-            let rows = (c.ny as u128 + 2) * layout.pitch as u128 * c.dtype.bytes() as u128;
-            if rows > i64::MAX as u128 {
+            let rows = (c.nz as u128 - 1) * c.plane_rows as u128 + c.ny as u128;
+            if (rows + 2) * layout.pitch as u128 * c.dtype.bytes() as u128 > i64::MAX as u128 {
                 return Err(Error::config(format!(
-                    "{name}_pitch = {} elements times ny = {} exceeds the address space",
-                    layout.pitch, c.ny
+                    "{name}_pitch = {} elements times {rows} rows (ny = {}, nz = {}, plane_rows = {}) exceeds the \
+                     address space",
+                    layout.pitch, c.ny, c.nz, c.plane_rows
                 )));
             }
+            layout.plane = if c.nz > 1 { c.plane_rows * layout.pitch } else { 0 };
         }
         for (name, d) in [("dx", c.dx), ("dy", c.dy)] {
             if !is_spacing(d) {
@@ -255,12 +259,84 @@ impl Request {
         &self.config
     }
     pub fn grid(&self) -> Grid {
-        Grid::new(self.config.nx, self.config.ny)
+        let Config { nx, ny, nz, periodic, .. } = self.config;
+        Grid { nx, ny, nz, periodic }
     }
     /// Bytes of u and v together.
     pub fn field_bytes(&self) -> u64 {
         2 * self.grid().vertices() * self.config.dtype.bytes()
     }
+}
+
+/// Checks the numbers of vertices.
+fn check_shape(c: &Config) -> Result<()> {
+    for (name, n) in [("nx", c.nx), ("ny", c.ny), ("nz", c.nz)] {
+        if n == 0 {
+            return Err(Error::config(format!(
+                "{name} is 0: a field has at least one vertex along each axis"
+            )));
+        }
+    }
+    if c.nz > MAX_PLANES {
+        return Err(Error::config(format!("nz = {} is more than 2^32 - 1 planes", c.nz)));
+    }
+    match c.nx.checked_mul(c.ny).and_then(|n| n.checked_mul(c.nz)) {
+        Some(n) if n <= MAX_VERTICES => Ok(()),
+        _ => Err(Error::config(format!(
+            "nx = {}, ny = {} and nz = {} make more than 2^48 vertices",
+            c.nx, c.ny, c.nz
+        ))),
+    }
+}
+
+/// Checks the periodic axes.
+fn check_periodic(c: &Config) -> Result<()> {
+    if c.periodic & !(PERIODIC_X | PERIODIC_Y) != 0 {
+        return Err(Error::config(format!(
+            "periodic = {:#x} has bits that are no axis (0x3 at most)",
+            c.periodic
+        )));
+    }
+    let axes = [("x", PERIODIC_X, "nx", c.nx), ("y", PERIODIC_Y, "ny", c.ny)];
+    for (axis, bit, name, n) in axes.into_iter().filter(|axis| c.periodic & axis.1 != 0) {
+        let sides = periodic_sides(bit);
+        for (what, mask) in [("halo", c.halo), ("pin", c.pin)] {
+            if mask & sides != 0 {
+                return Err(Error::config(format!(
+                    "{what} = {mask:#x} names a side of {axis}, which is periodic: a periodic axis has no sides"
+                )));
+            }
+        }
+        if n < LEAST_PERIODIC {
+            return Err(Error::config(format!(
+                "{name} = {n} is less than {LEAST_PERIODIC}, the least along a periodic axis"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Rows from a plane to the next.
+fn check_plane_rows(c: &Config) -> Result<u64> {
+    let ghosts = ((c.halo & SIDE_Y_MIN != 0) as u64) + ((c.halo & SIDE_Y_MAX != 0) as u64);
+    if c.plane_rows == 0 {
+        if ghosts > 0 && c.nz > 1 {
+            return Err(Error::config(
+                "plane_rows is 0 (dense planes) but halo names the side y_min or y_max: give the rows from a plane \
+                 to the next, ghost rows included",
+            ));
+        }
+        return Ok(c.ny);
+    }
+    if c.plane_rows < c.ny + ghosts {
+        return Err(Error::config(format!(
+            "plane_rows = {} is less than the {} rows of a plane (ny = {}, {ghosts} ghost rows)",
+            c.plane_rows,
+            c.ny + ghosts,
+            c.ny
+        )));
+    }
+    Ok(c.plane_rows)
 }
 
 /// Whether a distance from one vertex to the next is one. It is negative where the axis runs backwards.
@@ -270,7 +346,7 @@ pub(crate) fn is_spacing(d: f64) -> bool {
 
 /// Fills in a default pitch and checks that rows (with `ghosts` extra columns) do not overlap.
 pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<Layout> {
-    let Layout { mut pitch, stride } = layout;
+    let Layout { mut pitch, stride, .. } = layout;
     if stride == 0 {
         return Err(Error::config(format!(
             "{name}_stride is 0: the distance between neighbours in a row is at least 1"
@@ -295,7 +371,7 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
              (nx = {nx}, {ghosts} ghost columns, {name}_stride = {stride})"
         )));
     }
-    Ok(Layout { pitch, stride })
+    Ok(Layout { pitch, stride, plane: 0 })
 }
 
 #[cfg(test)]
@@ -310,7 +386,7 @@ mod tests {
     #[test]
     fn rows_end_within_the_address_space() {
         let stride = u64::MAX / 9 - 1;
-        let config = Config { u: Layout { pitch: 0, stride }, ..base() };
+        let config = Config { u: Layout { pitch: 0, stride, plane: 0 }, ..base() };
         // The last vertex of a row is there, the begin of the next one is not.
         assert!(9u64.checked_mul(stride).is_some() && 10u64.checked_mul(stride).is_none());
         let error = Request::new(config).unwrap_err();
@@ -320,7 +396,7 @@ mod tests {
     #[test]
     fn defaults_are_valid_and_dense() {
         let r = Request::new(base()).unwrap();
-        assert_eq!(r.config().u, Layout { pitch: 10, stride: 1 });
+        assert_eq!(r.config().u, Layout { pitch: 10, stride: 1, plane: 0 });
         assert_eq!(r.field_bytes(), 1600);
         assert!(Request::new(Config { dx: -0.25, dy: -5e-324, ..base() }).is_ok());
     }
@@ -331,13 +407,16 @@ mod tests {
             (Config { nx: 0, ..base() }, "nx is 0"),
             (Config { ny: 0, ..base() }, "ny is 0"),
             (Config { nx: 1 << 40, ny: 1 << 40, ..base() }, "1099511627776"),
-            (Config { u: Layout { pitch: 9, stride: 1 }, ..base() }, "u_pitch = 9"),
-            (Config { v: Layout { pitch: 0, stride: 0 }, ..base() }, "v_stride is 0"),
+            (Config { u: Layout { pitch: 9, stride: 1, plane: 0 }, ..base() }, "u_pitch = 9"),
+            (Config { v: Layout { pitch: 0, stride: 0, plane: 0 }, ..base() }, "v_stride is 0"),
             (
-                Config { v: Layout { pitch: 0, stride: u64::MAX }, ..base() },
+                Config { v: Layout { pitch: 0, stride: u64::MAX, plane: 0 }, ..base() },
                 "v_stride = 18446744073709551615",
             ),
-            (Config { v: Layout { pitch: u64::MAX, stride: 1 }, ..base() }, "v_pitch = 18446744073709551615"),
+            (
+                Config { v: Layout { pitch: u64::MAX, stride: 1, plane: 0 }, ..base() },
+                "v_pitch = 18446744073709551615",
+            ),
             (Config { halo: 16, ..base() }, "halo = 0x10"),
             (Config { halo: 1, ..base() }, "u_pitch is 0"),
             (Config { pin: 32, ..base() }, "pin = 0x20"),

@@ -21,7 +21,8 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.stream_bytes = checked.stream_bytes;
         info.nx = checked.nx;
         info.ny = checked.ny;
-        info.nz = 1;
+        info.nz = checked.nz;
+        info.periodic = checked.periodic;
         info.dx = dx;
         info.dy = dy;
         info.dz = 1.0;

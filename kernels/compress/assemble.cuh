@@ -72,13 +72,14 @@ __device__ __forceinline__ u32 copy_groups(const Job& job, const AssembleShared&
 // Stores the values uncoded; returns their share of the checksum.
 template <typename T>
 __device__ __forceinline__ u32 store_field(const Job& job) {
-    const u64 n = job.nx * job.ny, per = sizeof(T) / 4;
+    const u64 n = job.vertices(), per = sizeof(T) / 4;
     u32 sum = 0;
 #pragma unroll 1
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < 2 * n; k += (u64)gridDim.x * blockDim.x) {
         const bool second = k >= n;
         const u64 i = second ? k - n : k;
-        const long long y = (long long)(i / job.nx), x = (long long)(i - (u64)y * job.nx);
+        const u64 row = i / job.nx;
+        const long long y = (long long)row_in_memory(job, row), x = (long long)(i - row * job.nx);
         const u64 bits = Real<T>::bits(
             second ? *vertex_at<T>(job.v, job.v_layout, x, y) : *vertex_at<T>(job.u, job.u_layout, x, y));
         for (u64 p = 0; p < per; p++) {
@@ -180,7 +181,7 @@ __device__ __forceinline__ void report_stream(
     r.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
     r.stream_bytes = fits ? bytes : 0;
     r.required_bytes = bytes;
-    r.exact_vertices = stored ? job.nx * job.ny : control.exact;
+    r.exact_vertices = stored ? job.vertices() : control.exact;
     r.nonfinite_vertices = control.nonfinite;
     r.zero_vertices = control.zero;
     r.points_in_triangles = control.critical;
@@ -211,7 +212,7 @@ __device__ __forceinline__ void assemble(const Job& job) {
     const u64 begin = HEADER_BYTES + 4 * ((u64)table_words + groups);
     end += begin;
     if (threadIdx.x < PARTS) shared.parts[threadIdx.x] = begin + before;
-    const u64 most = HEADER_BYTES + 2 * job.nx * job.ny * sizeof(T);
+    const u64 most = HEADER_BYTES + 2 * job.vertices() * sizeof(T);
     const bool stored = end > most;
     const u64 bytes = stored ? most : end;
     const bool fits = bytes <= job.stream_bytes;

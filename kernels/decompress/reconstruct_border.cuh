@@ -178,15 +178,28 @@ template <typename T>
 __device__ __forceinline__ void copy_values(const Job& job, u64 index) {
     const u8* from = job.stream + HEADER_BYTES;
     const TileShape shape = wide_tile_shape(job, index);
+    // Of the dense field.
+    const u64 first_row = (shape.ty / job.plane_tile_rows) * job.ny + shape.y_in_plane();
     for (i32 y = threadIdx.x >> 5; y < shape.owned_y(); y += RECONSTRUCT_BORDER_WARPS)
         for (i32 x = threadIdx.x & 31; x < shape.owned_x(); x += 32) {
-            const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;
-            const u8 *a = from + k * sizeof(T), *b = a + job.nx * job.ny * sizeof(T);
+            const u64 k = (first_row + y) * job.nx + shape.x0 + x;
+            const u8 *a = from + k * sizeof(T), *b = a + job.vertices() * sizeof(T);
             *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y) =
                 Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
             *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y) =
                 Real<T>::from_bits(sizeof(T) == 4 ? get32(b) : get64(b));
         }
+}
+
+__device__ __forceinline__ u64 border_tiles_of_plane(const Job& job) {
+    return job.tiles_x + job.plane_tile_rows - 1;
+}
+
+// The tiles at the end of a plane: those of its last row, then those of its last column.
+__device__ __forceinline__ u64 border_tile(const Job& job, u64 number) {
+    const u64 each = border_tiles_of_plane(job), tiles = job.tiles_x * job.plane_tile_rows,
+              z = job.nz == 1 ? 0 : number / each, k = number - z * each;
+    return z * tiles + (k < job.tiles_x ? tiles - 1 - k : (k - job.tiles_x + 1) * job.tiles_x - 1);
 }
 
 // Grid: any. Block: BORDER_THREADS threads, a tile at a time. Static shared: one tile. Border tiles with
@@ -206,13 +219,11 @@ __device__ __forceinline__ void reconstruct_border(const Job& job) {
     const bool stored = control.content == CONTENT_STORED, is_last = job.predictor == PREDICTOR_LORENZO;
     if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (passes || ((u32)control.status | (stored ? 0 : control.predictor ^ PREDICTOR_HIERARCHICAL))) return;
-    // Tiles of the last row, then those of the last column; without factz_reconstruct all tiles.
+    // Tiles at the ends of their planes; without factz_reconstruct all tiles.
     const bool all = stored || is_last;
-    const u64 border = job.tiles_x + job.tiles_y - 1, tiles = all ? job.tiles() : border;
+    const u64 tiles = all ? job.tiles() : job.nz * border_tiles_of_plane(job);
     for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
-        const u64 index = all                    ? number
-                          : number < job.tiles_x ? job.tiles() - 1 - number
-                                                 : (number - job.tiles_x + 1) * job.tiles_x - 1;
+        const u64 index = all ? number : border_tile(job, number);
         if (stored)
             copy_values<T>(job, index);
         else if (has_codes(mask_state_in(TileView(job).headers()[index])))

@@ -43,7 +43,7 @@ __device__ __forceinline__ void write_report(const Job& job, const Control& cont
     if (r.status == STATUS_OK) {
         r.stream_bytes = control.stream_bytes;
         r.required_bytes = control.stream_bytes;
-        r.exact_vertices = control.content == CONTENT_STORED ? job.nx * job.ny : control.exact;
+        r.exact_vertices = control.content == CONTENT_STORED ? job.vertices() : control.exact;
         r.bound = control.bound;
     }
     *job.report = r;

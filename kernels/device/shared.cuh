@@ -25,6 +25,11 @@ constexpr i32 CLOSED = 33;
 constexpr i32 LEVELS = 6;
 constexpr i32 ANCHOR_LEVEL = 5;
 
+// Periodic axes, and the least number of vertices along one.
+constexpr u32 PERIODIC_X = 1;
+constexpr u32 PERIODIC_Y = 2;
+constexpr u64 LEAST_PERIODIC = 3;
+
 // Sides of a block, as bits of halo and pin.
 constexpr u32 SIDE_X_MIN = 1;
 constexpr u32 SIDE_X_MAX = 2;
@@ -75,6 +80,7 @@ constexpr i32 AT_TABLE_BYTES = 28;
 constexpr i32 AT_NX = 32;
 constexpr i32 AT_NY = 40;
 constexpr i32 AT_NZ = 48;
+constexpr i32 AT_PERIODIC = 52;
 constexpr i32 AT_BOUND = 56;
 constexpr i32 AT_ABSOLUTE_BOUND = 64;
 constexpr i32 AT_HALF_BIN_WIDTH = 72;
@@ -517,12 +523,14 @@ struct Info {
     double fill_value;
     int32_t has_fill_value;
     int32_t ties;
-    uint64_t reserved[1];
+    uint32_t periodic;
+    uint32_t reserved;
 };
 
 struct CriticalPoint {
     uint64_t cell_x;
     uint64_t cell_y;
+    uint64_t cell_z;
     double x;
     double y;
     int32_t simplex;
@@ -604,8 +612,11 @@ struct Job {
     Report *report;
     uint64_t nx;
     uint64_t ny;
+    uint64_t nz;
+    uint64_t plane_rows;
     uint64_t tiles_x;
     uint64_t tiles_y;
+    uint64_t plane_tile_rows;
     double bound;
     double dx;
     double dy;
@@ -619,6 +630,7 @@ struct Job {
     uint32_t bound_kind;
     uint32_t halo;
     uint32_t pin;
+    uint32_t periodic;
     uint32_t verify_checksum;
     uint32_t has_fill;
     uint8_t *control;
@@ -642,11 +654,13 @@ struct Job {
     uint64_t *group_offsets;
     int32_t *outer_anchors;
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
+    __device__ __forceinline__ u64 vertices() const { return nx * ny * nz; }
 };
 
 struct Component {
     const void *values;
     Layout layout;
+    uint64_t plane;
 };
 
 struct FieldView {
@@ -658,6 +672,7 @@ struct Analysis {
     FieldView fields[2];
     uint64_t nx;
     uint64_t ny;
+    uint64_t nz;
     uint64_t columns;
     uint64_t rows;
     int32_t columns_before;
@@ -669,6 +684,7 @@ struct Analysis {
     uint32_t has_fill;
     uint32_t bound_is_relative;
     uint32_t ties;
+    uint32_t periodic;
     uint64_t capacity;
     CriticalPoint *points;
     uint64_t *count;
@@ -687,10 +703,10 @@ struct Inspection {
     Info *info;
 };
 
-static_assert(sizeof(Job) == 344, "as in Rust");
-static_assert(sizeof(Analysis) == 264, "as in Rust");
+static_assert(sizeof(Job) == 368, "as in Rust");
+static_assert(sizeof(Analysis) == 304, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");
 static_assert(sizeof(ValueRange) == 64, "as in Rust");
-static_assert(sizeof(CriticalPoint) == 80, "as in Rust");
+static_assert(sizeof(CriticalPoint) == 88, "as in Rust");
 static_assert(sizeof(Comparison) == 256, "as in Rust");
 static_assert(sizeof(Info) == 128, "as in Rust");

@@ -3,18 +3,34 @@
 #include "device/reduce.cuh"
 #include "grid/mesh.cuh"
 
+// Rows of the arrays are counted from the first row of the first plane on: plane z begins at row
+// z * job.plane_rows. Rows of tiles are counted over all planes.
 struct TileShape {
     u64 tx, ty, x0, y0;
+    u64 plane;  // first row of its plane
     i32 last_x, last_y;
+    // Row of its first vertex in its plane.
+    __device__ u64 y_in_plane() const { return y0 - plane; }
+    __device__ bool is_first_row() const { return y0 == plane; }
     __device__ i32 owned_x() const { return last_x < TILE - 1 ? last_x + 1 : TILE; }
     __device__ i32 owned_y() const { return last_y < TILE - 1 ? last_y + 1 : TILE; }
 };
 
+// Where a row of tiles begins in its plane, and the first row of the plane. Rows of tiles have 32 bits.
+__device__ __forceinline__ u64 place_row(const Job& job, u64 ty, u64& plane) {
+    plane = 0;
+    if (job.nz == 1) return ty * TILE;
+    const u32 t = (u32)ty, each = (u32)job.plane_tile_rows, z = t / each;
+    plane = z * job.plane_rows;
+    return (u64)(t - z * each) * TILE;
+}
+
 // Fills in the members that follow from tx and ty.
 __device__ __forceinline__ void place_shape(const Job& job, TileShape& s) {
+    const u64 y = place_row(job, s.ty, s.plane);
     s.x0 = s.tx * TILE;
-    s.y0 = s.ty * TILE;
-    u64 rx = job.nx - 1 - s.x0, ry = job.ny - 1 - s.y0;
+    s.y0 = s.plane + y;
+    u64 rx = job.nx - 1 - s.x0, ry = job.ny - 1 - y;
     s.last_x = rx < TILE ? (i32)rx : TILE;
     s.last_y = ry < TILE ? (i32)ry : TILE;
 }

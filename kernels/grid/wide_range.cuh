@@ -13,7 +13,7 @@ struct WideSample {
     T sizes[EACH];
 
     __device__ __forceinline__ void load(const Job& job) {
-        const u64 vertices = job.nx * job.ny, samples = vertices < WIDE_SAMPLES ? vertices : WIDE_SAMPLES;
+        const u64 vertices = job.vertices(), samples = vertices < WIDE_SAMPLES ? vertices : WIDE_SAMPLES;
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
             const u64 k = threadIdx.x + i * THREADS;
@@ -21,7 +21,7 @@ struct WideSample {
             if (k >= samples) continue;
             const u64 anywhere = (u32)k * SHUFFLE >> 16,
                       index = k * vertices / samples + (anywhere * (vertices / samples) >> 16);
-            const u64 y = index / job.nx, x = index - y * job.nx;
+            const u64 row = index / job.nx, x = index - row * job.nx, y = row_in_memory(job, row);
             const T u = *vertex_at<T>(job.u, job.u_layout, (long long)x, (long long)y);
             const T v = *vertex_at<T>(job.v, job.v_layout, (long long)x, (long long)y);
             if (!is_missing(u, v, job.fill)) sizes[i] = Real<T>::high(Real<T>::abs(u), Real<T>::abs(v));

@@ -31,7 +31,8 @@ __device__ inline void write_header(
     put32(h + AT_TABLE_BYTES, table_bytes);
     put64(h + AT_NX, job.nx);
     put64(h + AT_NY, job.ny);
-    put64(h + AT_NZ, 1);
+    put32(h + AT_NZ, (u32)job.nz);
+    h[AT_PERIODIC] = (u8)job.periodic;
     put_f64(h + AT_BOUND, job.bound);
     put_f64(h + AT_ABSOLUTE_BOUND, c.bound);
     put_f64(h + AT_HALF_BIN_WIDTH, c.half_bin_width);
@@ -63,6 +64,7 @@ struct Header {
 struct HeaderCheck {
     i32 status;
     u32 about, more, tables;  // about, more: the words of AT_DTYPE and of AT_PRESERVE
+    u32 nz, periodic;
     u64 nx, ny, field, groups, stream_bytes;
 
     __device__ __forceinline__ bool stored() const { return field_of(more, AT_CONTENT) == CONTENT_STORED; }
@@ -75,6 +77,8 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     h.tables = header.word_at(AT_TABLE_BYTES);
     h.nx = header.long_at(AT_NX);
     h.ny = header.long_at(AT_NY);
+    h.nz = header.word_at(AT_NZ);
+    h.periodic = field_of(header.word_at(AT_PERIODIC), AT_PERIODIC);
     h.stream_bytes = header.long_at(AT_STREAM_BYTES);
     h.groups = header.long_at(AT_GROUPS);
     // Of each word: the largest value of each of its bytes, and what is left of it once its fixed part is
@@ -88,8 +92,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     if (lane == AT_PRESERVE / 4) most = 0x02010102, left = word;
     if (lane == AT_LEVEL_BOUND_SCALING / 4) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
     if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ 2 << 16;
-    if (lane == AT_NZ / 4) left = word ^ 1;
-    if (lane == AT_NZ / 4 + 1) left = word;
+    if (lane == AT_PERIODIC / 4) most = PERIODIC_X | PERIODIC_Y, left = word;
     // The high words of numbers that are neither infinite nor NaN. The spacing is not 0; others are not
     // negative, but may be -0.
     const u32 magnitude = word & 0x7fffffff;
@@ -98,8 +101,12 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     else if (is_real && lane & 1)
         left = lane >= AT_DX / 4 ? (magnitude | below) == 0 : word == magnitude ? 0 : magnitude | below;
     const u32 bad = __ballot_sync(FULL, (((left & 0x7f7f7f7f) + (0x7f7f7f7f - most)) | left) & 0x80808080);
-    const u64 vertices = h.nx * h.ny, tiles = ((h.nx + TILE - 1) / TILE) * ((h.ny + TILE - 1) / TILE);
-    const bool has_shape = __umul64hi(h.nx, h.ny) == 0 && vertices - 1 < MAX_VERTICES;
+    const u64 plane = h.nx * h.ny, vertices = plane * h.nz,
+              tiles = ((h.nx + TILE - 1) / TILE) * ((h.ny + TILE - 1) / TILE) * h.nz;
+    const bool has_shape = __umul64hi(h.nx, h.ny) == 0 && __umul64hi(plane, h.nz) == 0 &&
+                           vertices - 1 < MAX_VERTICES &&
+                           (!(h.periodic & PERIODIC_X) || h.nx >= LEAST_PERIODIC) &&
+                           (!(h.periodic & PERIODIC_Y) || h.ny >= LEAST_PERIODIC);
     h.field = vertices << (field_of(h.about, AT_DTYPE) & 1 ? 4 : 3);
     // Not more than one for each tile, and enough for all tiles: the field is no larger than the stream can
     // hold.
@@ -122,7 +129,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
 __device__ inline i32 status_of_stream(const Job& job, const Header& header) {
     const HeaderCheck h = check_header(header);
     if (h.status != STATUS_OK) return h.status;
-    if (h.nx != job.nx || h.ny != job.ny || field_of(h.about, AT_DTYPE) != job.dtype)
+    if (h.nx != job.nx || h.ny != job.ny || h.nz != job.nz || field_of(h.about, AT_DTYPE) != job.dtype)
         return STATUS_INVALID_ARGUMENT;
     const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
     const bool fits = h.stored() ? h.stream_bytes == HEADER_BYTES + h.field

@@ -57,6 +57,7 @@ __device__ __forceinline__ Corners<T> corner_values(const TileWindow<T>& window,
     return p;
 }
 
+// Sides of the grid that a vertex lies beyond; y is its row in the plane.
 __device__ __forceinline__ u32 sides_at(const Job& job, long long x, long long y) {
     return (x < 0 ? SIDE_X_MIN : 0u) | (x >= (long long)job.nx ? SIDE_X_MAX : 0u) |
            (y < 0 ? SIDE_Y_MIN : 0u) | (y >= (long long)job.ny ? SIDE_Y_MAX : 0u);
@@ -73,11 +74,11 @@ __device__ __forceinline__ bool has_filled(const Corners<T>& p, u64 fill) {
            is_filled(p.u[2], p.v[2], fill);
 }
 
-// Bound of a vertex on the border of the grid from pinned sides and from triangles that reach into the halo;
-// the maximum of T without either.
+// Bound of a vertex on the border of the grid from pinned sides and from triangles that reach into the halo
+// or across a periodic side; the maximum of T without any. y: row in the plane that begins at row `plane`.
 template <typename T>
 __device__ __noinline__ T border_bound(
-    const Job& job, const Constraints<T>& constraints, long long x, long long y) {
+    const Job& job, const Constraints<T>& constraints, u64 plane, long long x, long long y) {
     u32 around =
         sides_at(job, x - 1, y) | sides_at(job, x + 1, y) | sides_at(job, x, y - 1) | sides_at(job, x, y + 1);
     T vertex_bound = Real<T>::MAX;
@@ -93,10 +94,10 @@ __device__ __noinline__ T border_bound(
         Corners<T> p;
 #pragma unroll
         for (i32 c = 0; c < 3; c++) {
-            p.u[c] =
-                *vertex_at<T>(job.u, job.u_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
-            p.v[c] =
-                *vertex_at<T>(job.v, job.v_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
+            long long px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
+            wrap(job, px, py);
+            const auto corner = load_vertex<T>(job, px, (long long)plane + py);
+            p.u[c] = corner.x, p.v[c] = corner.y;
         }
         if (!(axis_distance(p) > constraints.bound_up) && !has_filled(p, job.fill)) {
             T b = triangle_bound(p, triangle, constraints.rule, constraints.bound).vertex_bound;

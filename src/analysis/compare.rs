@@ -2,7 +2,7 @@
 
 use super::critical_points::kind_of;
 use super::zeros::{candidates, Fields};
-use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind};
+use super::{guarded, in_bands, of_plane, range, row_of, vectors, Domain, Kind};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -108,7 +108,7 @@ pub fn compare<T: Real>(
 ) -> Result<Comparison> {
     let [[u0, v0], [u1, v1]] = [first, other];
     let named = [("u", u0), ("v", v0), ("other_u", u1), ("other_v", v1)];
-    let domain = Domain::new(request, request.config().halo, &named)?;
+    let domain = Domain::new(request, &named)?;
     guarded(|| {
         let bound = match (checks_bound, request.config().bound_kind) {
             (false, _) => f64::INFINITY,
@@ -116,7 +116,9 @@ pub fn compare<T: Real>(
             (true, BoundKind::Relative) => range(request, first, threads)?.bound(request),
         };
         let views = [first, other];
-        let parts = in_bands(domain.grid.ny, threads, |band| compare_band(&domain, &views, bound, band))?;
+        let parts = in_bands(domain.grid, threads, |z, band| {
+            compare_band(&domain, &views.map(|views| of_plane(views, z)), bound, band)
+        })?;
         let counts = joined(parts, Part::add).unwrap_or_default().finish();
         Ok(Comparison { bound, ..counts })
     })

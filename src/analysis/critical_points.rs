@@ -2,7 +2,7 @@
 
 use super::eigenvalues::Spectrum;
 use super::zeros::{candidates, Fields, Index};
-use super::{guarded, in_bands, row_of, vectors, Domain};
+use super::{guarded, in_bands, of_plane, row_of, vectors, Domain};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -75,6 +75,8 @@ pub struct CriticalPoint {
     /// The base of the simplex that holds it.
     pub cell_x: u64,
     pub cell_y: u64,
+    /// The plane of a stack.
+    pub cell_z: u64,
     pub simplex: Simplex,
     pub kind: Kind,
     /// The Poincare index: -1 of a saddle, 1 of others inside a triangle. None of a zero at the border of the
@@ -92,7 +94,7 @@ pub struct CriticalPoint {
     pub eigenvalues_imaginary: [f64; 2],
 }
 
-/// All critical points, by rows of bases, then by columns, then by the number of the simplex.
+/// All critical points, by planes, then by rows of bases, by columns, and by the number of the simplex.
 ///
 /// `u` and `v` must cover the grid of the request and its ghosts; `threads` of 0 means one per processor, and
 /// the result does not depend on it. A critical point lies strictly inside its triangle (class IN of
@@ -103,15 +105,15 @@ pub fn critical_points<T: Real>(
     [u, v]: [View<'_, T>; 2],
     threads: usize,
 ) -> Result<Vec<CriticalPoint>> {
-    let domain = Domain::new(request, request.config().halo, &[("u", u), ("v", v)])?;
-    let views = [[u, v]];
-    let find = |band: Range<u64>| {
-        let mut search = Search { fields: Fields { domain: &domain, views: &views }, found: Vec::new() };
+    let domain = Domain::new(request, &[("u", u), ("v", v)])?;
+    let find = |z: u64, band: Range<u64>| {
+        let views = [of_plane([u, v], z)];
+        let mut search = Search { fields: Fields { domain: &domain, views: &views }, z, found: Vec::new() };
         let row =
             || -> Result<_> { Ok([row_of(T::ZERO, domain.columns)?, row_of(T::ZERO, domain.columns)?]) };
         let (mut low, mut high) = (row()?, row()?);
         let load = |y, row: &mut _| {
-            domain.load(&[u, v], y, row);
+            domain.load(&views[0], y, row);
             domain.hide_filled(row, |_, _| {});
         };
         load(band.start, &mut low);
@@ -126,7 +128,7 @@ pub fn critical_points<T: Real>(
         Ok(search.found)
     };
     guarded(|| {
-        let found = in_bands(domain.grid.ny, threads, find)?;
+        let found = in_bands(domain.grid, threads, find)?;
         let mut all = memory::with_capacity(found.iter().map(Vec::len).sum())?;
         found.iter().for_each(|points| all.extend_from_slice(points));
         Ok(all)
@@ -136,6 +138,7 @@ pub fn critical_points<T: Real>(
 /// The points of some rows.
 struct Search<'a, T> {
     fields: Fields<'a, T, 1>,
+    z: u64,
     found: Vec<CriticalPoint>,
 }
 
@@ -188,6 +191,7 @@ impl<T: Real> Search<'_, T> {
         let point = CriticalPoint {
             cell_x: x,
             cell_y: y,
+            cell_z: self.z,
             simplex: triangle.simplex(),
             kind,
             index: Some(if kind == Kind::Saddle { -1 } else { 1 }),
@@ -217,6 +221,7 @@ impl<T: Real> Search<'_, T> {
         let point = CriticalPoint {
             cell_x: x,
             cell_y: y,
+            cell_z: self.z,
             simplex,
             kind: if simplex == Simplex::Vertex { Kind::VertexZero } else { Kind::EdgeZero },
             index,

@@ -7,7 +7,8 @@
 //!
 //! A block owns the triangles, edges and vertices whose base ([`Simplex`]) is one of its vertices: over all
 //! blocks of a field each of them is looked at once. They reach the ghosts on the sides of x_max and y_max that
-//! the halo names; the surroundings of a zero reach those of all sides.
+//! the halo names; the surroundings of a zero reach those of all sides. Behind the last vertex of a periodic axis
+//! comes the first one again, as a ghost.
 
 pub mod compare;
 pub mod critical_points;
@@ -26,8 +27,9 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::mesh::Triangle;
 use crate::grid::missing::Missing;
+use crate::grid::sides::periodic_sides;
 use crate::grid::tiles::Grid;
-use crate::request::{Request, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{Request, PERIODIC_X, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::runtime::float_env;
 use crate::runtime::memory::{self, Reserve};
 use crate::runtime::pool::{self, Threads};
@@ -54,14 +56,29 @@ struct Domain {
 }
 
 impl Domain {
-    /// Refuses views of another type than the request's, and those that do not cover the grid and the ghosts
-    /// of `halo`.
-    fn new<T: Real>(request: &Request, halo: u32, views: &[(&str, View<'_, T>)]) -> Result<Domain> {
-        let (c, grid) = (request.config(), request.grid());
+    /// Of vertices with all around them. Refuses views of another type than the request's, and those that do not
+    /// cover the grid and its ghosts.
+    fn new<T: Real>(request: &Request, views: &[(&str, View<'_, T>)]) -> Result<Domain> {
+        Self::with_ghosts(request, request.grid(), request.config().halo, views)
+    }
+
+    /// Of vertices alone.
+    fn of_vertices<T: Real>(request: &Request, views: &[(&str, View<'_, T>)]) -> Result<Domain> {
+        Self::with_ghosts(request, Grid { periodic: 0, ..request.grid() }, 0, views)
+    }
+
+    fn with_ghosts<T: Real>(
+        request: &Request,
+        grid: Grid,
+        halo: u32,
+        views: &[(&str, View<'_, T>)],
+    ) -> Result<Domain> {
+        let c = request.config();
         c.check_elements::<T>()?;
         for (name, view) in views {
             view.check_covers(name, grid, halo)?;
         }
+        let halo = halo | periodic_sides(grid.periodic);
         Ok(Domain {
             grid,
             columns_before: (halo & SIDE_X_MIN != 0) as i64,
@@ -79,10 +96,18 @@ impl Domain {
             && (-self.rows_before..self.rows as i64).contains(&y)
     }
 
-    /// Copies row `y` of a field.
-    fn load<T: Real>(&self, [u, v]: &[View<'_, T>; 2], y: u64, [row_u, row_v]: &mut [Vec<T>; 2]) {
-        u.read_row(0, y as i64, row_u);
-        v.read_row(0, y as i64, row_v);
+    /// Copies row `y` of a plane.
+    fn load<T: Real>(&self, views: &[View<'_, T>; 2], y: u64, rows: &mut [Vec<T>; 2]) {
+        let [_, y] = self.grid.wrapped([0, y as i64]);
+        for (view, row) in views.iter().zip(rows) {
+            if self.grid.periodic & PERIODIC_X == 0 {
+                view.read_row(0, y, row);
+            } else {
+                let owned = self.grid.nx as usize;
+                view.read_row(0, y, &mut row[..owned]);
+                row[owned] = row[0];
+            }
+        }
     }
 
     /// Makes the filled vertices of a row NaN; `seen` gets the column of each, and whether it was finite.
@@ -111,15 +136,24 @@ pub(crate) fn check_same_ghosts(first: &Request, other: &Request) -> Result<()> 
     Ok(())
 }
 
-/// Runs `work` over bands of rows on `threads` threads (0: one per processor); the results come in the
-/// order of the bands.
+/// Runs `work(plane, rows)` over bands of rows of all planes on `threads` threads (0: one per processor); the
+/// results come in the order of the bands.
 fn in_bands<R: Default + Send>(
-    rows: u64,
+    grid: Grid,
     threads: usize,
-    work: impl Fn(Range<u64>) -> Result<R> + Sync,
+    work: impl Fn(u64, Range<u64>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let band = |_: &mut (), b: usize| work(b as u64 * BAND..rows.min((b as u64 + 1) * BAND));
-    Threads::new(threads).map(rows.div_ceil(BAND) as usize, pool::stateless, band)
+    let each = grid.ny.div_ceil(BAND);
+    let band = |_: &mut (), b: usize| {
+        let (z, first) = (b as u64 / each, b as u64 % each * BAND);
+        work(z, first..grid.ny.min(first + BAND))
+    };
+    Threads::new(threads).map((each * grid.nz) as usize, pool::stateless, band)
+}
+
+/// The views of a plane.
+fn of_plane<'a, T: Real>(views: [View<'a, T>; 2], z: u64) -> [View<'a, T>; 2] {
+    views.map(|view| view.plane(z))
 }
 
 /// Runs an analysis in the default floating-point environment, with memory that a failure is described in.

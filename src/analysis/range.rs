@@ -1,6 +1,6 @@
 //! The range of the values of a field.
 
-use super::{guarded, in_bands, row_of, Domain};
+use super::{guarded, in_bands, of_plane, row_of, Domain};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -63,14 +63,15 @@ impl ValueRange {
 /// `u` and `v` must cover the grid of the request, of which nothing but the grid, the type and the fill value
 /// counts. `threads` of 0 means one per processor; the result does not depend on it.
 pub fn range<T: Real>(request: &Request, [u, v]: [View<'_, T>; 2], threads: usize) -> Result<ValueRange> {
-    let domain = Domain::new(request, 0, &[("u", u), ("v", v)])?;
-    let find = |band: Range<u64>| {
+    let domain = Domain::of_vertices(request, &[("u", u), ("v", v)])?;
+    let find = |z: u64, band: Range<u64>| {
+        let views = of_plane([u, v], z);
         let mut row = [row_of(T::ZERO, domain.columns)?, row_of(T::ZERO, domain.columns)?];
         let mut extremes = Extremes::new();
         let mut part = ValueRange::default();
         for y in band {
             let mut filled = 0;
-            domain.load(&[u, v], y, &mut row);
+            domain.load(&views, y, &mut row);
             domain.hide_filled(&mut row, |_, finite| filled += finite as u64);
             row.iter().for_each(|values| extremes.add(values));
             let [mut zero, mut missing] = [0, 0];
@@ -86,7 +87,7 @@ pub fn range<T: Real>(request: &Request, [u, v]: [View<'_, T>; 2], threads: usiz
         Ok(part)
     };
     guarded(|| {
-        let parts = in_bands(domain.grid.ny, threads, find)?;
+        let parts = in_bands(domain.grid, threads, find)?;
         let all = parts.into_iter().fold(ValueRange::default(), ValueRange::join);
         // -0 + 0 is 0: which zero came first is of no account.
         Ok(ValueRange { low: all.low + 0.0, high: all.high + 0.0, ..all })
@@ -170,7 +171,7 @@ mod tests {
         let value = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 - 8e6;
         let [u, v] = [0, nx * ny].map(|first| (first..first + nx * ny).map(value).collect::<Vec<f64>>());
         let find = |nx, ny, from: usize, threads| {
-            let layout = crate::grid::field::Layout { pitch: 37, stride: 1 };
+            let layout = crate::grid::field::Layout { pitch: 37, stride: 1, plane: 0 };
             let views = [&u, &v].map(|c| View::strided(c, from, layout));
             range(&request(nx, ny, None), views, threads).unwrap()
         };

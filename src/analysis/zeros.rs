@@ -40,6 +40,7 @@ impl<T: Real, const N: usize> Fields<'_, T, N> {
         if !self.domain.covers(x, y) {
             return None;
         }
+        let [x, y] = self.domain.grid.wrapped([x, y]);
         let vectors = self.views.map(|views| views.map(|view| view.get(x, y)));
         let finite = vectors.iter().flatten().fold(true, |all, c| all & c.is_finite());
         (finite && !self.domain.missing.is_filled(vectors[0])).then_some(vectors)
@@ -88,8 +89,11 @@ impl<T: Real> Fields<'_, T, 1> {
             return [0.0; 2];
         }
         let [dx, dy] = offset(simplex.end()).map(|along| along as i64);
-        let at = |x, y| self.views[0].map(|view| view.get(x, y));
-        let along = fraction(&at(x as i64, y as i64), &at(x as i64 + dx, y as i64 + dy));
+        let at = |place| {
+            let [x, y] = self.domain.grid.wrapped(place);
+            self.views[0].map(|view| view.get(x, y))
+        };
+        let along = fraction(&at([x as i64, y as i64]), &at([x as i64 + dx, y as i64 + dy]));
         [dx as f64 * along, dy as f64 * along]
     }
 }

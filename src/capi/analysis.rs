@@ -70,6 +70,8 @@ pub struct factz_critical_point {
     pub cell_x: u64,
     /// Row of the vertex, 0 to ny - 1.
     pub cell_y: u64,
+    /// Its plane, 0 to nz - 1.
+    pub cell_z: u64,
     /// Position along x: dx, with its sign, times a number from cell_x to cell_x + 1.
     pub x: f64,
     /// Position along y: dy, with its sign, times a number from cell_y to cell_y + 1.
@@ -93,9 +95,9 @@ pub struct factz_critical_point {
 }
 
 assert_layout! {
-    factz_critical_point, 80 bytes:
-    cell_x 0, cell_y 8, x 16, y 24, simplex 32, point_type 36, index 40, rounding_divergence 44,
-    eigenvalues_real 48, eigenvalues_imaginary 64
+    factz_critical_point, 88 bytes:
+    cell_x 0, cell_y 8, cell_z 16, x 24, y 32, simplex 40, point_type 44, index 48, rounding_divergence 52,
+    eigenvalues_real 56, eigenvalues_imaginary 72
 }
 
 /// How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN or infinite,
@@ -182,7 +184,7 @@ assert_layout! {
 
 /// Extracts the critical points of a field in host memory.
 ///
-/// The points are sorted by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity
+/// The points are sorted plane by plane, by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity
 /// or the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a
 /// vertex or on an edge, which needs one triangle at least.
 ///
@@ -337,10 +339,14 @@ pub(super) unsafe fn read_pair(
     // SAFETY: the promise of this function.
     let other = unsafe { read_request("other_config", other_config) }?;
     let (a, b) = (first.config(), other.config());
-    if (a.nx, a.ny) != (b.nx, b.ny) {
+    let [of_a, of_b] = [first.grid(), other.grid()];
+    if (a.nx, a.ny, a.nz) != (b.nx, b.ny, b.nz) {
+        return Err(Error::argument(format!("other_config describes {of_b} vertices, config {of_a}")));
+    }
+    if a.periodic != b.periodic {
         return Err(Error::argument(format!(
-            "other_config describes {} x {} vertices, config {} x {}",
-            b.nx, b.ny, a.nx, a.ny
+            "other_config has periodic = {:#x}, config {:#x}: both fields need the same periodic axes",
+            b.periodic, a.periodic
         )));
     }
     if a.dtype != b.dtype {
@@ -373,6 +379,7 @@ impl From<&CriticalPoint> for factz_critical_point {
         factz_critical_point {
             cell_x: p.cell_x,
             cell_y: p.cell_y,
+            cell_z: p.cell_z,
             x: p.x,
             y: p.y,
             simplex: p.simplex as i32,

@@ -65,11 +65,17 @@ pub(super) fn choice<T: Copy>(name: &str, value: i32, choices: &[(&str, T)]) -> 
 }
 
 pub(super) fn check_vertices(n: usize, request: &Request) -> Result<()> {
-    let Config { nx, ny, .. } = *request.config();
-    if n as u64 != nx * ny {
-        return Err(Error::argument(format!("n = {n} is not nx * ny = {nx} * {ny} = {}", nx * ny)));
+    let Config { nx, ny, nz, .. } = *request.config();
+    let vertices = nx * ny * nz;
+    match n as u64 == vertices {
+        true => Ok(()),
+        false if nz == 1 => {
+            Err(Error::argument(format!("n = {n} is not nx * ny = {nx} * {ny} = {vertices}")))
+        }
+        false => {
+            Err(Error::argument(format!("n = {n} is not nx * ny * nz = {nx} * {ny} * {nz} = {vertices}")))
+        }
     }
-    Ok(())
 }
 
 /// More threads than this gain nothing and may not be had.
@@ -112,16 +118,18 @@ impl Span {
         let (pitch, stride) = (layout.pitch as i128, layout.stride as i128);
         let bytes = config.dtype.bytes() as i128;
         let before = side(SIDE_X_MIN) * stride + side(SIDE_Y_MIN) * pitch;
-        let last = (config.ny as i128 - 1 + side(SIDE_Y_MAX)) * pitch
+        let last = ((config.nz as i128 - 1) * config.plane_rows as i128 + config.ny as i128 - 1
+            + side(SIDE_Y_MAX))
+            * pitch
             + (config.nx as i128 - 1 + side(SIDE_X_MAX)) * stride;
         let base = pointer as usize as i128;
         let span =
             Span { name: name.to_owned(), start: base - before * bytes, end: base + (last + 1) * bytes };
         if span.start <= 0 || span.end > usize::MAX as i128 {
             return Err(Error::argument(format!(
-                "{name} = {pointer:p} with nx = {}, ny = {}, {name}_pitch = {pitch} and {name}_stride = {stride} \
-                 exceeds the address space",
-                config.nx, config.ny
+                "{name} = {pointer:p} with nx = {}, ny = {}, nz = {}, {name}_pitch = {pitch} and \
+                 {name}_stride = {stride} exceeds the address space",
+                config.nx, config.ny, config.nz
             )));
         }
         Ok(span)
@@ -288,9 +296,7 @@ impl Field {
                 let rest = offset - j * pitch;
                 let column = rest.div_euclid(stride);
                 [column, column + 1].iter().any(|&i| {
-                    i.abs() < config.nx as i128
-                        && j.abs() < config.ny as i128
-                        && (rest - i * stride).abs() < bytes
+                    i.abs() < config.nx as i128 && joins_rows(config, j) && (rest - i * stride).abs() < bytes
                 })
             })
         } else {
@@ -298,7 +304,7 @@ impl Field {
         };
         if shared {
             // Two arrays of float one behind the other, taken for arrays of double.
-            let half = 4 * (config.nx * config.ny) as i128;
+            let half = 4 * (config.nx * config.ny * config.nz) as i128;
             let advice = match config.dtype == Dtype::F64 && config.u.stride == 1 && offset.abs() == half {
                 true => "; they are as far apart as arrays of float: is dtype = FACTZ_DTYPE_F64 right?",
                 false => "",
@@ -312,13 +318,20 @@ impl Field {
     }
 }
 
+/// Whether two rows of a field lie this many rows apart.
+fn joins_rows(config: &Config, distance: i128) -> bool {
+    let (rows, nz) = (config.plane_rows as i128, config.nz as i128);
+    let planes = distance.div_euclid(rows);
+    [planes, planes + 1].iter().any(|&k| k.abs() < nz && (distance - k * rows).abs() < config.ny as i128)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::request::BoundKind;
 
     fn shared(u: usize, v: usize, pitch: u64, stride: u64) -> bool {
-        let layout = Layout { pitch, stride };
+        let layout = Layout { pitch, stride, plane: 0 };
         let config = Config { u: layout, v: layout, ..Config::new(5, 3, BoundKind::Absolute, 0.1) };
         let request = Request::new(config).unwrap();
         let field = Field::new(["u", "v"], u as _, v as _, &request, Ghosts::Ignored).unwrap();

@@ -22,7 +22,13 @@ pub const FACTZ_SIDE_Y_MAX: u32 = 8;
 /// All sides.
 pub const FACTZ_SIDES_ALL: u32 = 15;
 
+/// Bit of `periodic`: column nx - 1 is a neighbour of column 0.
+pub const FACTZ_PERIODIC_X: u32 = 1;
+/// Bit of `periodic`: row ny - 1 is a neighbour of row 0.
+pub const FACTZ_PERIODIC_Y: u32 = 2;
+
 const _: () = {
+    assert!(FACTZ_PERIODIC_X == request::PERIODIC_X && FACTZ_PERIODIC_Y == request::PERIODIC_Y);
     assert!(FACTZ_SIDE_X_MIN == request::SIDE_X_MIN && FACTZ_SIDE_X_MAX == request::SIDE_X_MAX);
     assert!(FACTZ_SIDE_Y_MIN == request::SIDE_Y_MIN && FACTZ_SIDE_Y_MAX == request::SIDE_Y_MAX);
     assert!(FACTZ_SIDES_ALL == request::SIDES_ALL);
@@ -37,6 +43,10 @@ const _: () = {
 /// pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u points at
 /// the first owned vertex.
 ///
+/// Stacks: vertex (x, y) of plane z, 0 <= z < nz, has its u at
+/// `u[(z * plane_rows + y) * u_pitch + x * u_stride]` and its v likewise. Dense planes: plane_rows 0. An array
+/// (nz, 2, ny, nx), u and v in turn: plane_rows = 2 * ny, and v = u + nx * ny.
+///
 /// Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes
 /// the place of reserved bytes, and 0 there means what this version does. So a program that was compiled with
 /// this header runs with every later library of its major version. Reserved fields must be 0 (otherwise
@@ -49,9 +59,10 @@ pub struct factz_config {
     pub struct_size: u64,
     /// Vertices along x, the axis that varies fastest; at least 1.
     pub nx: u64,
-    /// Vertices along y; at least 1. nx * ny is at most 2^48.
+    /// Vertices along y; at least 1.
     pub ny: u64,
-    /// Vertices along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
+    /// Planes, 1 to 2^32 - 1; default 1. Planes (times, levels) are fields of their own that are compressed
+    /// together, into one stream and with one bound: no triangle joins two of them. nx * ny * nz is at most 2^48.
     pub nz: u64,
     /// Elements from a row of u to the next; 0 means dense rows, nx * u_stride.
     pub u_pitch: u64,
@@ -113,10 +124,14 @@ pub struct factz_config {
     pub fill_value: f64,
     /// FACTZ_TIES_ALL (default), FACTZ_TIES_ZEROS or FACTZ_TIES_SOS; no effect with FACTZ_PRESERVE_NONE.
     pub ties: i32,
+    /// FACTZ_PERIODIC_* bits: axes along which the last vertex is a neighbour of the first, such as the longitude
+    /// of a global grid. The cells between them are part of the field. A periodic axis has at least 3 vertices
+    /// and neither halo nor pin. Default 0.
+    pub periodic: u32,
+    /// Rows from a plane to the next, in u and in v; 0 means dense planes, ny. No account if nz is 1. Default 0.
+    pub plane_rows: u64,
     /// 0.
-    pub reserved_flags: i32,
-    /// 0.
-    pub reserved: [u64; 11],
+    pub reserved: [u64; 10],
 }
 
 assert_layout! {
@@ -124,7 +139,7 @@ assert_layout! {
     struct_size 0, nx 8, ny 16, nz 24, u_pitch 32, u_stride 40, v_pitch 48, v_stride 56, w_pitch 64,
     w_stride 72, dx 80, dy 88, dz 96, bound 104, bound_kind 112, dtype 116, mode 120, coder 124,
     predictor 128, preserve 132, halo 136, pin 140, verify_checksum 144, has_fill_value 148, fill_value 152,
-    ties 160, reserved_flags 164, reserved 168
+    ties 160, periodic 164, plane_rows 168, reserved 176
 }
 
 /// The size of the struct in every version, because an old caller has room for no more; new fields take the
@@ -196,7 +211,7 @@ impl From<&Config> for factz_config {
             struct_size: SIZE,
             nx: c.nx,
             ny: c.ny,
-            nz: 1,
+            nz: c.nz,
             u_pitch: c.u.pitch,
             u_stride: c.u.stride,
             v_pitch: c.v.pitch,
@@ -219,8 +234,9 @@ impl From<&Config> for factz_config {
             has_fill_value: c.fill_value.is_some() as i32,
             fill_value: c.fill_value.unwrap_or(0.0),
             ties: c.ties as i32,
-            reserved_flags: 0,
-            reserved: [0; 11],
+            periodic: c.periodic,
+            plane_rows: c.plane_rows,
+            reserved: [0; 10],
         }
     }
 }
@@ -309,16 +325,12 @@ impl factz_config {
     pub(super) const BLANK: factz_config = unsafe { std::mem::zeroed() };
 
     fn to_config(self) -> Result<Config> {
-        if self.nz != 1 {
-            return Err(unsupported(format!("nz = {} is not 1: fields have two dimensions", self.nz)));
-        }
         if self.dz != 1.0 {
             return Err(unsupported(format!("dz = {} is not 1: fields have two dimensions", self.dz)));
         }
         let strides = [("w_pitch", self.w_pitch), ("w_stride", self.w_stride)];
-        let flags = [("reserved_flags", self.reserved_flags as u32 as u64)];
         let reserved = self.reserved.iter().map(|&r| ("reserved", r));
-        if let Some((name, value)) = strides.into_iter().chain(flags).chain(reserved).find(|&(_, r)| r != 0) {
+        if let Some((name, value)) = strides.into_iter().chain(reserved).find(|&(_, r)| r != 0) {
             return Err(unsupported(format!(
                 "{name} = {value:#x} is reserved and must be 0 in this version"
             )));
@@ -327,11 +339,14 @@ impl factz_config {
         Ok(Config {
             nx: self.nx,
             ny: self.ny,
+            nz: self.nz,
+            plane_rows: self.plane_rows,
             dtype: choice("dtype", self.dtype, &DTYPES)?,
-            u: Layout { pitch: self.u_pitch, stride: self.u_stride },
-            v: Layout { pitch: self.v_pitch, stride: self.v_stride },
+            u: Layout { pitch: self.u_pitch, stride: self.u_stride, plane: 0 },
+            v: Layout { pitch: self.v_pitch, stride: self.v_stride, plane: 0 },
             halo: self.halo,
             pin: self.pin,
+            periodic: self.periodic,
             dx: self.dx,
             dy: self.dy,
             bound_kind: choice("bound_kind", self.bound_kind, &BOUND_KINDS)?,

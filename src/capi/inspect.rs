@@ -28,7 +28,7 @@ pub struct factz_info {
     pub nx: u64,
     /// Vertices along y.
     pub ny: u64,
-    /// 1.
+    /// Planes.
     pub nz: u64,
     /// Grid spacing along x, negative if columns run against u.
     pub dx: f64,
@@ -58,15 +58,17 @@ pub struct factz_info {
     pub has_fill_value: i32,
     /// FACTZ_TIES_*.
     pub ties: i32,
+    /// FACTZ_PERIODIC_* bits.
+    pub periodic: u32,
     /// 0.
-    pub reserved: [u64; 1],
+    pub reserved: u32,
 }
 
 assert_layout! {
     factz_info, 128 bytes:
     status 0, format_version 4, stream_bytes 8, nx 16, ny 24, nz 32, dx 40, dy 48, dz 56, bound 64,
     absolute_bound 72, bound_kind 80, dtype 84, mode 88, coder 92, predictor 96, preserve 100,
-    fill_value 104, has_fill_value 112, ties 116, reserved 120
+    fill_value 104, has_fill_value 112, ties 116, periodic 120, reserved 124
 }
 
 impl From<&StreamInfo> for factz_info {
@@ -77,7 +79,7 @@ impl From<&StreamInfo> for factz_info {
             stream_bytes: s.stream_bytes,
             nx: s.nx,
             ny: s.ny,
-            nz: 1,
+            nz: s.nz,
             dx: s.dx,
             dy: s.dy,
             dz: 1.0,
@@ -92,7 +94,8 @@ impl From<&StreamInfo> for factz_info {
             fill_value: s.fill_value.unwrap_or(0.0),
             has_fill_value: s.fill_value.is_some() as i32,
             ties: s.ties as i32,
-            reserved: [0; 1],
+            periodic: s.periodic,
+            reserved: 0,
         }
     }
 }
@@ -115,6 +118,8 @@ impl factz_info {
             preserve: choice("preserve", self.preserve, &PRESERVES)?,
             ties: choice("ties", self.ties, &TIES)?,
             fill_value: has_fill_value.then_some(self.fill_value),
+            nz: self.nz,
+            periodic: self.periodic,
             ..Config::new(self.nx, self.ny, bound_kind, self.bound)
         })
     }

@@ -3,6 +3,7 @@
 use super::entropy::{self, Body};
 use super::progress::{Meter, Progress};
 use super::quantize::{Quantized, Source};
+use super::seam::Seam;
 use super::statistics::{statistics, Statistics};
 use super::stored;
 use crate::entropy::quantized_tile::TileCoding;
@@ -10,6 +11,7 @@ use crate::error::{Result, Status};
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
+use crate::grid::sides::periodic_sides;
 use crate::grid::wide_range::has_wide_range;
 use crate::predict::quantizer::ErrorBound;
 use crate::predict::tuning::Choice;
@@ -32,7 +34,7 @@ pub(super) fn compress<T: Real>(
     progress: Option<Progress<'_>>,
 ) -> Result<Report> {
     let (config, grid) = (request.config(), request.grid());
-    let span = tracing::info_span!("compress", nx = config.nx, ny = config.ny);
+    let span = tracing::info_span!("compress", nx = config.nx, ny = config.ny, nz = config.nz);
     let _entered = span.enter();
     let meter = Meter::new(progress, 2 * grid.tiles());
 
@@ -49,7 +51,7 @@ pub(super) fn compress<T: Real>(
     let body = entropy::encode(config.coder, grid, coding, (&tiles, &anchors), threads, &meter)?;
     drop((tiles, anchors));
 
-    let mut header = header(request, &bound, &choice, &constraints);
+    let mut header = header(request, &bound, &choice, &source.constraints);
     (header.groups, header.table_bytes) = (body.groups.len() as u64, body.tables.len() as u32);
     let coded = HEADER_BYTES as u64 + body.bytes();
     header.stream_bytes = coded.min(max_stream_bytes(request.field_bytes()));
@@ -61,7 +63,7 @@ pub(super) fn compress<T: Real>(
         zero_vertices: statistics.zero,
         filled_vertices: statistics.filled,
         warnings: if is_wide(request, &bound, views, missing, &statistics) { WARNING_WIDE_RANGE } else { 0 },
-        points_in_triangles: stats.critical,
+        points_in_triangles: stats.critical + Seam::new(grid).points(views, &source.constraints, threads)?,
         bound: bound.absolute,
         max_error: stats.max_error,
         ..Report::default()
@@ -106,11 +108,11 @@ fn constraints<T: Real>(
         rule: Rule::of(config),
         bound: bound.useful,
         bound_up: bound.useful_up,
-        halo: config.halo,
+        halo: config.halo | periodic_sides(config.periodic),
         pin: config.pin,
         bounds_on_demand: config.mode == Mode::BlockWise
             && config.predictor == Predictor::Hierarchical
-            && config.halo | config.pin == 0,
+            && config.halo | config.pin | config.periodic == 0,
         missing,
         fill: missing.pattern().or(statistics.fill.map(|first| first.1)),
     }
@@ -151,6 +153,8 @@ fn header<T>(
         interpolants: choice.interpolants,
         nx: config.nx,
         ny: config.ny,
+        nz: config.nz as u32,
+        periodic: config.periodic as u8,
         bound: config.bound,
         absolute_bound: bound.absolute,
         half_bin_width: bound.half_bin_width,

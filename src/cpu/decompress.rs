@@ -49,7 +49,7 @@ pub(super) fn decompress<T: Real>(
     outputs: [&ViewMut<'_, T>; 2],
 ) -> Result<Report> {
     let Job { header, region, .. } = *job;
-    let span = tracing::info_span!("decompress", nx = region.nx, ny = region.ny);
+    let span = tracing::info_span!("decompress", nx = region.nx, ny = region.ny, nz = region.nz);
     let _entered = span.enter();
     let done = match header.content {
         Content::Stored => values(job, source, outputs)?,
@@ -80,7 +80,7 @@ fn values<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_,
         fetched.check_seal(&start, header.stream_bytes)?;
     }
     stored::read(header, region, &fetched, outputs, job.threads)?;
-    let vertices = region.nx * region.ny;
+    let vertices = region.vertices();
     Ok(Done { bytes: HEADER_BYTES as u64 + 2 * vertices * T::BYTES as u64, exact_vertices: vertices })
 }
 

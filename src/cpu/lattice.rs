@@ -18,19 +18,21 @@ pub(super) struct Pieces {
     length: usize,
     /// Pieces of a line.
     each: usize,
-    /// Tiles of a row.
+    /// Columns and rows of tiles of a plane.
     columns: usize,
+    rows: usize,
 }
 
 impl Axis {
     pub(super) fn pieces(self, grid: Grid) -> Pieces {
         let (lines, length) = match self {
-            Axis::X => (grid.tiles_y(), grid.nx),
-            Axis::Y => (grid.tiles_x(), grid.ny),
+            Axis::X => (grid.tile_rows(), grid.nx),
+            Axis::Y => (grid.tiles_x() * grid.nz, grid.ny),
         };
         let (lines, length) = (lines as usize, length as usize);
         let each = length.div_ceil(TILE);
-        Pieces { axis: self, lines, length, each, columns: grid.tiles_x() as usize }
+        let (columns, rows) = (grid.tiles_x() as usize, grid.tiles_y() as usize);
+        Pieces { axis: self, lines, length, each, columns, rows }
     }
 }
 
@@ -50,7 +52,7 @@ impl Pieces {
         let (line, along) = (piece / self.each, piece % self.each);
         match self.axis {
             Axis::X => line * self.columns + along,
-            Axis::Y => along * self.columns + line,
+            Axis::Y => (line / self.columns * self.rows + along) * self.columns + line % self.columns,
         }
     }
 }

@@ -10,6 +10,7 @@ mod progress;
 mod quantize;
 mod reconstruct;
 mod region;
+mod seam;
 mod source;
 mod statistics;
 mod stored;
@@ -67,7 +68,7 @@ pub fn compress<T: Real>(
     float_env::with_default(|| compress::compress(request, [u, v], dst, threads, execution.progress))
 }
 
-/// Decompresses a stream. `config` gives nx, ny and dtype, which must be those of the stream, and
+/// Decompresses a stream. `config` gives nx, ny, nz and dtype, which must be those of the stream, and
 /// whether the checksum is compared; the rest of it is ignored. `stream` may be longer than the
 /// stream it begins with.
 pub fn decompress<T: Real>(
@@ -79,16 +80,17 @@ pub fn decompress<T: Real>(
 ) -> Result<Report> {
     let header = Header::read(stream)?;
     check_dtype::<T>(config, &header)?;
-    if (header.nx, header.ny) != (config.nx, config.ny) {
+    let grid = header.grid();
+    if (grid.nx, grid.ny, grid.nz) != (config.nx, config.ny, config.nz) {
         return Err(Error::argument(format!(
-            "nx = {} and ny = {} but the stream holds {} x {} vertices",
-            config.nx, config.ny, header.nx, header.ny
+            "nx = {}, ny = {} and nz = {} but the stream holds {} x {} x {} vertices",
+            config.nx, config.ny, config.nz, grid.nx, grid.ny, grid.nz
         )));
     }
     check_length(&header, stream.len() as u64)?;
     let stream = &stream[..header.stream_bytes as usize];
-    u.check_covers("u", header.grid())?;
-    v.check_covers("v", header.grid())?;
+    u.check_covers("u", grid)?;
+    v.check_covers("v", grid)?;
     if config.verify_checksum && !checksum::is_sealed(stream) {
         return Err(Error::corrupt(
             "the checksum does not match: the stream was damaged after it was written",
@@ -99,20 +101,20 @@ pub fn decompress<T: Real>(
     run(&header, region, false, Source::Memory(stream), [&u, &v], execution)
 }
 
-/// Decompresses the rectangle of a field whose first vertex is that of column `first[0]` and row `first[1]`.
-/// `config` gives its columns and rows (nx, ny) and dtype, which must be that of the stream; the rest of it is
+/// Decompresses the region of a field whose first vertex is that of column `first[0]`, row `first[1]` and plane
+/// `first[2]`. `config` gives its columns, rows and planes (nx, ny, nz) and dtype, which must be that of the stream; the rest of it is
 /// ignored. Values are those of [`decompress`].
 ///
-/// Of the stream only the header, the tables, and the groups of tiles that the rectangle takes are read. The
+/// Of the stream only the header, the tables, and the groups of tiles that the region takes are read. The
 /// checksum needs all bytes: it is compared only where all groups are read, and `config` asks for it. Without it
 /// damage in a group is found if the group does not decode to its end; damage in numbers of the header is not.
 ///
 /// In the report, `stream_bytes` are those that were read, `required_bytes` those of the whole stream, and
-/// `exact_vertices` counts those of the tiles that the rectangle touches.
+/// `exact_vertices` counts those of the tiles that the region touches.
 pub fn decompress_region<T: Real>(
     config: &Config,
     mut source: Source<'_>,
-    first: [u64; 2],
+    first: [u64; 3],
     u: ViewMut<'_, T>,
     v: ViewMut<'_, T>,
     execution: Execution<'_>,
@@ -122,9 +124,10 @@ pub fn decompress_region<T: Real>(
     let header = Header::read(&start)?;
     check_dtype::<T>(config, &header)?;
     check_length(&header, length)?;
-    let region = Region::new(&header, first, [config.nx, config.ny])?;
-    u.check_covers("u", Grid::new(config.nx, config.ny))?;
-    v.check_covers("v", Grid::new(config.nx, config.ny))?;
+    let region = Region::new(&header, first, [config.nx, config.ny, config.nz])?;
+    let grid = Grid { nz: config.nz, ..Grid::new(config.nx, config.ny) };
+    u.check_covers("u", grid)?;
+    v.check_covers("v", grid)?;
     let verify = config.verify_checksum;
     match source {
         Source::Read(length, read) => {
@@ -142,6 +145,27 @@ pub fn decompress_region<T: Real>(
         }
         memory => run(&header, region, verify, memory, [&u, &v], execution),
     }
+}
+
+/// Decompresses consecutive planes of a field, as [`decompress_region`] does: the nx and ny of `config` are those
+/// of the stream, and its nz is the number of planes from `first` on.
+pub fn decompress_planes<T: Real>(
+    config: &Config,
+    mut source: Source<'_>,
+    first: u64,
+    u: ViewMut<'_, T>,
+    v: ViewMut<'_, T>,
+    execution: Execution<'_>,
+) -> Result<Report> {
+    let length = source.length();
+    let grid = Header::read(&source.start(length.min(INSPECT_BYTES as u64))?)?.grid();
+    if (grid.nx, grid.ny) != (config.nx, config.ny) {
+        return Err(Error::argument(format!(
+            "nx = {} and ny = {} but the planes of the stream have {} x {} vertices",
+            config.nx, config.ny, grid.nx, grid.ny
+        )));
+    }
+    decompress_region(config, source, [0, 0, first], u, v, execution)
 }
 
 fn run<T: Real>(

@@ -68,7 +68,8 @@ impl<T: Real> Source<'_, T> {
             let followed = anchors::followed(self.grid, tile as u64);
             let before = followed.map_or([0; 2], |tile| coarse[tile as usize]);
             let anchor = anchors::difference(anchors[tile].code, before);
-            encoder.tile(window, builder, &self.grid.tile(tile as u64), &lines, anchor)
+            let shape = self.grid.tile(tile as u64);
+            encoder.of_plane(shape.z).tile(window, builder, &shape, &lines, anchor)
         })?;
         let stats = anchor_stats.merge(line_stats).merge(tile_stats);
         Ok(Quantized { tiles, anchors: coarse, stats, choice })
@@ -84,7 +85,8 @@ impl<T: Real> Source<'_, T> {
             constraints: &self.constraints,
         };
         let (tiles, stats) = self.tiles(meter, |window, builder, tile| {
-            encoder.tile(window, builder, &self.grid.tile(tile as u64))
+            let shape = self.grid.tile(tile as u64);
+            encoder.of_plane(shape.z).tile(window, builder, &shape)
         })?;
         let choice = Choice { level_bound_scaling: 0, interpolants: [0; ANCHOR_LEVEL] };
         Ok(Quantized { tiles, anchors: Vec::new(), stats, choice })
@@ -108,7 +110,8 @@ impl<T: Real> Source<'_, T> {
     fn anchors(&self, encoder: &Encoder<'_, T>) -> Result<(Vec<CodedVertex<T>>, EncodeStats)> {
         let mut anchors = memory::filled(self.grid.tiles() as usize, Default::default())?;
         let work = |window: &mut Box<TileWindow<T>>, tile: usize, anchor: &mut CodedVertex<T>| {
-            *anchor = encoder.anchor(window, &self.grid.tile(tile as u64));
+            let shape = self.grid.tile(tile as u64);
+            *anchor = encoder.of_plane(shape.z).anchor(window, &shape);
             Ok(())
         };
         let stats = self
@@ -125,11 +128,13 @@ impl<T: Real> Source<'_, T> {
         let mut row_lines = Lines::along_x(self.grid)?;
         let first = self.along(Axis::X, &mut row_lines, |window, tile, line| {
             let next = anchors.get(tile + 1).copied().unwrap_or_default();
-            encoder.row_line(window, &self.grid.tile(tile as u64), [anchors[tile], next], line);
+            let shape = self.grid.tile(tile as u64);
+            encoder.of_plane(shape.z).row_line(window, &shape, [anchors[tile], next], line);
         })?;
         let mut column_lines = Lines::along_y(self.grid)?;
         let second = self.along(Axis::Y, &mut column_lines, |window, tile, line| {
-            encoder.column_line(window, &self.grid.tile(tile as u64), anchors[tile], &row_lines, line);
+            let shape = self.grid.tile(tile as u64);
+            encoder.of_plane(shape.z).column_line(window, &shape, anchors[tile], &row_lines, line);
         })?;
         Ok((LatticeLines { row_lines, column_lines }, first.merge(second)))
     }

@@ -12,12 +12,12 @@ use crate::tile::lattice::{LatticeLines, Lines};
 use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::window::TileWindow;
 
-/// The arrays that a rectangle of a field is written to; each tile writes the vertices of it that it owns.
+/// The arrays that a region of a field is written to; each tile writes the vertices of it that it owns.
 #[derive(Clone, Copy)]
 pub(super) struct Output<'a, T> {
     pub(super) views: [&'a ViewMut<'a, T>; 2],
-    /// The first vertex of the rectangle in the grid of the tiles, and its columns and rows.
-    pub(super) first: [u64; 2],
+    /// The first vertex of the region in the grid of the tiles, and its columns and rows.
+    pub(super) first: [u64; 3],
     pub(super) size: [u64; 2],
 }
 
@@ -26,26 +26,25 @@ impl<T: Real> Output<'_, T> {
     #[inline(always)]
     pub(super) fn prefetch(&self, shape: &TileShape, column: u64, row: usize, count: usize) {
         let (x, y) = (column.wrapping_sub(self.first[0]), shape.y0 + row as u64);
-        let y = y.wrapping_sub(self.first[1]);
-        self.views[0].prefetch_row(x, y, count);
-        self.views[1].prefetch_row(x, y, count);
+        let (y, z) = (y.wrapping_sub(self.first[1]), shape.z - self.first[2]);
+        self.views.iter().for_each(|view| view.plane(z).prefetch_row(x, y, count));
     }
 
     /// Writes what the rectangle has of a row of the vertices that a tile owns.
     #[inline(always)]
     pub(super) fn put(&self, shape: &TileShape, row: usize, u: &[T], v: &[T]) {
-        // Rows above the rectangle wrap to large numbers.
+        // Rows above the region wrap to large numbers.
         let y = (shape.y0 + row as u64).wrapping_sub(self.first[1]);
         let left = self.first[0].saturating_sub(shape.x0) as usize;
         let right = (self.first[0] + self.size[0]).saturating_sub(shape.x0).min(u.len() as u64) as usize;
         if y >= self.size[1] || left >= right {
             return;
         }
-        let x = shape.x0 + left as u64 - self.first[0];
+        let (x, z) = (shape.x0 + left as u64 - self.first[0], shape.z - self.first[2]);
         // SAFETY: the row belongs to this tile, which one thread decodes.
         unsafe {
-            self.views[0].write_row(x, y, &u[left..right]);
-            self.views[1].write_row(x, y, &v[left..right]);
+            self.views[0].plane(z).write_row(x, y, &u[left..right]);
+            self.views[1].plane(z).write_row(x, y, &v[left..right]);
         }
     }
 }
@@ -90,8 +89,8 @@ impl<T: Real> Hierarchical<'_, T> {
             symbols.fill(codes, &shape, self.decoder.coding);
             let below = tile + grid.tiles_x() as usize;
             for (axis, last, next, first, line) in [
-                (0, shape.last_x, tile + 1, shape.x0, shape.ty),
-                (1, shape.last_y, below, shape.y0, shape.tx),
+                (0, shape.last_x, tile + 1, shape.x0, shape.row_line),
+                (1, shape.last_y, below, shape.y0, shape.column_line),
             ] {
                 let next = if last == TILE { anchors[next] } else { [T::ZERO; 2] };
                 let values = self.decoder.line(axis == 0, (codes, symbols), last, [anchors[tile], next]);

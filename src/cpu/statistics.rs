@@ -17,7 +17,7 @@ pub(super) struct Statistics<T> {
     pub(super) nonfinite: u64,
     /// Filled vertices whose values are finite.
     pub(super) filled: u64,
-    /// Row-major index and bits of the first vertex that is not finite.
+    /// Index, plane by plane and row by row, and bits of the first vertex that is not finite.
     pub(super) fill: Option<(u64, [u64; 2])>,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn statistics<T: Real>(
     threads: Threads,
 ) -> Result<Statistics<T>> {
     let spans = grid.nx.div_ceil(SPAN);
-    let (all, together) = (grid.ny * spans, SPAN / grid.nx.min(SPAN));
+    let (all, together) = (grid.ny * grid.nz * spans, SPAN / grid.nx.min(SPAN));
     let parts = threads.map(all.div_ceil(together) as usize, stateless, |_, piece| {
         let first = piece as u64 * together;
         let spans_of_piece = first..all.min(first + together);
@@ -120,22 +120,23 @@ pub(super) fn statistics<T: Real>(
     Ok(parts.into_iter().fold(Statistics::default(), Statistics::merge))
 }
 
-/// Part of row `y` from column `x0` on.
+/// Part of row `row`, counted over all planes, from column `x0` on.
 fn of_span<T: Real>(
     grid: Grid,
     [u, v]: [View<'_, T>; 2],
     missing: Missing,
-    y: u64,
+    row: u64,
     x0: u64,
 ) -> Statistics<T> {
     let mut s = Statistics::default();
+    let ([u, v], y) = ([u, v].map(|view| view.plane(row / grid.ny)), (row % grid.ny) as i64);
     let mut values = [[T::ZERO; PIECE]; 2];
     let [a, b] = &mut values;
     let mut extremes = Extremes::new();
     for x in (x0..grid.nx.min(x0 + SPAN)).step_by(PIECE) {
         let n = (grid.nx - x).min(PIECE as u64) as usize;
-        u.read_row(x as i64, y as i64, &mut a[..n]);
-        v.read_row(x as i64, y as i64, &mut b[..n]);
+        u.read_row(x as i64, y, &mut a[..n]);
+        v.read_row(x as i64, y, &mut b[..n]);
         if n == PIECE && all_finite(a) & all_finite(b) & !(missing.may_fill(a) | missing.may_fill(b)) {
             extremes.add(a);
             extremes.add(b);
@@ -151,7 +152,7 @@ fn of_span<T: Real>(
                 s.filled += (filled && finite) as u64;
                 if !finite {
                     s.nonfinite += 1;
-                    s.fill.get_or_insert((y * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
+                    s.fill.get_or_insert((row * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Fields that are stored as they are, where coding would take more: u, then v, dense.
+//! Fields that are stored as they are, where coding would take more: u of all planes, then v, dense.
 
 use super::region::Region;
 use super::source::Fetched;
@@ -18,11 +18,12 @@ pub(super) fn write<T: Real>(
 ) -> Result<()> {
     let row = grid.nx as usize * T::BYTES;
     let rows = rows_of_a_piece(grid.nx);
-    for (view, out) in views.iter().zip(out.chunks_mut(grid.ny as usize * row)) {
+    for (view, out) in views.iter().zip(out.chunks_mut((grid.ny * grid.nz) as usize * row)) {
         threads.map_chunks(out, rows * row, stateless, |_, piece, out| {
             for (k, out) in out.chunks_exact_mut(T::BYTES).enumerate() {
-                let (x, y) = (k as u64 % grid.nx, (piece * rows) as u64 + k as u64 / grid.nx);
-                let bits = view.get(x as i64, y as i64).to_bits64();
+                let (x, row) = (k as u64 % grid.nx, (piece * rows) as u64 + k as u64 / grid.nx);
+                let plane = view.plane(row / grid.ny);
+                let bits = plane.get(x as i64, (row % grid.ny) as i64).to_bits64();
                 out.copy_from_slice(&bits.to_le_bytes()[..T::BYTES]);
             }
             Ok(())
@@ -33,13 +34,20 @@ pub(super) fn write<T: Real>(
 
 /// The bytes of the vertices of a region, in the order of the stream: a range for each row.
 pub(super) fn rows(header: &Header, region: Region) -> impl ExactSizeIterator<Item = Range<u64>> + Clone {
-    (0..2 * region.ny as usize).map(move |row| row_bytes(header, region, row))
+    (0..2 * (region.ny * region.nz) as usize).map(move |row| row_bytes(header, region, row))
 }
 
-/// The bytes of a row of a region; the rows of v come behind those of u.
+/// Component, plane and row of a row of a region; the rows of v come behind those of u.
+fn place_of(region: Region, row: usize) -> [u64; 3] {
+    let (plane, y) = (row as u64 / region.ny, row as u64 % region.ny);
+    [plane / region.nz, plane % region.nz, y]
+}
+
+/// The bytes of a row of a region.
 fn row_bytes(header: &Header, region: Region, row: usize) -> Range<u64> {
-    let (component, row) = (row as u64 / region.ny, row as u64 % region.ny);
-    let first = (component * header.ny + region.y0 + row) * header.nx + region.x0;
+    let ([component, z, y], grid) = (place_of(region, row), header.grid());
+    let plane = component * grid.nz + region.z0 + z;
+    let first = (plane * grid.ny + region.y0 + y) * grid.nx + region.x0;
     let start = HEADER_BYTES as u64 + first * header.dtype.bytes();
     start..start + region.nx * header.dtype.bytes()
 }
@@ -53,17 +61,18 @@ pub(super) fn read<T: Real>(
     threads: Threads,
 ) -> Result<()> {
     let each = rows_of_a_piece(region.nx);
-    let rows = 2 * region.ny as usize;
+    let rows = 2 * (region.ny * region.nz) as usize;
     threads.for_each(rows.div_ceil(each), stateless, |_, piece| {
         for row in piece * each..((piece + 1) * each).min(rows) {
-            let (component, y) = (row as u64 / region.ny, row as u64 % region.ny);
+            let [component, z, y] = place_of(region, row);
+            let output = outputs[component as usize].plane(z);
             let bytes = fetched.get(row_bytes(header, region, row));
             for (x, b) in bytes.chunks_exact(T::BYTES).enumerate() {
                 let mut bits = [0; 8];
                 bits[..T::BYTES].copy_from_slice(b);
                 let value = T::from_bits64(u64::from_le_bytes(bits));
                 // SAFETY: this piece of work alone writes the row of the vertex.
-                unsafe { outputs[component as usize].set(x as u64, y, value) };
+                unsafe { output.set(x as u64, y, value) };
             }
         }
         Ok(())

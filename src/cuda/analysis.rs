@@ -9,7 +9,9 @@ use super::{check_workspace, within, DevicePointer, Stream};
 use crate::analysis::check_same_ghosts;
 use crate::cuda::workspace::{AnalysisWorkspace, ALIGNMENT};
 use crate::error::Result;
-use crate::request::{BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{
+    periodic_sides, BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN,
+};
 use crate::stream::header::HEADER_BYTES;
 use std::ptr::null_mut;
 
@@ -57,7 +59,7 @@ pub struct RangeBuffers {
 
 /// Bytes of a `factz_range`, a `factz_critical_point` and a `factz_comparison`.
 pub(super) const RANGE_BYTES: u64 = 64;
-pub(super) const POINT_BYTES: u64 = 80;
+pub(super) const POINT_BYTES: u64 = 88;
 pub(super) const COMPARISON_BYTES: u64 = 256;
 pub(super) const INFO_BYTES: u64 = 128;
 
@@ -186,14 +188,16 @@ pub unsafe fn inspect_device(
 impl Analysis {
     /// A call that uses no memory but the fields.
     fn new(config: &Config, fields: [FieldView; 2]) -> Analysis {
+        let ghosts = config.halo | periodic_sides(config.periodic);
         Analysis {
             fields,
             nx: config.nx,
             ny: config.ny,
-            columns_before: (config.halo & SIDE_X_MIN != 0) as i32,
-            rows_before: (config.halo & SIDE_Y_MIN != 0) as i32,
-            columns: config.nx + (config.halo & SIDE_X_MAX != 0) as u64,
-            rows: config.ny + (config.halo & SIDE_Y_MAX != 0) as u64,
+            nz: config.nz,
+            columns_before: (ghosts & SIDE_X_MIN != 0) as i32,
+            rows_before: (ghosts & SIDE_Y_MIN != 0) as i32,
+            columns: config.nx + (ghosts & SIDE_X_MAX != 0) as u64,
+            rows: config.ny + (ghosts & SIDE_Y_MAX != 0) as u64,
             dx: config.dx,
             dy: config.dy,
             bound: 0.0,
@@ -201,6 +205,7 @@ impl Analysis {
             has_fill: config.fill_value.is_some() as u32,
             bound_is_relative: 0,
             ties: config.ties as u32,
+            periodic: config.periodic,
             capacity: 0,
             points: null_mut(),
             count: null_mut(),

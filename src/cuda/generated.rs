@@ -183,8 +183,9 @@ fn shared_header() -> String {
         config.export.include.push(name.into());
         config.export.rename.insert(name.into(), renamed.into());
     }
-    let tiles = "    __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }";
-    config.export.body.insert("Job".into(), tiles.into());
+    let sizes = "    __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }\n    \
+                 __device__ __forceinline__ u64 vertices() const { return nx * ny * nz; }";
+    config.export.body.insert("Job".into(), sizes.into());
     let mut builder = cbindgen::Builder::new().with_config(config);
     for file in
         ["capi/status", "capi/report", "capi/inspect", "capi/analysis", "capi/range", "cuda/kernel_args"]

@@ -4,7 +4,7 @@ use super::results::{factz_comparison, factz_critical_point, factz_info, factz_r
 use super::{Buffers, Direction};
 use crate::cuda::workspace::{Region, Workspace};
 use crate::grid::missing;
-use crate::request::{Config, Dtype, Request};
+use crate::request::{periodic_sides, Config, Dtype, Request};
 use std::ffi::c_void;
 
 /// An address that the device can use; 0 where there is none.
@@ -35,8 +35,13 @@ pub(super) struct Job {
     report: *mut factz_report,
     nx: u64,
     ny: u64,
+    /// Planes, and rows of the arrays from one to the next.
+    nz: u64,
+    plane_rows: u64,
     tiles_x: u64,
+    /// Rows of tiles of all planes, and of one.
     tiles_y: u64,
+    plane_tile_rows: u64,
     bound: f64,
     dx: f64,
     dy: f64,
@@ -49,8 +54,10 @@ pub(super) struct Job {
     preserve: u32,
     ties: u32,
     bound_kind: u32,
+    /// Sides beyond which there are vertices: of the halo, or those at the other end of a periodic axis.
     halo: u32,
     pin: u32,
+    periodic: u32,
     verify_checksum: u32,
     has_fill: u32,
     control: *mut u8,
@@ -111,8 +118,11 @@ impl Job {
             report: buffers.report as *mut factz_report,
             nx: grid.nx,
             ny: grid.ny,
+            nz: grid.nz,
+            plane_rows: c.plane_rows,
             tiles_x: grid.tiles_x(),
-            tiles_y: grid.tiles_y(),
+            tiles_y: grid.tile_rows(),
+            plane_tile_rows: grid.tiles_y(),
             bound: c.bound,
             dx: c.dx,
             dy: c.dy,
@@ -125,10 +135,11 @@ impl Job {
             ties: c.ties as u32,
             bound_kind: c.bound_kind as u32,
             halo: match direction {
-                Direction::Compress => c.halo,
+                Direction::Compress => c.halo | periodic_sides(c.periodic),
                 Direction::Decompress => 0,
             },
             pin: c.pin,
+            periodic: c.periodic,
             verify_checksum: c.verify_checksum as u32,
             has_fill: c.fill_value.is_some() as u32,
             control: address(workspace, plan.control),
@@ -161,6 +172,8 @@ impl Job {
 pub(super) struct Component {
     values: *const c_void,
     layout: Layout,
+    /// Elements from plane to plane.
+    plane: u64,
 }
 
 #[repr(C)]
@@ -175,6 +188,7 @@ impl FieldView {
         let component = |values: DevicePointer, layout: crate::grid::field::Layout| Component {
             values: values as *const c_void,
             layout: layout.into(),
+            plane: layout.plane,
         };
         FieldView { u: component(u, config.u), v: component(v, config.v) }
     }
@@ -187,9 +201,11 @@ impl FieldView {
 pub(super) struct Analysis {
     /// Compare; others: the first alone.
     pub(super) fields: [FieldView; 2],
-    /// Owned vertices.
+    /// Owned vertices of a plane.
     pub(super) nx: u64,
     pub(super) ny: u64,
+    /// Planes.
+    pub(super) nz: u64,
     /// Columns and rows from vertex (0, 0) on that are read: nx and ny, and one more each where there are
     /// ghosts behind them.
     pub(super) columns: u64,
@@ -207,6 +223,7 @@ pub(super) struct Analysis {
     /// Relative to the range of the first field, which is in the counts.
     pub(super) bound_is_relative: u32,
     pub(super) ties: u32,
+    pub(super) periodic: u32,
     pub(super) capacity: u64,
     pub(super) points: *mut factz_critical_point,
     pub(super) count: *mut u64,
@@ -214,13 +231,13 @@ pub(super) struct Analysis {
     pub(super) range: *mut factz_range,
     /// Range and comparison: \[COUNTS\].
     pub(super) counts: *mut u64,
-    /// Comparison: \[bands\]\[strips\]\[PART\].
+    /// Comparison: \[bands of all planes\]\[strips\]\[PART\].
     pub(super) parts: *mut f64,
-    /// Comparison: \[bands\]\[strips\]\[eight times four rows\]\[32 lanes\], a byte for each row.
+    /// Comparison: \[bands of all planes\]\[strips\]\[eight times four rows\]\[32 lanes\], a byte for each row.
     pub(super) open_triangles: *mut u32,
     /// Critical points: how many there are in POINT_PART segments each, then where they go.
     pub(super) point_parts: *mut u64,
-    /// Critical points: \[ny\]\[segments\], how many there are in each.
+    /// Critical points: \[rows of all planes\]\[segments\], how many there are in each.
     pub(super) segments: *mut u16,
 }
 

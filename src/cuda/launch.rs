@@ -23,8 +23,10 @@ pub(super) enum Call {
 pub(super) struct Shape {
     nx: u64,
     ny: u64,
+    nz: u64,
     pub(super) tiles: u64,
     tiles_x: u64,
+    /// Rows of tiles of all planes.
     tiles_y: u64,
     pub(super) stream_bytes: u64,
     /// Of the device.
@@ -194,8 +196,8 @@ impl Launch {
             return Err(Error::new(
                 Status::Unsupported,
                 format!(
-                    "a field of {} x {} vertices takes {blocks} blocks of factz_{}, more than a grid has",
-                    shape.nx, shape.ny, self.name
+                    "a field of {} x {} x {} vertices takes {blocks} blocks of factz_{}, more than a grid has",
+                    shape.nx, shape.ny, shape.nz, self.name
                 ),
             ));
         }
@@ -255,9 +257,10 @@ impl Shape {
         Shape {
             nx: grid.nx,
             ny: grid.ny,
+            nz: grid.nz,
             tiles: grid.tiles(),
             tiles_x: grid.tiles_x(),
-            tiles_y: grid.tiles_y(),
+            tiles_y: grid.tile_rows(),
             stream_bytes,
             multiprocessors: USUAL_MULTIPROCESSORS,
         }
@@ -279,39 +282,42 @@ impl Shape {
         self.tiles_x.div_ceil(4) * self.tiles_y
     }
 
-    /// Segments of a row, and the rows.
-    fn segments(&self, dtype: usize) -> (u64, u64) {
-        let columns = AnalysisWorkspace::segment_columns(DTYPES[dtype]);
-        (self.nx.div_ceil(columns), self.ny)
+    /// Segments of a row.
+    fn segments(&self, dtype: usize) -> u64 {
+        self.nx.div_ceil(AnalysisWorkspace::segment_columns(DTYPES[dtype]))
+    }
+
+    /// Bands of rows of all planes.
+    fn bands(&self) -> u64 {
+        self.ny.div_ceil(BAND) * self.nz
     }
 
     /// One block for each chunk of columns in a band of rows, at most eight for each multiprocessor.
     pub(super) fn chunk_blocks(&self, dtype: usize) -> u64 {
         let columns = AnalysisWorkspace::chunk_columns(DTYPES[dtype]);
-        (self.nx.div_ceil(columns) * self.ny.div_ceil(BAND)).clamp(1, self.blocks_each(8))
+        (self.nx.div_ceil(columns) * self.bands()).clamp(1, self.blocks_each(8))
     }
 
     /// A warp takes a segment of a band of rows; the warps of a block take consecutive ones.
     pub(super) fn strip_blocks(&self, dtype: usize) -> u64 {
-        let (segments, rows) = self.segments(dtype);
-        (segments * rows.div_ceil(BAND)).div_ceil(ANALYSIS_WARPS as u64).clamp(1, self.blocks_each(8))
+        (self.segments(dtype) * self.bands()).div_ceil(ANALYSIS_WARPS as u64).clamp(1, self.blocks_each(8))
     }
 
     /// A warp takes 16 rows of a segment; a block has four.
     pub(super) fn open_blocks(&self, dtype: usize) -> u64 {
-        let (segments, rows) = self.segments(dtype);
-        (segments * rows.div_ceil(BAND) * 2).div_ceil(4).clamp(1, self.blocks_each(16))
+        (self.segments(dtype) * self.bands() * 2).div_ceil(4).clamp(1, self.blocks_each(16))
     }
 
     /// A warp takes a segment of a band of rows.
     pub(super) fn point_blocks(&self, dtype: usize) -> u64 {
-        let (segments, rows) = self.segments(dtype);
-        (segments.div_ceil(ANALYSIS_WARPS as u64) * rows.div_ceil(BAND)).clamp(1, self.blocks_each(8))
+        (self.segments(dtype).div_ceil(ANALYSIS_WARPS as u64) * self.bands()).clamp(1, self.blocks_each(8))
     }
 
     /// A warp takes a part of the segments.
     pub(super) fn point_part_blocks(&self, dtype: usize) -> u64 {
-        let (segments, rows) = self.segments(dtype);
-        (segments * rows).div_ceil(POINT_PART).div_ceil(ANALYSIS_WARPS as u64).clamp(1, self.blocks_each(8))
+        (self.segments(dtype) * self.ny * self.nz)
+            .div_ceil(POINT_PART)
+            .div_ceil(ANALYSIS_WARPS as u64)
+            .clamp(1, self.blocks_each(8))
     }
 }

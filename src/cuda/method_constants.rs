@@ -12,7 +12,7 @@ use crate::grid::{sides, tiles, wide_range};
 use crate::predict::interpolation::{INTERPOLANTS, INTERPOLANT_WEIGHTS};
 use crate::predict::lorenzo;
 use crate::predict::quantizer::LEVEL_BOUND_SCALINGS;
-use crate::request::MAX_VERTICES;
+use crate::request::{LEAST_PERIODIC, MAX_VERTICES, PERIODIC_X, PERIODIC_Y};
 use crate::stream::header::{self, at, Content};
 use crate::stream::{checksum, sections};
 use crate::topology::{bound, exact_type, signature};
@@ -76,6 +76,10 @@ pub(super) const METHOD: &[Constant] = listed! {
     /// Dyadic levels of a tile; the last one has the anchors.
     LEVELS: i32 = tiles::LEVELS;
     ANCHOR_LEVEL: i32 = tiles::ANCHOR_LEVEL;
+    /// Periodic axes, and the least number of vertices along one.
+    PERIODIC_X: u32 = PERIODIC_X;
+    PERIODIC_Y: u32 = PERIODIC_Y;
+    LEAST_PERIODIC: u64 = LEAST_PERIODIC;
     /// Sides of a block, as bits of halo and pin.
     SIDE_X_MIN: u32 = sides::SIDE_X_MIN;
     SIDE_X_MAX: u32 = sides::SIDE_X_MAX;
@@ -121,6 +125,7 @@ pub(super) const METHOD: &[Constant] = listed! {
     AT_NX: i32 = at::NX;
     AT_NY: i32 = at::NY;
     AT_NZ: i32 = at::NZ;
+    AT_PERIODIC: i32 = at::PERIODIC;
     AT_BOUND: i32 = at::BOUND;
     AT_ABSOLUTE_BOUND: i32 = at::ABSOLUTE_BOUND;
     AT_HALF_BIN_WIDTH: i32 = at::HALF_BIN_WIDTH;

@@ -47,7 +47,8 @@ impl Range {
         };
         let side = |bit: u32| (halo & bit != 0) as u64;
         let before = offset(side(SIDE_X_MIN), side(SIDE_Y_MIN));
-        let after = offset(config.nx - 1 + side(SIDE_X_MAX), config.ny - 1 + side(SIDE_Y_MAX));
+        let last_row = (config.nz - 1) * config.plane_rows + config.ny - 1;
+        let after = offset(config.nx - 1 + side(SIDE_X_MAX), last_row + side(SIDE_Y_MAX));
         let end = pointer as u128 + after + bytes as u128 - 1;
         Range {
             name,

@@ -95,8 +95,8 @@ impl Workspace {
             symbol_counts: carver.take(&[TABLES as u64, ALPHABET as u64, 8])?,
             origin_distances: carver.take(&[grid.tiles(), ORIGIN_DISTANCE_BYTES])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
-            row_lines: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
-            column_lines: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
+            row_lines: carver.take(&[grid.tile_rows(), grid.nx, pair])?,
+            column_lines: carver.take(&[grid.tiles(), TILE as u64, pair])?,
             coding_tables: carver.take(&[CODING_TABLE_BYTES])?,
             stored_tables: carver.take(&[TABLE_SECTION_BYTES])?,
             slots: carver.take(&[grid.tiles(), slot_bytes(*dtype, *predictor)])?,
@@ -172,7 +172,7 @@ impl AnalysisWorkspace {
     pub fn compare(request: &Request) -> Result<Self> {
         let c = request.config();
         let strips = c.nx.div_ceil(Self::segment_columns(c.dtype));
-        let bands = c.ny.div_ceil(BAND);
+        let bands = c.ny.div_ceil(BAND) * c.nz;
         let mut carver = Carver::default();
         let counts = carver.take(&[ANALYSIS_COUNT_BYTES])?;
         let parts = carver.take(&[bands, strips, PART_BYTES])?;
@@ -184,7 +184,7 @@ impl AnalysisWorkspace {
         let c = request.config();
         let mut carver = Carver::default();
         // Behind the parts is the end of the last one.
-        let segments = c.ny * c.nx.div_ceil(Self::segment_columns(c.dtype));
+        let segments = c.nz * c.ny * c.nx.div_ceil(Self::segment_columns(c.dtype));
         let point_parts = carver.take(&[segments.div_ceil(POINT_PART) + 1, 8])?;
         let segments = carver.take(&[segments, 2])?;
         Ok(AnalysisWorkspace { point_parts, segments, bytes: carver.end, ..Default::default() })

@@ -6,11 +6,14 @@ use crate::grid::sides::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::grid::tiles::Grid;
 use std::marker::PhantomData;
 
-/// Where the vertices of one component lie, in elements: vertex (x, y) is at y * pitch + x * stride.
+/// Where the vertices of one component lie, in elements: vertex (x, y) of plane z is at
+/// z * plane + y * pitch + x * stride.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub pitch: u64,
     pub stride: u64,
+    /// Of no account where there is one plane.
+    pub plane: u64,
 }
 
 /// Elements that a component occupies: `before` and `after` count from vertex (0, 0), which is the first of
@@ -28,8 +31,16 @@ impl Extent {
         let side = |bit: u32| (halo & bit != 0) as u64;
         let at = |x: u64, y: u64| x.checked_mul(layout.stride)?.checked_add(y.checked_mul(layout.pitch)?);
         let before = at(side(SIDE_X_MIN), side(SIDE_Y_MIN))?;
-        let last = at(grid.nx - 1 + side(SIDE_X_MAX), grid.ny - 1 + side(SIDE_Y_MAX))?;
+        let last = at(grid.nx - 1 + side(SIDE_X_MAX), grid.ny - 1 + side(SIDE_Y_MAX))?
+            .checked_add((grid.nz - 1).checked_mul(layout.plane)?)?;
         Some(Extent { before, after: last.checked_add(1)? })
+    }
+
+    /// The extent as seen from an element of it.
+    #[inline(always)]
+    fn from(self, first: u64) -> Extent {
+        assert!(first < self.after.max(1), "a plane begins in the view");
+        Extent { before: self.before + first, after: self.after - first }
     }
 
     fn covers(&self, needed: Extent) -> bool {
@@ -63,12 +74,18 @@ fn outside(x: i64, y: i64, count: usize) -> ! {
 
 /// Refuses a component that does not hold the vertices of a grid and the ghost vertices of `halo`.
 fn check_covers(name: &str, extent: Extent, layout: Layout, grid: Grid, halo: u32) -> Result<()> {
+    if grid.nz > 1 && layout.plane < (grid.ny - 1).saturating_mul(layout.pitch).saturating_add(1) {
+        return Err(Error::argument(format!(
+            "{name} has {} elements from a plane to the next, too few for {grid} vertices with pitch = {}",
+            layout.plane, layout.pitch
+        )));
+    }
     match Extent::of(grid, layout, halo) {
         Some(needed) if extent.covers(needed) => Ok(()),
         _ => Err(Error::argument(format!(
-            "{name} holds {} elements from its first vertex on and {} before it, too few for {} x {} vertices with \
+            "{name} holds {} elements from its first vertex on and {} before it, too few for {grid} vertices with \
              halo = {halo:#x}, pitch = {} and stride = {}",
-            extent.after, extent.before, grid.nx, grid.ny, layout.pitch, layout.stride
+            extent.after, extent.before, layout.pitch, layout.stride
         ))),
     }
 }
@@ -109,7 +126,20 @@ impl<'a, T: Real> View<'a, T> {
 
     /// A dense array of `ny` rows of `nx` values.
     pub fn dense(values: &'a [T], nx: u64) -> Self {
-        Self::strided(values, 0, Layout { pitch: nx, stride: 1 })
+        Self::strided(values, 0, Layout { pitch: nx, stride: 1, plane: 0 })
+    }
+
+    /// A dense array of planes of `ny` rows of `nx` values.
+    pub fn stack(values: &'a [T], nx: u64, ny: u64) -> Self {
+        Self::strided(values, 0, Layout { pitch: nx, stride: 1, plane: nx * ny })
+    }
+
+    /// The view of a plane, whose vertices have coordinates of their own: ghosts beside them included.
+    #[inline(always)]
+    pub fn plane(self, z: u64) -> Self {
+        let first = z * self.layout.plane;
+        let extent = self.extent.from(first);
+        View { base: self.base.wrapping_add(first as usize), extent, ..self }
     }
 
     /// Vertex (0, 0) is `values[first]`; the vertices before it, if any, are ghosts.
@@ -200,7 +230,20 @@ impl<'a, T: Real> ViewMut<'a, T> {
 
     /// A dense array of `ny` rows of `nx` values.
     pub fn dense(values: &'a mut [T], nx: u64) -> Self {
-        Self::strided(values, 0, Layout { pitch: nx, stride: 1 })
+        Self::strided(values, 0, Layout { pitch: nx, stride: 1, plane: 0 })
+    }
+
+    /// A dense array of planes of `ny` rows of `nx` values.
+    pub fn stack(values: &'a mut [T], nx: u64, ny: u64) -> Self {
+        Self::strided(values, 0, Layout { pitch: nx, stride: 1, plane: nx * ny })
+    }
+
+    /// The view of a plane, whose vertices have coordinates of their own.
+    #[inline(always)]
+    pub fn plane(&self, z: u64) -> ViewMut<'_, T> {
+        let first = z * self.layout.plane;
+        let (base, extent) = (self.base.wrapping_add(first as usize), self.extent.from(first));
+        ViewMut { base, layout: self.layout, extent, _lifetime: PhantomData }
     }
 
     /// Vertex (0, 0) is `values[first]`.
@@ -261,7 +304,7 @@ mod tests {
         assert!(View::dense(&values, 5).check_covers("u", grid(5, 6), 0).is_ok());
         let error = View::dense(&values, 5).check_covers("u", grid(5, 7), 0).unwrap_err();
         assert!(error.message.contains("u holds 30 elements") && error.message.contains("5 x 7"), "{error}");
-        let layout = Layout { pitch: 5, stride: 1 };
+        let layout = Layout { pitch: 5, stride: 1, plane: 0 };
         let inside = View::strided(&values, 6, layout);
         assert!(inside.check_covers("u", grid(3, 4), 15).is_ok());
         assert!(inside.check_covers("u", grid(4, 4), 15).is_err());
@@ -286,7 +329,7 @@ mod tests {
             row.ok()
         };
         for (first, pitch, stride) in [(0, 5, 1), (6, 5, 1), (11, 10, 2), (3, 7, 3)] {
-            let view = View::strided(&values, first, Layout { pitch, stride });
+            let view = View::strided(&values, first, Layout { pitch, stride, plane: 0 });
             for (x, y, count) in (-9..9)
                 .flat_map(|x| (-9..9).map(move |y| (x, y)))
                 .flat_map(|(x, y)| [1, 2, 7].map(move |count| (x, y, count)))
@@ -301,7 +344,7 @@ mod tests {
                 );
             }
         }
-        let wide = View::strided(&values, 0, Layout { pitch: u64::MAX, stride: u64::MAX });
+        let wide = View::strided(&values, 0, Layout { pitch: u64::MAX, stride: u64::MAX, plane: 0 });
         assert_eq!(read(wide, 1, 0, 1), None);
         assert_eq!(read(wide, 0, 0, 2), None);
         assert_eq!(read(wide, i64::MIN, i64::MAX, 0), Some(vec![]));

@@ -18,6 +18,12 @@ const fn side(axis: usize, is_last: bool) -> u32 {
     1 << (2 * axis + is_last as usize)
 }
 
+/// The sides across the periodic axes of a grid.
+pub fn periodic_sides(periodic: u32) -> u32 {
+    let across = |k: usize| if periodic >> k & 1 != 0 { side(k, false) | side(k, true) } else { 0 };
+    (0..AXES).fold(0, |sides, axis| sides | across(axis))
+}
+
 /// The sides of the grid that a vertex lies beyond.
 #[inline(always)]
 pub fn sides_beyond(grid: Grid, at: [i64; AXES]) -> u32 {

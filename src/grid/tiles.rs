@@ -17,19 +17,57 @@ pub const FRAMED: usize = TILE + 2;
 pub const LEVELS: usize = 6;
 pub const ANCHOR_LEVEL: usize = 5;
 
-/// Number of vertices of a grid and its division into tiles.
+/// Number of vertices of a stack of planes, and its division into tiles. Planes are fields of their own: no
+/// triangle joins two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     pub nx: u64,
     pub ny: u64,
+    /// Planes.
+    pub nz: u64,
+    /// Axes along which the last vertex is a neighbour of the first, as bits of [`PERIODIC_X`] and
+    /// [`PERIODIC_Y`].
+    pub periodic: u32,
+}
+
+/// Bit of `periodic`: column nx - 1 is a neighbour of column 0.
+pub const PERIODIC_X: u32 = 1;
+/// Bit of `periodic`: row ny - 1 is a neighbour of row 0.
+pub const PERIODIC_Y: u32 = 2;
+
+impl std::fmt::Display for Grid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} x {}", self.nx, self.ny)?;
+        if self.nz > 1 {
+            write!(f, " x {}", self.nz)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 impl Grid {
+    /// A single plane that ends at its sides.
     pub fn new(nx: u64, ny: u64) -> Self {
-        Grid { nx, ny }
+        Grid { nx, ny, nz: 1, periodic: 0 }
     }
+    /// A plane of this grid alone.
+    pub fn plane(self) -> Self {
+        Grid { nz: 1, ..self }
+    }
+    /// Vertices of all planes.
     pub fn vertices(&self) -> u64 {
-        self.nx * self.ny
+        self.nx * self.ny * self.nz
+    }
+    /// The vertex that a neighbour of a vertex is, whose coordinates may lie beyond a periodic side.
+    #[inline(always)]
+    pub fn wrapped(&self, [x, y]: [i64; 2]) -> [i64; 2] {
+        let along = |k: i64, n: u64, bit: u32| match self.periodic & bit != 0 {
+            true if k < 0 => k + n as i64,
+            true if k >= n as i64 => k - n as i64,
+            _ => k,
+        };
+        [along(x, self.nx, PERIODIC_X), along(y, self.ny, PERIODIC_Y)]
     }
     pub fn tiles_x(&self) -> u64 {
         self.nx.div_ceil(TILE as u64)
@@ -37,16 +75,27 @@ impl Grid {
     pub fn tiles_y(&self) -> u64 {
         self.ny.div_ceil(TILE as u64)
     }
-    pub fn tiles(&self) -> u64 {
+    /// Tiles of a plane.
+    pub fn tiles_of_plane(&self) -> u64 {
         self.tiles_x() * self.tiles_y()
     }
-    /// The tile with this number; tiles are numbered row by row.
+    /// Tiles of all planes.
+    pub fn tiles(&self) -> u64 {
+        self.tiles_of_plane() * self.nz
+    }
+    /// Rows of tiles of all planes.
+    pub fn tile_rows(&self) -> u64 {
+        self.tiles_y() * self.nz
+    }
+    /// The tile with this number; tiles are numbered plane by plane, and in a plane row by row.
     pub fn tile(&self, index: u64) -> TileShape {
-        let (tx, ty) = (index % self.tiles_x(), index / self.tiles_x());
+        let (tx, row) = (index % self.tiles_x(), index / self.tiles_x());
+        let (z, ty) = if self.nz == 1 { (0, row) } else { (row / self.tiles_y(), row % self.tiles_y()) };
         let (x0, y0) = (tx * TILE as u64, ty * TILE as u64);
         TileShape {
-            tx,
-            ty,
+            row_line: row,
+            column_line: z * self.tiles_x() + tx,
+            z,
             x0,
             y0,
             last_x: (self.nx - 1 - x0).min(TILE as u64) as usize,
@@ -58,10 +107,12 @@ impl Grid {
 /// Where a tile lies and how large its closed tile is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileShape {
-    /// Tile coordinates.
-    pub tx: u64,
-    pub ty: u64,
-    /// Its first vertex.
+    /// The lattice lines that it begins at, counted over all planes.
+    pub row_line: u64,
+    pub column_line: u64,
+    /// Its plane.
+    pub z: u64,
+    /// Its first vertex, in the plane.
     pub x0: u64,
     pub y0: u64,
     /// Last local column and row of the closed tile: 32 where a lattice line closes it, less at the

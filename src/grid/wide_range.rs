@@ -41,8 +41,8 @@ pub fn has_wide_range<T: Real>(
     let (mut all, mut tiny, mut between) = (0, 0, 0);
     for k in 0..vertices.min(SAMPLES) {
         let index = sample(vertices, k);
-        let (x, y) = ((index % grid.nx) as i64, (index / grid.nx) as i64);
-        let vertex = [u.get(x, y), v.get(x, y)];
+        let (x, row) = ((index % grid.nx) as i64, index / grid.nx);
+        let vertex = [u, v].map(|view| view.plane(row / grid.ny).get(x, (row % grid.ny) as i64));
         let size = vertex[0].abs().max(vertex[1].abs()).to_f64();
         if missing.is_missing(vertex) || size == 0.0 {
             continue;

@@ -4,7 +4,10 @@ use crate::error::{Error, Result, Status};
 use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
 use crate::report::StreamInfo;
-use crate::request::{is_spacing, BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties, MAX_VERTICES};
+use crate::request::{
+    is_spacing, BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties, LEAST_PERIODIC, MAX_VERTICES,
+    PERIODIC_X, PERIODIC_Y,
+};
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// The version of the format: the only one that is written and read.
@@ -45,6 +48,9 @@ pub mod at {
     pub const NX: usize = 32;
     pub const NY: usize = 40;
     pub const NZ: usize = 48;
+    pub const PERIODIC: usize = 52;
+    pub const COMPONENT: usize = 53;
+    pub const RESERVED: usize = 54;
     pub const BOUND: usize = 56;
     pub const ABSOLUTE_BOUND: usize = 64;
     pub const HALF_BIN_WIDTH: usize = 72;
@@ -83,6 +89,10 @@ pub struct Header {
     pub interpolants: [u8; ANCHOR_LEVEL],
     pub nx: u64,
     pub ny: u64,
+    /// Planes.
+    pub nz: u32,
+    /// Bits PERIODIC_X and PERIODIC_Y.
+    pub periodic: u8,
     /// As the caller gave it.
     pub bound: f64,
     pub absolute_bound: f64,
@@ -130,11 +140,11 @@ fn bytes_of_header(stream: &[u8]) -> Result<&[u8; HEADER_BYTES]> {
 
 impl Header {
     pub fn grid(&self) -> Grid {
-        Grid::new(self.nx, self.ny)
+        Grid { nx: self.nx, ny: self.ny, nz: self.nz as u64, periodic: self.periodic as u32 }
     }
     /// Bytes of u and v together.
     pub fn field_bytes(&self) -> u64 {
-        2 * self.nx * self.ny * self.dtype.bytes()
+        2 * self.grid().vertices() * self.dtype.bytes()
     }
 
     /// Vertices that predictions do not see.
@@ -156,6 +166,8 @@ impl Header {
             format_version: VERSION as u32,
             nx: self.nx,
             ny: self.ny,
+            nz: self.nz as u64,
+            periodic: self.periodic as u32,
             dtype: self.dtype,
             mode: self.mode,
             coder: self.coder,
@@ -198,7 +210,8 @@ impl Header {
         put(&self.table_bytes.to_le_bytes());
         put(&self.nx.to_le_bytes());
         put(&self.ny.to_le_bytes());
-        put(&1u64.to_le_bytes()); // nz
+        put(&self.nz.to_le_bytes());
+        put(&[self.periodic, 0, 0, 0]); // component and reserved bytes
         for x in [self.bound, self.absolute_bound, self.half_bin_width, self.dx, self.dy] {
             put(&x.to_le_bytes());
         }
@@ -245,6 +258,8 @@ impl Header {
             table_bytes: u32_at(at::TABLE_BYTES),
             nx: u64_at(at::NX),
             ny: u64_at(at::NY),
+            nz: u32_at(at::NZ),
+            periodic: choice("periodic axes", at::PERIODIC, 4)?,
             bound: f64_at(at::BOUND),
             absolute_bound: f64_at(at::ABSOLUTE_BOUND),
             half_bin_width: f64_at(at::HALF_BIN_WIDTH),
@@ -257,21 +272,28 @@ impl Header {
         if h[at::COMPONENTS] != 2 {
             return Err(bad("components", h[at::COMPONENTS] as u64));
         }
-        if u64_at(at::NZ) != 1 {
-            return Err(bad("vertices along z", u64_at(at::NZ)));
-        }
+        choice("component", at::COMPONENT, 1)?;
+        choice("reserved byte", at::RESERVED, 1)?;
+        choice("reserved byte", at::RESERVED + 1, 1)?;
         header.check()?;
         Ok(header)
     }
 
     /// Checks what the fields say together.
     fn check(&self) -> Result<()> {
-        match self.nx.checked_mul(self.ny) {
+        match self.nx.checked_mul(self.ny).and_then(|n| n.checked_mul(self.nz as u64)) {
             Some(n) if n > 0 && n <= MAX_VERTICES => {}
             _ => {
                 return Err(Error::corrupt(format!(
-                    "the header holds {} x {} vertices, not from 1 to {MAX_VERTICES}",
-                    self.nx, self.ny
+                    "the header holds {} x {} x {} vertices, not from 1 to {MAX_VERTICES}",
+                    self.nx, self.ny, self.nz
+                )));
+            }
+        }
+        for (name, bit, n) in [("x", PERIODIC_X, self.nx), ("y", PERIODIC_Y, self.ny)] {
+            if self.periodic as u32 & bit != 0 && n < LEAST_PERIODIC {
+                return Err(Error::corrupt(format!(
+                    "the header holds {n} vertices along {name}, which is periodic"
                 )));
             }
         }
@@ -348,6 +370,8 @@ mod tests {
             interpolants: [0, 1, 2, 3, 5],
             nx: 300,
             ny: 200,
+            nz: 1,
+            periodic: 2,
             bound: 1e-2,
             absolute_bound: 0.25,
             half_bin_width: 0.2,
@@ -382,7 +406,7 @@ mod tests {
             let status = Header::read(&claims.write()).map_or_else(|e| e.status, |_| Status::Ok);
             assert_eq!(status == Status::Ok, holds, "{nx} x {ny}: {status:?}");
         }
-        for k in [0, 6, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25, 26, 27, 39, 48, 63, 120] {
+        for k in [0, 6, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25, 26, 27, 39, 51, 52, 53, 54, 55, 63, 120] {
             let mut bad = bytes;
             bad[k] = 0xff;
             assert!(Header::read(&bad).is_err(), "byte {k}");

@@ -249,7 +249,7 @@ impl<T: Real> TileWindow<T> {
     }
 
     /// Vertices on the sides of the grid: exact on pinned sides, and under the bounds of the triangles that
-    /// reach into the halo.
+    /// reach into the halo or across a periodic side.
     pub(super) fn constrain_border(
         &mut self,
         grid: Grid,
@@ -322,7 +322,7 @@ struct Border<'a, T> {
 
 impl<T: Real> Border<'_, T> {
     /// The part of the bound of a vertex on a side that comes from outside the grid: zero beside a pinned
-    /// side, else the least bound of its triangles that reach into the halo.
+    /// side, else the least bound of its triangles that reach into the halo or across a periodic side.
     fn vertex_bound(&self, x: i64, y: i64) -> T {
         let Constraints { preserve, pin, halo, rule, bound, bound_up, missing, .. } = self.constraints;
         let beyond = |at| sides_beyond(self.grid, at);
@@ -339,7 +339,7 @@ impl<T: Real> Border<'_, T> {
                 continue;
             }
             let [u, v] = &self.views;
-            let p = corners.map(|[x, y]| [u.get(x, y), v.get(x, y)]);
+            let p = corners.map(|at| self.grid.wrapped(at)).map(|[x, y]| [u.get(x, y), v.get(x, y)]);
             // False if the distance is NaN: such a triangle is not skipped.
             let far = axis_distance(&p) > *bound_up;
             if !far && !p.iter().any(|&p| missing.is_filled(p)) {

@@ -29,10 +29,10 @@ pub struct CodedVertex<T> {
     pub code: Code,
 }
 
-/// Encodes the vertices of one field.
+/// Encodes the vertices of one plane.
 pub struct Encoder<'a, T> {
     pub grid: Grid,
-    /// Of u and v; they cover the grid and the halo of the constraints.
+    /// Of u and v; they cover the plane and the halo of the constraints.
     pub views: [View<'a, T>; 2],
     pub quantizer: &'a Quantizer<T>,
     pub interpolants: &'a [Interpolant<T>; ANCHOR_LEVEL],
@@ -40,6 +40,11 @@ pub struct Encoder<'a, T> {
 }
 
 impl<T: Real> Encoder<'_, T> {
+    /// The encoder of a plane of a stack.
+    pub fn of_plane(&self, z: u64) -> Self {
+        Encoder { views: self.views.map(|view| view.plane(z)), ..*self }
+    }
+
     /// The anchor of a tile, which nothing predicts.
     pub fn anchor(&self, window: &mut TileWindow<T>, shape: &TileShape) -> CodedVertex<T> {
         let (x0, width, i) = around(shape.x0, self.grid.nx);
@@ -80,7 +85,7 @@ impl<T: Real> Encoder<'_, T> {
         let (x0, width, i) = around(shape.x0, self.grid.nx);
         self.load(window, Rectangle { x0, y0: shape.y0, width, height: shape.last_y + 1 });
         line[0] = anchor;
-        for (y, row_line) in [(0, shape.ty), (TILE, shape.ty + 1)] {
+        for (y, row_line) in [(0, shape.row_line), (TILE, shape.row_line + 1)] {
             if y <= shape.last_y {
                 let row = row_lines.part(row_line, x0, width);
                 row.iter().enumerate().for_each(|(x, coded)| window.set(x, y, coded.value));

@@ -14,14 +14,14 @@ pub struct Lines<V> {
 }
 
 impl<V: Copy + Default> Lines<V> {
-    /// The lines along x: one above each row of tiles.
+    /// The lines along x: one above each row of tiles, plane by plane.
     pub fn along_x(grid: Grid) -> Result<Self> {
-        Self::new(grid.tiles_y(), grid.nx)
+        Self::new(grid.tile_rows(), grid.nx)
     }
 
-    /// The lines along y: one to the left of each column of tiles.
+    /// The lines along y: one to the left of each column of tiles, plane by plane.
     pub fn along_y(grid: Grid) -> Result<Self> {
-        Self::new(grid.tiles_x(), grid.ny)
+        Self::new(grid.tiles_x() * grid.nz, grid.ny)
     }
 
     fn new(lines: u64, length: u64) -> Result<Self> {
@@ -55,13 +55,13 @@ impl<V: Copy + Default> LatticeLines<V> {
     #[inline(always)]
     pub fn for_tile(&self, shape: &TileShape, mut visit: impl FnMut(usize, usize, V)) {
         let (width, height) = (shape.last_x + 1, shape.last_y + 1);
-        for (row, line) in [(0, shape.ty), (TILE, shape.ty + 1)] {
+        for (row, line) in [(0, shape.row_line), (TILE, shape.row_line + 1)] {
             if row < height {
                 let items = self.row_lines.part(line, shape.x0, width);
                 items.iter().enumerate().for_each(|(x, &item)| visit(x, row, item));
             }
         }
-        for (column, line) in [(0, shape.tx), (TILE, shape.tx + 1)] {
+        for (column, line) in [(0, shape.column_line), (TILE, shape.column_line + 1)] {
             if column < width {
                 let items = self.column_lines.part(line, shape.y0, height);
                 items.iter().enumerate().for_each(|(y, &item)| visit(column, y, item));

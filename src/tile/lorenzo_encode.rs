@@ -41,16 +41,21 @@ impl<T: Real> UnconstrainedRow<T> {
     }
 }
 
-/// Encodes the tiles of one field.
+/// Encodes the tiles of one plane.
 pub struct Encoder<'a, T> {
     pub grid: Grid,
-    /// Of u and v; they cover the grid and the halo of the constraints.
+    /// Of u and v; they cover the plane and the halo of the constraints.
     pub views: [View<'a, T>; 2],
     pub lattices: &'a Lattices<T>,
     pub constraints: &'a Constraints<T>,
 }
 
 impl<T: Real> Encoder<'_, T> {
+    /// The encoder of a plane of a stack.
+    pub fn of_plane(&self, z: u64) -> Self {
+        Encoder { views: self.views.map(|view| view.plane(z)), ..*self }
+    }
+
     /// The codes of a tile. Statistics are added to those of the window.
     pub fn tile(
         &self,

@@ -60,6 +60,7 @@ pub fn count_tile<T: Real>(
         fill: None,
     };
     let shape = &grid.tile(tile);
+    let views = views.map(|view| view.plane(shape.z));
     let SampleWindows { tile: loaded, original, lines, interior } = windows;
     if loaded.replace(tile) != Some(tile) {
         original.load(grid, views, Rectangle::closed(shape), &constraints);

@@ -49,21 +49,22 @@ pub const VARIANTS: usize = 6;
 
 impl Placement {
     pub fn new(variant: usize, [mut nx, mut ny]: [u64; 2]) -> Placement {
-        let dense = |nx: u64| Layout { pitch: nx, stride: 1 };
+        let dense = |nx: u64| Layout { pitch: nx, stride: 1, plane: 0 };
         let (n, mut margin, mut halo, mut pin) = (nx * ny, 0, 0, 0);
         let (u, v, u_at, v_at, elements) = match variant {
             0 => (dense(nx), dense(nx), 0, n, 2 * n),
             1 => {
-                let padded = Layout { pitch: nx + 5, stride: 1 };
+                let padded = Layout { pitch: nx + 5, stride: 1, plane: 0 };
                 pin = SIDE_X_MAX | SIDE_Y_MAX;
                 (padded, padded, 3, 3 + padded.pitch * ny, 2 * padded.pitch * ny + 3)
             }
             2 => {
-                let both = Layout { pitch: 2 * nx, stride: 2 };
+                let both = Layout { pitch: 2 * nx, stride: 2, plane: 0 };
                 (both, both, 0, 1, 2 * n)
             }
             3 => {
-                let (u, v) = (Layout { pitch: 3 * nx + 1, stride: 3 }, Layout { pitch: nx + 2, stride: 1 });
+                let (u, v) =
+                    (Layout { pitch: 3 * nx + 1, stride: 3, plane: 0 }, Layout { pitch: nx + 2, stride: 1 });
                 pin = SIDE_X_MIN;
                 (u, v, 1, 1 + u.pitch * ny, 1 + (u.pitch + v.pitch) * ny)
             }

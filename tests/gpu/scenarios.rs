@@ -79,7 +79,7 @@ pub fn other_streams(_: &Device) -> Check {
     for (nx, ny, dtype) in [(200, 300, Dtype::F32), (300, 199, Dtype::F32), (150, 200, Dtype::F64)] {
         let config = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) };
         let n = nx * ny;
-        let layout = Layout { pitch: nx, stride: 1 };
+        let layout = Layout { pitch: nx, stride: 1, plane: 0 };
         let place = Placement { nx, ny, u: layout, v: layout, v_at: n, elements: 2 * n, ..case.place };
         let (report, image) = bench.decompress(&Request::new(config)?, &place, &case.stream)?;
         ensure!(report.status == Status::InvalidArgument, "{nx} x {ny} {dtype:?}: {report:?}");

@@ -49,6 +49,8 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         level_bound_scaling: random(2) as u8,
         interpolants: [0; 5].map(|_| random(6) as u8),
         nx,
+        nz: 1,
+        periodic: 0,
         ny,
         bound: 1.0,
         absolute_bound: 1.0,

@@ -300,7 +300,7 @@ fn groups_that_do_not_add_up_are_refused() {
 fn decode_into_nothing(config: &Config, bad: &[u8]) -> (Result<(), Error>, usize) {
     let mut nothing = [0f64; 1];
     let base = nothing.as_mut_ptr();
-    let layout = Layout { pitch: config.nx, stride: 1 };
+    let layout = Layout { pitch: config.nx, stride: 1, plane: 0 };
     let nothing_fits = Extent { before: 0, after: 1 };
     let extent = Extent::of(Grid::new(config.nx, config.ny), layout, 0).unwrap_or(nothing_fits);
     // SAFETY: the sizes do not fit the stream, so that nothing is written.

@@ -105,12 +105,15 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.ny = 0, config, "ny is 0");
     check(&|c| c.config.ny = 1 << 60, config, "1152921504606846976");
     let unsupported = FACTZ_ERROR_UNSUPPORTED;
-    check(&|c| c.config.nz = 2, unsupported, "nz = 2 is not 1");
+    check(&|c| c.config.nz = 0, config, "nz is 0");
+    check(&|c| c.config.nz = 1 << 32, config, "nz = 4294967296");
+    check(&|c| c.config.nz = 2, argument, "is not nx * ny * nz");
+    check(&|c| c.config.plane_rows = 1, config, "plane_rows = 1");
+    check(&|c| c.config.periodic = 4, config, "periodic = 0x4");
     check(&|c| c.config.w_pitch = 3, unsupported, "w_pitch = 0x3");
     check(&|c| c.config.w_stride = 4, unsupported, "w_stride = 0x4");
     check(&|c| c.config.dz = 2.5, unsupported, "dz = 2.5 is not 1");
-    check(&|c| c.config.reserved_flags = -1, unsupported, "reserved_flags = 0xffffffff");
-    check(&|c| c.config.reserved[10] = 6, unsupported, "reserved = 0x6");
+    check(&|c| c.config.reserved[9] = 6, unsupported, "reserved = 0x6");
     check(&|c| c.config.has_fill_value = 2, config, "has_fill_value = 2");
     check(&|c| c.config.dtype = 2, config, "dtype = 2 is none of FACTZ_DTYPE_F32 (0), FACTZ_DTYPE_F64 (1)");
     check(&|c| c.config.bound_kind = -1, config, "bound_kind = -1");

@@ -85,6 +85,7 @@ fn with_fill(c: factz_config) -> factz_config {
 const NO_POINT: factz_critical_point = factz_critical_point {
     cell_x: 0,
     cell_y: 0,
+    cell_z: 0,
     x: 0.0,
     y: 0.0,
     simplex: 0,

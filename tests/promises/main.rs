@@ -51,12 +51,14 @@ mod mpi;
 mod names;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod pack;
+mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
 #[cfg(target_os = "linux")]
 mod python;
 mod region;
 mod spacing;
+mod stacks;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod sweep;
 mod symbols;

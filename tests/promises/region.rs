@@ -321,11 +321,11 @@ fn regions_outside_the_field_are_refused() {
     let mut other = [0f32; 4];
     let config = config_of(&stream, [2, 2]);
     let (u, v) = (ViewMut::dense(&mut other, 2), ViewMut::dense(&mut one, 2));
-    let answer = factz::decompress_region(&config, (&stream[..]).into(), [0, 0], u, v, Execution::default());
+    let answer = factz::decompress_region(&config, (&stream[..]).into(), [0; 3], u, v, Execution::default());
     assert!(answer.unwrap_err().message.contains("v holds 1 elements"));
     let empty = config_of(&stream, [0, 1]);
     let (u, v) = (ViewMut::dense(&mut other, 2), ViewMut::dense(&mut one, 2));
-    let answer = factz::decompress_region(&empty, (&stream[..]).into(), [0, 0], u, v, Execution::default());
+    let answer = factz::decompress_region(&empty, (&stream[..]).into(), [0; 3], u, v, Execution::default());
     assert!(answer.unwrap_err().message.contains("nx = 0"));
 }
 
@@ -363,13 +363,13 @@ fn the_c_functions_decompress_regions() {
         |u: &[f32], v: &[f32]| [u, v].map(|x| x.iter().map(|x| x.to_bits() as u64).collect::<Vec<_>>());
     let memory = |config: &factz_config, x0: u64, n: usize, u: &mut [f32], v: &mut [f32], report| unsafe {
         let (src, u, v) = (stream.as_ptr().cast(), u.as_mut_ptr().cast(), v.as_mut_ptr().cast());
-        factz_decompress_region_host(src, stream.len(), config, x0, y0, u, v, n, report, 2)
+        factz_decompress_region_host(src, stream.len(), config, x0, y0, 0, u, v, n, report, 2)
     };
     let mut read = |read, src_bytes: usize, fails_at, u: &mut [f32], v: &mut [f32]| unsafe {
         (file.reads, file.fails_at) = (0, fails_at);
         let user = (&raw mut file).cast();
         let (u, v) = (u.as_mut_ptr().cast(), v.as_mut_ptr().cast());
-        factz_read_region_host(read, user, src_bytes as u64, &config, x0, y0, u, v, n, report, 2)
+        factz_read_region_host(read, user, src_bytes as u64, &config, x0, y0, 0, u, v, n, report, 2)
     };
     ok(memory(&config, x0, n, &mut u, &mut v, report));
     assert!(bits(&u, &v) == whole.crop([x0, y0], [nx, ny]));

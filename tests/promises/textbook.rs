@@ -126,7 +126,7 @@ fn taylor_green_vortices_are_all_found() {
         // With it they are the lines beyond the border.
         for shift in [0.0, 0.5] {
             let field = taylor_green::<T>(shift, 1);
-            let layout = Layout { pitch: field.nx, stride: 1 };
+            let layout = Layout { pitch: field.nx, stride: 1, plane: 0 };
             let views = field.components.each_ref().map(|c| View::strided(c, field.at(1, 1), layout));
             let config = Config {
                 u: layout,

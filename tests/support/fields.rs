@@ -132,13 +132,13 @@ impl<T: Real> Field<T> {
 
     /// Views of a block whose vertex (0, 0) is element `first`.
     pub fn views(&self, first: usize) -> [View<'_, T>; 2] {
-        let layout = Layout { pitch: self.nx, stride: 1 };
+        let layout = Layout { pitch: self.nx, stride: 1, plane: 0 };
         self.components.each_ref().map(|c| View::strided(c, first, layout))
     }
 
     /// The stream and the report of a block whose vertex (0, 0) is element `first`.
     pub fn compressed_block(&self, config: &Config, first: usize, threads: usize) -> (Vec<u8>, Report) {
-        let layout = Layout { pitch: self.nx, stride: 1 };
+        let layout = Layout { pitch: self.nx, stride: 1, plane: 0 };
         let request =
             Request::new(Config { u: layout, v: layout, ..*config }).expect("a valid configuration");
         let mut stream = vec![0; max_stream_bytes(&request) as usize];

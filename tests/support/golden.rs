@@ -172,7 +172,7 @@ macro_rules! typed {
 pub(crate) use typed;
 
 pub fn config(case: &Value, pitch: u64) -> Config {
-    let layout = Layout { pitch, stride: 1 };
+    let layout = Layout { pitch, stride: 1, plane: 0 };
     const MODES: [(&str, Mode); 2] = [("block-wise", Mode::BlockWise), ("speculative", Mode::Speculative)];
     const BOUNDS: [(&str, BoundKind); 2] =
         [("absolute", BoundKind::Absolute), ("relative", BoundKind::Relative)];

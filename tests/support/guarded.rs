@@ -22,7 +22,7 @@ impl<T: Real> Output<T> {
         let pitch = nx * stride + 3;
         let n = GUARD + (pitch * ny) as usize + GUARD;
         let values = vec![T::from_bits64(SENTINEL); n];
-        Output { values, layout: Layout { pitch, stride }, nx: nx as usize, ny: ny as usize }
+        Output { values, layout: Layout { pitch, stride, plane: 0 }, nx: nx as usize, ny: ny as usize }
     }
 
     pub fn view(&mut self) -> ViewMut<'_, T> {
@@ -57,7 +57,7 @@ pub fn region_as<T: Real>(
     let mut u = Output::<T>::new(config.nx, config.ny, 2);
     let mut v = Output::<T>::new(config.nx, config.ny, 1);
     let execution = Execution { threads, progress: None };
-    let result = decompress_region(config, source, first, u.view(), v.view(), execution);
+    let result = decompress_region(config, source, [first[0], first[1], 0], u.view(), v.view(), execution);
     let bits = [u.bits().expect("gaps of u are unchanged"), v.bits().expect("gaps of v are unchanged")];
     (result, bits)
 }

@@ -110,7 +110,7 @@ __device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& sh
     for (i32 row = lane; row < CLOSED + 1; row += 32) {
         if (row > shape.last_y + 1) break;
         const bool is_there = rows >> row & 1;
-        if (warp == 0 ? row > 0 || shape.ty > 0 : is_there) {
+        if (warp == 0 ? row > 0 || !shape.is_first_row() : is_there) {
             copy_ahead<sizeof(T)>(side_to_u + row * pitch, side_u);
             copy_ahead<sizeof(T)>(side_to_v + row * pitch, side_v);
             // The cells of the column before are looked at in all rows.
@@ -149,8 +149,8 @@ __device__ __forceinline__ void lower_by_column_before(const BoundsShared<T>& sh
     i32 half, i32 rows_of_cells, T bound_up, const VertexSize<T>& size_of, T* vertex_bounds) {
     typedef Real<T> R;
     typedef typename R::Pair P;
-    const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half, top = shape.ty > 0 || half ? -1 : 0,
-              y = lane - 1;
+    const i32 lane = threadIdx.x & 31, start = BOUND_ROWS * half,
+              top = !shape.is_first_row() || half ? -1 : 0, y = lane - 1;
     T lower = no_bound<T>(), upper = no_bound<T>();
     if (y >= top && y < rows_of_cells) {
         const P a = shared.before(start + y), b = shared.at(0, start + y), c = shared.before(start + y + 1),

@@ -218,7 +218,8 @@ __device__ __forceinline__ bool is_touched_from_before(
     look_at(a, b, c, d, lower, upper);
     const bool exists = lane < shape.last_y;
     const u32 touched = __ballot_sync(FULL, exists && (lower || upper));
-    if (lane == 0 && shape.ty > 0) look_at(vertex(-1, -1), vertex(0, -1), a, b, lower_above, upper_above);
+    if (lane == 0 && !shape.is_first_row())
+        look_at(vertex(-1, -1), vertex(0, -1), a, b, lower_above, upper_above);
     return (exists && lower) || (lane > 0 ? touched >> (lane - 1) & 1 : lower_above || upper_above);
 }
 

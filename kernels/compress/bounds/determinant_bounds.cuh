@@ -11,7 +11,8 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
     const Triangle t(packed);
     u64 tx, ty;
     finder.place(job, t.tile, tx, ty);
-    const u64 x = tx * TILE + t.x, y = ty * TILE + t.y;
+    u64 plane;
+    const u64 x = tx * TILE + t.x, y = place_row(job, ty, plane) + plane + t.y;
     const T* const u = vertex_at<T>(job.u, job.u_layout, x, y);
     const T* const v = vertex_at<T>(job.v, job.v_layout, x, y);
     const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch,
@@ -84,9 +85,10 @@ __device__ __forceinline__ void lower_border_bounds(
                       y = side == 2   ? 0
                           : side == 3 ? shape.last_y
                                       : along;
-            if (x >= shape.owned_x() || y >= shape.owned_y() || !on_border(job, shape.x0 + x, shape.y0 + y))
+            if (x >= shape.owned_x() || y >= shape.owned_y() ||
+                !on_border(job, shape.x0 + x, shape.y_in_plane() + y))
                 continue;
-            const T b = border_bound(job, c, shape.x0 + x, shape.y0 + y);
+            const T b = border_bound(job, c, shape.plane, shape.x0 + x, shape.y_in_plane() + y);
             if (b < Real<T>::MAX) lower_to(vertex_bound_at<T>(job, tile, x, y), b);
         }
     }

@@ -14,7 +14,7 @@ enum : u32 {
     ALL_BANDS = NEAR_BEFORE - NEAR_BAND
 };
 __device__ __forceinline__ u32 near_cells(const Job& job, const TileShape& shape, u64 tile, double near) {
-    const u64 left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? job.tiles_x : 0;
+    const u64 left = shape.tx > 0 ? 1 : 0, up = shape.is_first_row() ? 0 : job.tiles_x;
     const Nearness &own = nearness_of(job, tile), &last = nearness_of(job, tile - left),
                    &over = nearness_of(job, tile - up);
     const Nearness& corner = nearness_of(job, tile - up - left);
@@ -50,15 +50,15 @@ public:
 
 // True if a tile can be unconstrained: its closed block lies inside the grid.
 __device__ __forceinline__ bool may_be_unconstrained(const Job& job, const TileShape& shape) {
-    const bool border =
-        shape.tx == 0 || shape.ty == 0 || shape.x0 + TILE == job.nx - 1 || shape.y0 + TILE == job.ny - 1;
+    const bool border = shape.tx == 0 || shape.is_first_row() || shape.x0 + TILE == job.nx - 1 ||
+                        shape.y_in_plane() + TILE == job.ny - 1;
     return shape.last_x == TILE && shape.last_y == TILE && !((job.halo | job.pin) && border);
 }
 // Least distance from the origin of the triangles at the vertices of a closed tile, per axis. If it exceeds
 // the bound, the tile has no zeros, missing values or vertex bounds.
 __device__ __forceinline__ float least_nearness(const Job& job, const TileShape& shape, u64 tile) {
     // Start all loads at once; a missing neighbour is replaced by the tile itself.
-    const u64 across = job.tiles_x, left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? across : 0;
+    const u64 across = job.tiles_x, left = shape.tx > 0 ? 1 : 0, up = shape.is_first_row() ? 0 : across;
     const Nearness &own = nearness_of(job, tile), &next = nearness_of(job, tile + 1),
                    &under = nearness_of(job, tile + across);
     const Nearness &last = nearness_of(job, tile - left), &over = nearness_of(job, tile - up);

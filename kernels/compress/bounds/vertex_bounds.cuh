@@ -14,13 +14,13 @@ template <typename T>
 __device__ __forceinline__ T* vertex_bounds_of(const Job& job, u64 tile) {
     return BoundsView<T>(job).vertex_bounds(tile);
 }
-// Speculative mode: bound of vertex (x, y) of the grid.
+// Speculative mode: bound of vertex (x, y) of the plane that begins at row `plane`.
 template <typename T>
 __device__ __forceinline__ T speculative_bound(
-    const Job& job, const Control& control, bool constrained, u64 x, u64 y) {
+    const Job& job, const Control& control, bool constrained, u64 plane, u64 x, u64 y) {
     const T vertex_bound = constrained ? Real<T>::MAX : no_bound<T>();
     if (!(job.halo | job.pin) || !on_border(job, x, y)) return vertex_bound;
-    const T b = border_bound(job, constraints_of<T>(job, control), (long long)x, (long long)y);
+    const T b = border_bound(job, constraints_of<T>(job, control), plane, (long long)x, (long long)y);
     return b < Real<T>::MAX ? b : vertex_bound;
 }
 constexpr i32 BOUND_CHUNK = 16;

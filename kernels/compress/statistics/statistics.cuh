@@ -5,6 +5,7 @@
 #include "compress/statistics/strips.cuh"
 #include "grid/field.cuh"
 #include "grid/pair.cuh"
+#include "grid/tiles.cuh"
 #include "predict/cleared.cuh"
 
 // The rows of a strip on their way to shared memory. WIDE: all lanes have four aligned columns.
@@ -59,7 +60,9 @@ __device__ __forceinline__ void statistics_strip(
     static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     // warp_or: uniform, so that votes need no code for divergent lanes.
     const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
-    const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
+    u64 plane;
+    const u64 y_in_plane = place_row(job, ty, plane) + part * MOST_ROWS, y0 = plane + y_in_plane,
+              left = job.ny > y_in_plane ? job.ny - y_in_plane : 0;
     const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS),
               all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
     const bool has_right = x0 + 4 < job.nx;
@@ -191,7 +194,9 @@ __device__ __forceinline__ void statistics_interior_strip(
     const Job& job, u64 ty, u64 x0, LaneStatistics<T, false>& t) {
     typedef Real<T> R;
     constexpr i32 ROWS = 2, LAST_TURN = TILE / ROWS, BAND_TURNS = BAND_ROWS / ROWS;
-    const u64 y0 = ty * TILE, tile = ty * job.tiles_x + x0 / TILE;
+    u64 plane;
+    const u64 y_in_plane = place_row(job, ty, plane), y0 = plane + y_in_plane,
+              tile = ty * job.tiles_x + x0 / TILE;
     const bool writes = (threadIdx.x & 7) == 0;
     const i32 right = x0 + 4 < job.nx ? 4 : 0;
     const InteriorColumns<T> columns = {job, x0, y0, right};
@@ -288,6 +293,12 @@ struct StripPlace {
     }
 };
 
+// True if rows follow those of a row of tiles in its plane.
+__device__ __forceinline__ bool has_row_behind(const Job& job, u64 ty) {
+    u64 plane;
+    return place_row(job, ty, plane) + TILE < job.ny;
+}
+
 // Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS threads. Static shared: strips. One pass over u and
 // v. Reads: the field. Writes: statistics of each block, nearness of each tile; zeroes control block, counts
 // and sets of anchors. Waits for: everything before on the stream. For many strips. FILLED: there is a fill
@@ -304,7 +315,7 @@ __device__ __forceinline__ void statistics_of_many(const Job& job) {
         const StripPlace place(job, unit, aligned);
         auto& strip = strips[threadIdx.x >> 5];
         if constexpr (!FILLED) {
-            if (place.wide && place.ty * TILE + TILE < job.ny) {
+            if (place.wide && has_row_behind(job, place.ty)) {
                 statistics_interior_strip<T>(job, place.ty, place.x0, t);
                 continue;
             }

@@ -13,11 +13,12 @@ constexpr i32 ANCHOR_SIDE = 3, AROUND_ANCHOR = ANCHOR_SIDE * ANCHOR_SIDE;
 template <typename T>
 __device__ __forceinline__ TileWindow<T> load_anchor_window(
     const Job& job, const TileShape& shape, typename Real<T>::Pair* values, u32* missing, i32& i, i32& j) {
-    const u64 x0 = shape.x0 ? shape.x0 - 1 : 0, y0 = shape.y0 ? shape.y0 - 1 : 0;
+    const u64 x0 = shape.x0 ? shape.x0 - 1 : 0, y0 = shape.is_first_row() ? shape.y0 : shape.y0 - 1,
+              end = shape.plane + job.ny;
     i = (i32)(shape.x0 - x0), j = (i32)(shape.y0 - y0);
     const TileWindow<T> window = {values, ANCHOR_SIDE,
         (i32)((job.nx < shape.x0 + 2 ? job.nx : shape.x0 + 2) - x0),
-        (i32)((job.ny < shape.y0 + 2 ? job.ny : shape.y0 + 2) - y0), missing, 1};
+        (i32)((end < shape.y0 + 2 ? end : shape.y0 + 2) - y0), missing, 1};
     for (i32 y = 0; y < window.height; y++) {
         u32 row = 0;
         for (i32 x = 0; x < window.width; x++) {
@@ -77,8 +78,8 @@ __device__ __forceinline__ void anchors(const Job& job) {
     after_previous();
     T vertex_bound = no_bound<T>();
     if (has_bound && constraints_of<T>(job, control).speculative)
-        vertex_bound = speculative_bound<T>(
-            job, control, BoundsView<T>(job).constrained_rows(tile)[0] & 1, shape.x0, shape.y0);
+        vertex_bound = speculative_bound<T>(job, control, BoundsView<T>(job).constrained_rows(tile)[0] & 1,
+            shape.plane, shape.x0, shape.y_in_plane());
     else if (has_bound)
         vertex_bound = vertex_bounds_of<T>(job, tile)[0];
 

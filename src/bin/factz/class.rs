@@ -111,6 +111,7 @@ pub fn saddle_at(cell_x: u64, cell_y: u64) -> CriticalPoint {
     CriticalPoint {
         cell_x,
         cell_y,
+        cell_z: 0,
         simplex: Simplex::Lower,
         kind: Kind::Saddle,
         index: Some(-1),

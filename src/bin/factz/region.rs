@@ -128,7 +128,7 @@ impl Region {
         let result = typed!([&mut field.u, &mut field.v] as [u, v] => {
             let (u, v) = (ViewMut::dense(u, nx), ViewMut::dense(v, nx));
             with_progress(threads, Some(progress), |execution| {
-                factz::decompress_region(&config, source, [self.x, self.y], u, v, execution)
+                factz::decompress_region(&config, source, [self.x, self.y, 0], u, v, execution)
             })
         })?;
         Ok((field, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))

@@ -109,7 +109,7 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
     let rows = random.one_of(&[1, 2, 3, 31, 33, 65, 70]);
     let fill = random.one_of(&[9.96921e36, 0.0, 7.0]);
     let fields = noisy::<T>(&mut random, columns * rows, fill);
-    let layout = Layout { pitch: columns, stride: 1 };
+    let layout = Layout { pitch: columns, stride: 1, plane: 0 };
     let mut piece = |n: u64, sizes: &[u64]| {
         let first = [0, 1, random.below(n)][random.below(3) as usize].min(n - 1);
         let size = [random.one_of(sizes), n, 1 + random.below(n)][random.below(3) as usize];

@@ -135,15 +135,16 @@ __device__ __forceinline__ void take_lines(
     const QuantizeView<T> work(job);
     const i32 lane = threadIdx.x & (HALF - 1);
     const P* const across = work.row_lines() + shape.ty * job.nx + shape.x0 + 2 * lane;
-    const P* const down = work.column_lines() + shape.tx * job.ny + shape.y0 + 2 * lane;
+    const P* const down =
+        work.column_lines() + shape.tx * column_line_length(job) + shape.ty * TILE + 2 * lane;
     lattice.even[lane] = across[0];
     lattice.odd[TOP][lane] = across[1];
     lattice.even[HALF * EVEN + lane] = across[job.nx];
     lattice.odd[BOTTOM][lane] = across[job.nx + 1];
     if (lane > 0) lattice.even[lane * EVEN] = down[0];
     lattice.odd[LEFT][lane] = down[1];
-    lattice.even[lane * EVEN + HALF] = down[job.ny];
-    lattice.odd[RIGHT][lane] = down[job.ny + 1];
+    lattice.even[lane * EVEN + HALF] = down[column_line_length(job)];
+    lattice.odd[RIGHT][lane] = down[column_line_length(job) + 1];
 #pragma unroll
     for (i32 i = 0; i < 4; i++) {
         const i32 position = line_position(HALF * i + lane);

@@ -32,6 +32,7 @@ struct LineSegment {
     const bool far;           // of the next tile, not of the listed one
     const u64 along_at;       // first vertex, along the line
     const u64 line;           // number of the line
+    const u64 plane;          // first row of the plane
     const u64 at, window_at;  // row or column of the line and of the first one in the window
     const i32 m;              // row or column of the line in the window
     const i32 thick;          // rows or columns of the window
@@ -42,7 +43,8 @@ struct LineSegment {
         LineShared<T>& shared, i32 lane, const TileShape& shape, u64 tile, bool far, bool mine)
         : job(job), control(control), steps(steps), shared(shared), lane(lane), tile(tile), far(far),
           along_at(ROWS ? shape.x0 : shape.y0), line((ROWS ? shape.ty : shape.tx) + (mine && far ? 1 : 0)),
-          at(line * TILE), window_at(at ? at - 1 : 0), m((i32)(at - window_at)),
+          plane(shape.plane), at((ROWS ? shape.y0 : shape.x0) + (mine && far ? TILE : 0)),
+          window_at(at > (ROWS ? plane : 0) ? at - 1 : at), m((i32)(at - window_at)),
           thick((i32)(min_across(at + 2) - window_at)), last(ROWS ? shape.last_x : shape.last_y),
           length(mine ? last + 1 : 0) {
         window.values = shared.values;
@@ -53,7 +55,7 @@ struct LineSegment {
         window.missing = has_missing(control) ? shared.missing : nullptr;
     }
     __device__ __forceinline__ u64 min_across(u64 end) const {
-        const u64 n_across = ROWS ? job.ny : job.nx;
+        const u64 n_across = ROWS ? plane + job.ny : job.nx;
         return n_across < end ? n_across : end;
     }
     // Place of vertex i of row or column t in the window, and of vertex i of the line.
@@ -117,7 +119,7 @@ struct LineSegment {
             if (has_bounds() && i < TILE) {
                 const u32* const rows = BoundsView<T>(job).constrained_rows(tile);
                 vertex_bound = speculative_bound<T>(job, control, ROWS ? rows[0] >> i & 1 : rows[i] & 1,
-                    ROWS ? along_at + i : at, ROWS ? at : along_at + i);
+                    plane, ROWS ? along_at + i : at, (ROWS ? at : along_at + i) - plane);
             }
             shared.vertex_bound[i] = vertex_bound;
             any_constrained |= is_constrained(vertex_bound);
@@ -209,8 +211,8 @@ struct LineSegment {
         if (has_missing(control)) mark_missing(looks_around);
         __syncwarp();
         const QuantizeView<T> work(job);
-        P* const out =
-            (ROWS ? work.row_lines() + line * job.nx : work.column_lines() + line * job.ny) + along_at;
+        P* const out = ROWS ? work.row_lines() + line * job.nx + along_at
+                            : work.column_lines() + line * column_line_length(job) + shape.ty * TILE;
         put_end(end, looks_around);
         __syncwarp();
 #pragma unroll 1

@@ -49,13 +49,14 @@ __device__ __forceinline__ void load_speculative_tile(
             u += job.u_layout.pitch, v += job.v_layout.pitch, to += CLOSED;
         }
         const P* const across = work.row_lines() + shape.ty * job.nx + shape.x0 + lane;
-        const P* const down = work.column_lines() + shape.tx * job.ny + shape.y0 + lane;
+        const P* const down =
+            work.column_lines() + shape.tx * column_line_length(job) + shape.ty * TILE + lane;
         if (lane <= last_x) copy_ahead<sizeof(P)>(shared.values + lane, across);
         if (lane <= last_x && last_y == TILE)
             copy_ahead<sizeof(P)>(shared.values + TILE * CLOSED + lane, across + job.nx);
         if (lane <= last_y) copy_ahead<sizeof(P)>(shared.values + lane * CLOSED, down);
         if (lane <= last_y && last_x == TILE)
-            copy_ahead<sizeof(P)>(shared.values + lane * CLOSED + TILE, down + job.ny);
+            copy_ahead<sizeof(P)>(shared.values + lane * CLOSED + TILE, down + column_line_length(job));
     }
     const i32 x = lane & 1 ? TILE : 0, y = lane & 2 ? TILE : 0;
     if (lane < 4 && x <= last_x && y <= last_y)

@@ -19,7 +19,7 @@ impl DeviceField {
     /// Room for a field of the request, which has dense rows and no halo.
     pub fn new(request: &Request) -> Result<DeviceField> {
         let c = request.config();
-        let dense = Layout { pitch: c.nx, stride: 1 };
+        let dense = Layout { pitch: c.nx, stride: 1, plane: 0 };
         if c.u != dense || c.v != dense || c.halo != 0 {
             return Err(Error::argument("a dense field without a halo is needed"));
         }
