@@ -60,15 +60,18 @@ pub struct factz_info {
     pub ties: i32,
     /// FACTZ_PERIODIC_* bits.
     pub periodic: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Components that the stream holds: 2, or 1 if it was made by `factz_split_host`.
+    pub components: u16,
+    /// With 1 component which one: 0 for u, 1 for v. 0 with both.
+    pub component: u16,
 }
 
 assert_layout! {
     factz_info, 128 bytes:
     status 0, format_version 4, stream_bytes 8, nx 16, ny 24, nz 32, dx 40, dy 48, dz 56, bound 64,
     absolute_bound 72, bound_kind 80, dtype 84, mode 88, coder 92, predictor 96, preserve 100,
-    fill_value 104, has_fill_value 112, ties 116, periodic 120, reserved 124
+    fill_value 104, has_fill_value 112, ties 116, periodic 120, components 124,
+    component 126
 }
 
 impl From<&StreamInfo> for factz_info {
@@ -95,7 +98,8 @@ impl From<&StreamInfo> for factz_info {
             has_fill_value: s.fill_value.is_some() as i32,
             ties: s.ties as i32,
             periodic: s.periodic,
-            reserved: 0,
+            components: 2 - s.component.is_some() as u16,
+            component: s.component.map_or(0, |component| component as u16),
         }
     }
 }
