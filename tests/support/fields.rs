@@ -138,11 +138,11 @@ impl<T: Real> Field<T> {
 
     /// The stream and the report of a block whose vertex (0, 0) is element `first`.
     pub fn compressed_block(&self, config: &Config, first: usize, threads: usize) -> (Vec<u8>, Report) {
-        let layout = Layout { pitch: self.nx, stride: 1, plane: 0 };
+        let layout = Layout { pitch: self.nx, stride: 1, plane: self.nx * config.plane_rows.max(config.ny) };
         let request =
             Request::new(Config { u: layout, v: layout, ..*config }).expect("a valid configuration");
         let mut stream = vec![0; max_stream_bytes(&request) as usize];
-        let [u, v] = self.views(first);
+        let [u, v] = self.components.each_ref().map(|c| View::strided(c, first, layout));
         let execution = Execution { threads, progress: None };
         let report = compress(&request, u, v, &mut stream, execution).expect("a valid field");
         assert_eq!(report.status, Status::Ok, "{config:?}");
@@ -159,8 +159,8 @@ impl<T: Real> Field<T> {
 
     /// The field of a stream, if it is intact.
     pub fn try_restored(config: &Config, stream: &[u8], threads: usize) -> Result<Self, Error> {
-        let mut field = Field::new(config.nx, config.ny, |_, _| [7.25; 2]);
-        let [u, v] = field.components.each_mut().map(|c| ViewMut::dense(c, config.nx));
+        let mut field = Field::new(config.nx, config.ny * config.nz, |_, _| [7.25; 2]);
+        let [u, v] = field.components.each_mut().map(|c| ViewMut::stack(c, config.nx, config.ny));
         let report = decompress(config, stream, u, v, Execution { threads, progress: None })?;
         assert_eq!(report.status, Status::Ok);
         Ok(field)
