@@ -21,7 +21,7 @@ def _plain(name: str, value: Any) -> Any:
     """An option as JSON has it."""
     if name == "pin":
         bits = sides_of(name, value)
-        return "all" if bits == _abi.SIDES_ALL else "+".join(side for side, bit in SIDES.items() if bits & bit)
+        return "+".join(side for side, bit in SIDES.items() if bits & bit) or "none"
     if isinstance(value, str):
         return value
     if name == "fill" and not math.isfinite(value):
@@ -68,8 +68,8 @@ class ChunkOptions:
         one = math.prod(chunk[:-3]) == 1 and chunk[-2:] == self.field
         if "rel" in dict(self.items) and not one:
             raise ValueError(
-                "rel=%r is a fraction of the range of one chunk, and chunks=%s with field=%s are not one whole "
-                "field each: give abs=, the fraction * (max - min), or chunks and field= of one field"
+                "rel=%r is a fraction of the range of one chunk, and chunks=%s with field=%s are not one "
+                "whole field each: give abs=, the fraction * (max - min), or chunks and field= of one field"
                 % (dict(self.items)["rel"], chunk, self.field)
             )
 
@@ -86,17 +86,17 @@ class ChunkOptions:
         # A triangle between two chunks has all its vertices on their borders: it stays as it is if these do.
         # What pads the last chunk of an axis lies behind the border of the field, and counts as data.
         if options.get("preserve") != "none":
-            options["pin"] = "+".join(filter(None, [options.get("pin"), *self._open_sides(chunk)])) or None
-            if "all" in (options["pin"] or ""):
-                options["pin"] = "all"
+            bits = sides_of("pin", options.get("pin")) | self._open_sides(chunk)
+            options["pin"] = [side for side, bit in SIDES.items() if bits & bit]
         if "fill" not in options and fill is not None and np.isfinite(fill) and fill != 0:
             options["fill"] = float(fill)
         return options
 
-    def _open_sides(self, chunk: Tuple[int, ...]) -> Tuple[str, ...]:
-        """The sides of a chunk where other chunks may be."""
+    def _open_sides(self, chunk: Tuple[int, ...]) -> int:
+        """The bits of the sides of a chunk where other chunks may be."""
         ny, nx = self.field or (math.inf, math.inf)
-        return (("xmin+xmax",) if chunk[-1] < nx else ()) + (("ymin+ymax",) if chunk[-2] < ny else ())
+        along_x = _abi.SIDE_X_MIN | _abi.SIDE_X_MAX if chunk[-1] < nx else 0
+        return along_x | (_abi.SIDE_Y_MIN | _abi.SIDE_Y_MAX if chunk[-2] < ny else 0)
 
 
 def check_array(name: str, shape: Tuple[int, ...], dtype: Any) -> None:

@@ -1,7 +1,7 @@
 """Parts of a chunk, decoded from pieces of its content: planes, and regions of planes.
 
-The calls of :class:`Part` raise :class:`Missing` for bytes that are not there yet. Their caller reads these and
-calls again: nothing waits inside the library, and the reader may be asynchronous.
+The calls of :class:`Part` raise :class:`Missing` for bytes that are not there yet. Their caller reads these
+and calls again: nothing waits inside the library, and the reader may be asynchronous.
 """
 
 import dataclasses
@@ -13,22 +13,25 @@ import numpy as np
 from . import _abi
 from ._chunk_streams import Shape, check_header, place
 from ._compression import decompress
+from .errors import FactzError
 
 #: How many bytes are read where a stream begins: its header, and usually its tables and group words.
 HEAD = 4096
 
 
-class Missing(Exception):
-    """Bytes of a chunk that were not read yet.
-
-    Attributes:
-        first, end: the first of them, and the one behind the last.
-        useful: up to where bytes are likely to be needed as well.
+@dataclasses.dataclass
+class Range:
+    """Bytes of a chunk: the first one, the one behind the last, and up to where more will be needed if there is
+    more.
     """
 
-    def __init__(self, first: int, end: int, useful: int):
-        super().__init__(first, end)
-        self.first, self.end, self.useful = first, end, max(end, useful)
+    first: int
+    end: int
+    useful: int
+
+
+class Missing(Exception):
+    """Bytes of a chunk that were not read yet: its argument is a list of :class:`Range`."""
 
 
 class Pieces:
@@ -41,17 +44,26 @@ class Pieces:
         self._pieces.append((first, memoryview(data)))
 
     def read(self, first: int, count: int, useful: int = 0) -> memoryview:
+        end = first + count
         for start, data in self._pieces:
-            if start <= first and first + count <= start + len(data):
-                return data[first - start : first - start + count]
-        raise Missing(first, first + count, useful)
+            if start <= first and end <= start + len(data):
+                return data[first - start : end - start]
+        raise Missing([Range(first, end, max(end, useful))])
 
 
 class _File:
-    """A stream of a chunk as a binary file, for ``factz.decompress`` of a region."""
+    """A stream of a chunk as a binary file, for ``factz.decompress`` of a region.
+
+    The library reads the start of a stream and then, before it decodes, all groups of tiles that the region
+    takes. Groups that are missing are zeros, so that one call finds all of them.
+
+    Attributes:
+        missing: the ranges that were read as zeros, joined where little lies between them.
+    """
 
     def __init__(self, pieces: Pieces, first: int, length: int):
         self._pieces, self._first, self._length, self._at = pieces, first, length, 0
+        self.missing: List[Range] = []
 
     def tell(self) -> int:
         return self._at
@@ -61,9 +73,18 @@ class _File:
         return self._at
 
     def read(self, count: int) -> memoryview:
-        data = self._pieces.read(self._first + self._at, count)
-        self._at += count
-        return data
+        at, self._at = self._at, self._at + count
+        try:
+            return self._pieces.read(self._first + at, count)
+        except Missing as error:
+            [one] = error.args[0]
+            if at < HEAD:
+                raise
+            if self.missing and one.first - self.missing[-1].end <= HEAD:
+                self.missing[-1].end = self.missing[-1].useful = one.end
+            else:
+                self.missing.append(one)
+            return memoryview(bytes(count))
 
 
 def _span(part: Any, size: int) -> Optional[Tuple[int, int]]:
@@ -138,7 +159,13 @@ class Part:
                 decompress(pieces.read(plane.first, plane.length), (u, v), threads=1)
                 return
             file = _File(pieces, plane.first, plane.length)
-            decompress(file, (u[self._region], v[self._region]), region=self._region, threads=1)
+            try:
+                decompress(file, (u[self._region], v[self._region]), region=self._region, threads=1)
+            except FactzError:
+                if not file.missing:
+                    raise
+            if file.missing:
+                raise Missing(file.missing)
 
     def result(self) -> np.ndarray:
         """The selection, when all its planes are decoded."""

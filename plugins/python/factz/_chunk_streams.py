@@ -1,6 +1,5 @@
-"""The content of a chunk of the shape (..., 2, ny, nx): a stream for each pair of planes, one behind the other.
-
-This file and ``_chunk_parts.py`` are all that knows it.
+"""The content of a chunk of the shape (..., 2, ny, nx): a stream for each pair of planes, one behind the
+other. This file and ``_chunk_parts.py`` are all that knows it.
 """
 
 import contextlib
@@ -55,8 +54,7 @@ def decode(data: Any, shape: Shape, dtype: Any) -> Any:
             at += info.stream_bytes
     if at != len(data):
         raise corrupt(
-            "%d bytes follow its %d streams: shape=%s of the chunk is not that of its writer"
-            % (len(data) - at, number + 1, shape)
+            "%d bytes follow its %d stream(s), which the shape %s has" % (len(data) - at, number + 1, shape)
         )
     return out.astype(dtype, copy=False)
 
@@ -83,9 +81,10 @@ def check_header(start: Any, shape: Shape, dtype: np.dtype) -> Info:
     """The header of a stream, which must have the planes of the chunk."""
     info = inspect(start)
     if (info.shape, info.dtype) != (tuple(shape[-2:]), dtype):
-        raise corrupt(
+        raise error_of(
+            _abi.ERROR_CORRUPT_STREAM,
             "it holds %s of the shape %s, and the array has chunks of %s of %s"
-            % (info.dtype, info.shape, dtype, tuple(shape))
+            % (info.dtype, info.shape, dtype, tuple(shape)),
         )
     return info
 

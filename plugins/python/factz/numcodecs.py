@@ -55,7 +55,8 @@ class Factz(numcodecs.abc.Codec):
         check_array("the chunk", array.shape, array.dtype)
         if not array.flags.c_contiguous:
             raise ValueError(
-                "the chunk has no C order: create the array with order='C', or pass numpy.ascontiguousarray(a)"
+                "the chunk has no C order: create the array with order='C', or pass "
+                "numpy.ascontiguousarray(a)"
             )
         if _order(array.dtype) != _ORDERS[self.byteorder]:
             other = "big" if self.byteorder == "little" else "little"

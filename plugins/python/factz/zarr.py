@@ -2,8 +2,9 @@
 
     import factz.zarr
 
-    array = zarr.create_array("wind.zarr", shape=uv.shape, dtype=uv.dtype, **factz.zarr.encoding(uv, abs=0.05))
-    array[:] = uv                                                    # (time, 2, lat, lon)
+    options = factz.zarr.encoding(uv, abs=0.05)                     # uv: (time, 2, lat, lon)
+    array = zarr.create_array("wind.zarr", shape=uv.shape, dtype=uv.dtype, **options)
+    array[:] = uv
 
     dataset.to_zarr("wind.zarr", zarr_format=3, encoding={"uv": factz.zarr.encoding(dataset.uv, abs=0.05)})
 
@@ -24,7 +25,7 @@ from zarr.registry import register_codec
 
 from ._arrays import is_device
 from ._chunk_options import ChunkOptions, check_array, check_chunks
-from ._chunk_parts import Missing, Part, Pieces
+from ._chunk_parts import Missing, Part, Pieces, Range
 from ._chunk_streams import corrupt, decode, encode
 
 __all__ = ["Pair", "encoding"]
@@ -111,7 +112,7 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
     async def _decode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
         return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
 
-    async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Optional[Any]:
+    async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Any:
         part = Part(selection, tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
         if part.is_whole:
             data = await byte_getter.get(chunk_spec.prototype)
@@ -145,10 +146,10 @@ class _Source:
             try:
                 return await asyncio.to_thread(call, self._pieces, *arguments)
             except Missing as error:
-                missing = error
-            await self._read(missing)
+                ranges = error.args[0]
+            await asyncio.gather(*map(self._read, ranges))
 
-    async def _read(self, missing: Missing) -> None:
+    async def _read(self, missing: Range) -> None:
         first, wanted = missing.first, RangeByteRequest(missing.first, missing.useful)
         # The chunks of a shard are in memory by now, and zarr-python 3.0 gives no parts of them.
         if hasattr(self._getter, "shard_dict"):
@@ -177,7 +178,8 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
         options: those of :class:`Pair`.
 
     Raises:
-        ValueError, TypeError: the array holds no fields, chunks or options are none, or dask splits u from v.
+        ValueError, TypeError: the array holds no fields, chunks or options are none, dask splits u from v, or
+            a coordinate runs backwards and no option says what this means.
     """
     name = "array=%s" % (getattr(array, "name", None) or type(array).__name__)
     shape = tuple(array.shape)
@@ -193,9 +195,27 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
             "dask splits u from v along the axis %r of %s, and both are compressed together: use "
             ".chunk({%r: 2}) or .rechunk({%d: 2}) first" % (axis, name, axis, len(shape) - 3)
         )
+    for option, axis in (("dx", -1), ("dy", -2)):
+        _check_direction(array, axis, option, options)
     codec = Pair(field=shape[-2:], **options)
     codec.options.check_bound(chunks)
     return {"serializer": codec, "compressors": None, "chunks": chunks}
+
+
+def _check_direction(array: Any, axis: int, option: str, options: Dict[str, Any]) -> None:
+    """Types of critical points depend on the direction of an axis, which coordinates of xarray tell."""
+    if option in options or options.get("preserve", "types") != "types":
+        return
+    dimension = getattr(array, "dims", (None, None))[axis]
+    coordinate = getattr(array, "coords", {}).get(dimension)
+    if coordinate is None or coordinate.dtype.kind not in "iuf" or coordinate.size < 2:
+        return
+    first, last = float(coordinate[0]), float(coordinate[-1])
+    if last < first:
+        raise ValueError(
+            "%s runs from %g to %g: give %s=-1, as for north-first files whose v is positive to the north, or "
+            "%s=1 if the component along it counts in this direction" % (dimension, first, last, option, option)
+        )
 
 
 register_codec("factz", Pair)
