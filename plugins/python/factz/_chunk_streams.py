@@ -49,14 +49,18 @@ def decode(data: Any, shape: Shape, dtype: Any) -> Any:
             with place(number):
                 info = check_header(data[at : at + _abi.INSPECT_BYTES], shape, out.dtype)
                 stream = data[at : at + info.stream_bytes]
-                # Device functions want an address that is a multiple of 256.
-                decompress(stream.copy() if device and at else stream, (u, v), threads=1)
+                decompress(_aligned(stream) if device else stream, (u, v), threads=1)
             at += info.stream_bytes
     if at != len(data):
         raise corrupt(
             "%d bytes follow its %d stream(s), which the shape %s has" % (len(data) - at, number + 1, shape)
         )
     return out.astype(dtype, copy=False)
+
+
+def _aligned(stream: Any) -> Any:
+    """Device functions want an address that is a multiple of 256."""
+    return stream.copy() if stream.__cuda_array_interface__["data"][0] % 256 else stream
 
 
 def _empty(device: bool, shape: Shape, dtype: Any) -> Any:
