@@ -46,7 +46,8 @@ def create(path, values, layout):
 
 def content(path):
     """The chunks of a store, by name."""
-    return {file.relative_to(path): file.read_bytes() for file in Path(path, "c").rglob("*") if file.is_file()}
+    files = (file for file in Path(path, "c").rglob("*") if file.is_file())
+    return {file.relative_to(path): file.read_bytes() for file in files}
 
 
 def same(found, expected):

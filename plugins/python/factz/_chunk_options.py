@@ -109,7 +109,9 @@ def check_array(name: str, shape: Tuple[int, ...], dtype: Any) -> None:
             % (kind, name, advice)
         )
     if len(shape) < 3:
-        raise ValueError("shape=%s of %s must be %s: stack both, np.stack([u, v], -3)" % (shape, name, SHAPE))
+        raise ValueError(
+            "shape=%s of %s must be %s: stack both, np.stack([u, v], -3)" % (shape, name, SHAPE)
+        )
     if shape[-3] != 2:
         advice = "np.moveaxis(a, -1, -3)" if shape[-1] == 2 else "np.stack([u, v], -3)"
         raise ValueError("shape=%s of %s must be %s: %s makes it" % (shape, name, SHAPE, advice))

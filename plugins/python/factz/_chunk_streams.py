@@ -3,6 +3,7 @@ other. This file and ``_chunk_parts.py`` are all that knows it.
 """
 
 import contextlib
+import math
 from typing import Any, Dict, Iterator, Tuple
 
 import numpy as np
@@ -89,6 +90,13 @@ def check_header(start: Any, shape: Shape, dtype: np.dtype) -> Info:
             _abi.ERROR_CORRUPT_STREAM,
             "it holds %s of the shape %s, and the array has chunks of %s of %s"
             % (info.dtype, info.shape, dtype, tuple(shape)),
+        )
+    # Readers of parts ask for memory before they know where the chunk ends.
+    most = _abi.INSPECT_BYTES + math.prod(shape[-3:]) * dtype.itemsize
+    if info.stream_bytes > most:
+        raise error_of(
+            _abi.ERROR_CORRUPT_STREAM,
+            "its header says %d bytes, and a field takes %d" % (info.stream_bytes, most),
         )
     return info
 

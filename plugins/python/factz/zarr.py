@@ -172,8 +172,8 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
     zarr's default one would make chunks larger and partial reads impossible.
 
     Args:
-        array: what will be written, of the shape (..., 2, ny, nx): an xarray variable, or an array of NumPy or
-            dask.
+        array: what will be written, of the shape (..., 2, ny, nx): an xarray variable, or an array of NumPy
+            or dask.
         chunks: the shape of a chunk, (..., 2, cy, cx); by default (1, ..., 1, 2, ny, nx).
         options: those of :class:`Pair`.
 
@@ -186,7 +186,9 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
     check_array(name, shape, array.dtype)
     chunks = tuple(chunks) if chunks is not None else (1,) * len(shape[:-3]) + shape[-3:]
     if len(chunks) != len(shape):
-        raise ValueError("chunks=%s must have a length for each axis of shape=%s of %s" % (chunks, shape, name))
+        raise ValueError(
+            "chunks=%s must have a length for each axis of shape=%s of %s" % (chunks, shape, name)
+        )
     check_chunks(chunks)
     split = getattr(array, "chunks", None)
     if split is not None and len(split[-3]) != 1:
@@ -213,8 +215,9 @@ def _check_direction(array: Any, axis: int, option: str, options: Dict[str, Any]
     first, last = float(coordinate[0]), float(coordinate[-1])
     if last < first:
         raise ValueError(
-            "%s runs from %g to %g: give %s=-1, as for north-first files whose v is positive to the north, or "
-            "%s=1 if the component along it counts in this direction" % (dimension, first, last, option, option)
+            "%s runs from %g to %g: give %s=-1, as for north-first files whose v is positive to the north, "
+            "or %s=1 if the component along it counts in this direction"
+            % (dimension, first, last, option, option)
         )
 
 

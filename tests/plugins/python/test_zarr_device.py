@@ -1,5 +1,5 @@
-"""tests/gpu/zarr_device.py holds with the stand-in for CuPy of test_device_script.py, whose arrays are in host
-memory. zarr-python takes it for CuPy, too."""
+"""tests/gpu/zarr_device.py holds with the stand-in for CuPy of test_device_script.py, whose arrays are in
+host memory. zarr-python takes it for CuPy, too."""
 
 import contextlib
 import sys

@@ -25,7 +25,8 @@ def dataset(steps=6, first=0):
         "lon": np.linspace(0, 90, NX, dtype="f4"),
     }
     attributes = {"units": "m s-1"}
-    return xr.Dataset({"wind": (AXES, stack(steps), attributes), "pressure": ("time", np.arange(steps))}, coordinates)
+    variables = {"wind": (AXES, stack(steps), attributes), "pressure": ("time", np.arange(steps))}
+    return xr.Dataset(variables, coordinates)
 
 
 def codecs(path):
@@ -79,7 +80,9 @@ class Files(Folder):
 
     def test_dask_that_splits_u_from_v(self):
         ds = dataset().chunk(component=1)
-        with self.assertRaisesRegex(ValueError, r"'component' of array=wind.*\.chunk\(\{'component': 2\}\)"):
+        with self.assertRaisesRegex(
+            ValueError, r"'component' of array=wind.*\.chunk\(\{'component': 2\}\)"
+        ):
             encoding(ds.wind, abs=BOUND, dy=-1)
         with self.assertRaisesRegex(ValueError, r"\.rechunk\(\{1: 2\}\)"):
             encoding(dask.array.zeros((3, 2, 9, 9), chunks=(1, 1, 9, 9), dtype="f4"), abs=BOUND)

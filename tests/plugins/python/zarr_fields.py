@@ -1,5 +1,5 @@
-"""Stacks of fields, a store that counts what is read, and the independent checker, for the tests of the codecs of
-Zarr and numcodecs."""
+"""Stacks of fields, a store that counts what is read, and the independent checker, for the tests of the codecs
+of Zarr and numcodecs."""
 
 import os
 import tempfile
@@ -26,8 +26,7 @@ def stack(*lead, nx=NX, ny=NY, dtype="f4"):
 
 
 class Counting(WrapperStore):
-    """A store that counts requests for chunks, their bytes, and how often somebody waits for requests that were
-    made together."""
+    """A store that counts requests for chunks, their bytes, and rounds: how often no request was under way."""
 
     def __init__(self, path):
         super().__init__(LocalStore(path))
@@ -76,8 +75,8 @@ class Folder(unittest.TestCase):
         """The sums of the counts of the independent checker, of all fields of arrays (..., 2, ny, nx)."""
         cases = []
         for index in np.ndindex(before.shape[:-3]):
-            arrays = [a[index + (c,)].astype(a.dtype.newbyteorder("=")) for a in (before, after) for c in (0, 1)]
-            cases.append((arrays, dict(more, bound=bound)))
+            pairs = [a[index].astype(a.dtype.newbyteorder("=")) for a in (before, after)]
+            cases.append(([*pairs[0], *pairs[1]], dict(more, bound=bound)))
         counted = exact_counts(cases)
         self.assertGreater(min(case["critical_points"] for case in counted), 4)
         return {name: sum(case[name] for case in counted) for name in VIOLATIONS}
