@@ -21,7 +21,7 @@ HEAD = 4096
 
 @dataclasses.dataclass
 class Range:
-    """Bytes of a chunk: the first one, the one behind the last, and up to where more are likely to be needed."""
+    """Bytes of a chunk: the first one, the one behind the last, and up to where more will be useful."""
 
     first: int
     end: int

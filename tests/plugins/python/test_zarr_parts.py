@@ -87,6 +87,24 @@ class Parts(Folder):
         self.assertTrue((self.array[6] == 0).all())
 
 
+class Stores(Folder):
+    def test_chunks_shorter_than_the_first_request(self):
+        values = stack(2, nx=20, ny=12)
+        layout = {"shape": values.shape, "dtype": "f4", "chunks": (2, 2, 12, 20), "compressors": None}
+        for store in (
+            zarr.storage.MemoryStore(),
+            zarr.storage.LocalStore("a.zarr"),
+            zarr.storage.ZipStore("a.zip", mode="w"),
+        ):
+            with self.subTest(store=type(store).__name__):
+                array = zarr.create_array(store, serializer=Pair(abs=0.1), **layout)
+                array[...] = values
+                whole = array[...]
+                for part in (np.s_[1], np.s_[0, :, 3:5, 2:9], np.s_[:, 1, 11, 19]):
+                    self.assertTrue(np.array_equal(array[part], whole[part], equal_nan=True), part)
+                store.close()
+
+
 class Selections(unittest.TestCase):
     def test_spans(self):
         for part, span in (

@@ -1,5 +1,5 @@
-"""Stacks of fields, a store that counts what is read, and the independent checker, for the tests of the codecs
-of Zarr and numcodecs."""
+"""Stacks of fields, a store that counts what is read, and the independent checker, for tests of the codecs of
+Zarr and numcodecs."""
 
 import os
 import tempfile
@@ -26,7 +26,7 @@ def stack(*lead, nx=NX, ny=NY, dtype="f4"):
 
 
 class Counting(WrapperStore):
-    """A store that counts requests for chunks, their bytes, and rounds: how often no request was under way."""
+    """A store that counts requests for chunks, their bytes, and rounds of requests under way together."""
 
     def __init__(self, path):
         super().__init__(LocalStore(path))
