@@ -1,5 +1,4 @@
-"""Options of the codecs for chunked arrays (Zarr, numcodecs): checked, written as JSON, and what they come to
-for a chunk."""
+"""Options of the codecs for chunked arrays (Zarr, numcodecs): checks, JSON, and the options of one chunk."""
 
 import dataclasses
 import inspect
@@ -84,7 +83,7 @@ class ChunkOptions:
         self.check_bound(chunk)
         options = dict(self.items)
         # A triangle between two chunks has all its vertices on their borders: it stays as it is if these do.
-        # What pads the last chunk of an axis lies behind the border of the field, and counts as data.
+        # The padding of the last chunk of an axis lies behind the border of the field, and counts as data.
         if options.get("preserve") != "none":
             bits = sides_of("pin", options.get("pin")) | self._open_sides(chunk)
             options["pin"] = [side for side, bit in SIDES.items() if bits & bit]

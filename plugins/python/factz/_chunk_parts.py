@@ -33,7 +33,7 @@ class Missing(Exception):
 
 
 class Pieces:
-    """What was read of a chunk."""
+    """The bytes of a chunk that were read so far."""
 
     def __init__(self) -> None:
         self._pieces: List[Tuple[int, memoryview]] = []
@@ -113,10 +113,10 @@ class Plane:
 
 
 class Part:
-    """What a selection takes of a chunk.
+    """The part of a chunk that a selection takes.
 
     Attributes:
-        is_whole: whether that is all.
+        is_whole: whether the part is the chunk.
     """
 
     def __init__(self, selection: Any, shape: Shape, dtype: Any):
@@ -150,7 +150,7 @@ class Part:
         return [plane for plane in self._planes if self._wanted[plane.index]]
 
     def decode(self, pieces: Pieces, plane: Plane) -> None:
-        """Decodes what the selection takes of a stream."""
+        """Decodes the part of a stream that the selection takes."""
         u, v = (self._out[plane.index + (component,)] for component in (0, 1))
         with place(plane.number):
             if self._has_whole_planes:

@@ -104,7 +104,7 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         array = decode(chunk_data.as_array_like(), tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
         return chunk_spec.prototype.nd_buffer.from_ndarray_like(array)
 
-    # One thread for each chunk: the library releases the interpreter's lock.
+    # Each chunk has a thread: the library releases the interpreter's lock.
 
     async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
         return await asyncio.to_thread(self._encode_sync, chunk_data, chunk_spec)

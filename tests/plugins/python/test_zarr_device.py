@@ -13,7 +13,7 @@ import factz.zarr as factz_zarr
 from factz import _arrays
 
 cupy = script.stand_in()
-# What zarr's buffers and the codec use besides. `asarray` shares the memory of arrays that are its own.
+# Functions that zarr's buffers and the codec use besides. `asarray` shares the memory of arrays that are its own.
 cupy.__version__ = "stand-in"
 cupy.asarray = cupy.asanyarray = cupy.array = lambda a, dtype=None: script.asarray(np.asanyarray(a, dtype))
 cupy.empty = lambda shape, dtype=np.float64, order="C": script.empty(shape, np.dtype(dtype))

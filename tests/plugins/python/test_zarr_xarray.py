@@ -116,7 +116,7 @@ class Files(Folder):
         self.assertTrue((after.isnull() == ds.wind.isnull()).all())
 
     def test_copies(self):
-        """What the table of docs/zarr.md says about opened datasets."""
+        """Opened datasets behave as the table of docs/zarr.md says."""
         self.write("a.zarr", dataset())
         opened = self.read("a.zarr")
         opened.to_zarr("same.zarr", zarr_format=3, consolidated=False)
