@@ -248,7 +248,8 @@ fn the_wheel_works_in_an_empty_environment() {
     if python_of_plugins(&["numcodecs", "zarr.abc.codec"]).is_some() {
         // Entry points: nobody imports factz.
         let store = root().join("tests/golden/zarr");
-        let read = "import sys, numcodecs, zarr; print(zarr.open_array(sys.argv[1], mode='r')[1, 0, 1, 2].shape, \
+        let read =
+            "import sys, numcodecs, zarr; print(zarr.open_array(sys.argv[1], mode='r')[1, 0, 1, 2].shape, \
              numcodecs.get_codec({'id': 'factz', 'abs': 1}))";
         let told = text_of(python().args(["-W", "error", "-c", read]).arg(store));
         assert_eq!(told, "(40,) Factz(byteorder='little', abs=1.0)");
