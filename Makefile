@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python toolchain packages python nvcc lints checks clean
+.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python zarr-oldest toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -133,14 +133,22 @@ test: toolchain packages python nvcc lints checks
 
 # What the tests of plugins/ read and write files with.
 plugins-python:
-	@if ! .venv-plugins/bin/python -c 'import adios2, dask, h5netcdf, h5py, hdf5plugin, netCDF4, wheel, xarray' 2> /dev/null; then
+	@if ! .venv-plugins/bin/python -c 'import adios2, dask, h5netcdf, h5py, hdf5plugin, netCDF4, numcodecs, wheel, xarray, zarr' 2> /dev/null; then
 	  python3 -m venv .venv-plugins
-	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 dask h5netcdf netCDF4 xarray \
-	    setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 dask h5netcdf netCDF4 numcodecs \
+	    xarray zarr setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
+	fi
+
+# The oldest zarr-python 3 that its authors did not withdraw. It needs Python 3.11; without it a test is skipped.
+zarr-oldest:
+	@if ! .venv-zarr-oldest/bin/python -W ignore -c 'import dask, xarray, zarr.abc.codec' 2> /dev/null; then
+	  python3 -m venv .venv-zarr-oldest
+	  .venv-zarr-oldest/bin/pip install --quiet --disable-pip-version-check dask xarray 'zarr==3.0.8' \
+	    || echo "make: pip could not install zarr 3.0.8 into .venv-zarr-oldest" >&2
 	fi
 
 # More random cases, and what `cargo test` ignores.
-test-all: test plugins-python
+test-all: test plugins-python zarr-oldest
 	@export PROPTEST_CASES=1000
 	$(run_tests)
 	examples-c/gpu/compile.sh include target/examples-c-gpu
@@ -241,4 +249,4 @@ checks:
 
 clean:
 	@cargo clean
-	rm -rf .venv .venv-peers .venv-plugins
+	rm -rf .venv .venv-peers .venv-plugins .venv-zarr-oldest

@@ -64,3 +64,5 @@ mod sweep;
 mod symbols;
 mod textbook;
 mod unwritten;
+#[cfg(target_os = "linux")]
+mod zarr;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Python that finds the package in the sources and the library of this build.
-fn with_package(mut command: Command) -> Command {
+pub fn with_package(mut command: Command) -> Command {
     command
         .args(["-B", "-W", "error"])
         .env("PYTHONPATH", root().join("plugins/python"))
@@ -237,14 +237,25 @@ fn the_wheel_works_in_an_empty_environment() {
         let copy = find(&own.join(format!("factz-{version}.dist-info")), file);
         assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(root().join(file)).unwrap());
     }
-    for test in [
+    let mut tests = vec![
         "test_round_trip.py",
         "test_analysis.py",
         "test_steps.py",
         "test_hdf5.py",
         "test_pack.py",
         "test_pack_values.py",
-    ] {
+    ];
+    if python_of_plugins(&["numcodecs", "zarr.abc.codec"]).is_some() {
+        // Entry points: nobody imports factz.
+        let store = root().join("tests/golden/zarr");
+        let read =
+            "import sys, numcodecs, zarr; print(zarr.open_array(sys.argv[1], mode='r')[1, 0, 1, 2].shape, \
+             numcodecs.get_codec({'id': 'factz', 'abs': 1}))";
+        let told = text_of(python().args(["-W", "error", "-c", read]).arg(store));
+        assert_eq!(told, "(40,) Factz(byteorder='little', abs=1.0)");
+        tests.extend(["test_zarr.py", "test_numcodecs.py"]);
+    }
+    for test in tests {
         let out = run(python()
             .args(["-B", "-W", "error"])
             .arg(root().join("tests/plugins/python").join(test))
