@@ -93,6 +93,7 @@ fn kernels_write_stacks_and_periodic_fields() {
 #[ignore = "make test-all"]
 fn kernels_write_stacks_of_all_shapes() {
     needs!("g++");
-    let shapes = [[33, 31, 4], [64, 64, 3], [65, 96, 2], [32, 33, 5], [4, 3, 200], [150, 3, 9], [130, 129, 2]];
+    let shapes =
+        [[33, 31, 4], [64, 64, 3], [65, 96, 2], [32, 33, 5], [4, 3, 200], [150, 3, 9], [130, 129, 2]];
     check_all("emulated_all_stacks", &shapes, 12);
 }
