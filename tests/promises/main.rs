@@ -46,6 +46,8 @@ mod install;
 mod kernel_modes;
 mod layout;
 #[cfg(target_os = "linux")]
+mod libpressio;
+#[cfg(target_os = "linux")]
 mod mpi;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod names;
