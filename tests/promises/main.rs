@@ -53,6 +53,7 @@ mod mpi;
 mod names;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod pack;
+mod package;
 mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
