@@ -54,6 +54,7 @@ mod names;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod pack;
 mod package;
+mod packaging;
 mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
