@@ -48,8 +48,8 @@ const INSTALLED: &str = "
     share/doc/factz/docs/figures/readme.png share/doc/factz/docs/figures/speculative.png
     share/doc/factz/docs/figures/stream.png share/doc/factz/docs/figures/tile.png
     share/doc/factz/docs/figures/types.png
-    share/doc/factz/docs/gpu.md share/doc/factz/docs/linking.md share/doc/factz/docs/plugins.md
-    share/doc/factz/docs/zarr.md
+    share/doc/factz/docs/gpu.md share/doc/factz/docs/linking.md share/doc/factz/docs/packaging.md
+    share/doc/factz/docs/plugins.md share/doc/factz/docs/zarr.md
     share/doc/factz/examples-c/critical_points.c share/doc/factz/examples-c/cuda_graph.cu
     share/doc/factz/examples-c/ghost_layers.c share/doc/factz/examples-c/hdf5_chunks.c
     share/doc/factz/examples-c/hdf5_filter.h share/doc/factz/examples-c/hdf5_parallel.c
@@ -58,7 +58,9 @@ const INSTALLED: &str = "
     share/doc/factz/examples-c/roundtrip.cpp share/doc/factz/examples-c/vortices.h
     share/doc/factz/examples-fortran/roundtrip.f90 share/doc/factz/examples-fortran/shallow_water.f90
     share/doc/factz/plugins/adios2/README.md share/doc/factz/plugins/hdf5/README.md
+    share/doc/factz/plugins/libpressio/README.md share/doc/factz/plugins/paraview/README.md
     share/doc/factz/plugins/python/README.md share/doc/factz/plugins/python/examples/arrays.py
+    share/factz/paraview/FactzReader.py
     share/fish/vendor_completions.d/factz.fish
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
     share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1

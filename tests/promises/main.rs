@@ -46,11 +46,15 @@ mod install;
 mod kernel_modes;
 mod layout;
 #[cfg(target_os = "linux")]
+mod libpressio;
+#[cfg(target_os = "linux")]
 mod mpi;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod names;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod pack;
+mod package;
+mod packaging;
 mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;

