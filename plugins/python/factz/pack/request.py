@@ -57,33 +57,10 @@ class Request:
 
         return hdf5.options(
             **self._options(),
-            **periodic_options(grid.periodic, self.preserve),
+            periodic=grid.periodic or None,
             abs=bound,
             dx=grid.dx,
             dy=grid.dy,
             fill=fill,
             field=field,
         )
-
-
-def periodic_options(periodic: str, preserve: str) -> Dict[str, Any]:
-    """The options of the filter for periodic axes.
-
-    The one place for an option `periodic` of the library: where it is there, return {"periodic": periodic},
-    and let `seam_note` say nothing of exact sides. Without it, the triangles across the seam are kept because
-    the vertices on both sides of the seam are stored exactly, as those between chunks are.
-    """
-    if not periodic or preserve == "none":
-        return {}
-    return {"pin": "+".join(side for axis in periodic for side in (axis + "min", axis + "max"))}
-
-
-def seam_note(periodic: str, preserve: str) -> Optional[str]:
-    """The line for people on periodic axes."""
-    if not periodic or preserve == "none":
-        return None
-    what = {"x": "columns", "y": "rows"}
-    return (
-        "the first and the last of the %s are stored exactly, which keeps the critical points across the seam"
-        % " and ".join(what[axis] for axis in periodic)
-    )
