@@ -156,8 +156,8 @@ field<T> pairs(T* uv, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz) noex
     return f;
 }
 
-/* Two arrays of nz planes of (nx + 2 * ghosts) x (ny + 2 * ghosts) values, the block inside `ghosts` layers on
- * every side. */
+/* Two arrays of nz planes of (nx + 2 * ghosts) x (ny + 2 * ghosts) values, the block inside `ghosts` layers
+ * on every side. */
 template <class T>
 field<T> ghosted(
     T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t ghosts, std::uint64_t nz = 1) noexcept {
@@ -354,8 +354,8 @@ factz_report decompress(const_bytes stream, const field<T>& field, int threads =
     return decompress(stream, field, absolute_bound(0), threads);
 }
 
-/* Decompresses planes of a stack, as many as `field` has, from plane `first` on. Only the groups of tiles that
- * hold them are decoded; about the checksum see factz_decompress_region_host. */
+/* Decompresses planes of a stack, as many as `field` has, from plane `first` on. Only the groups of tiles
+ * that hold them are decoded; about the checksum see factz_decompress_region_host. */
 template <class T>
 factz_report decompress_planes(const_bytes stream, std::uint64_t first, const field<T>& field,
     const factz_config& config = absolute_bound(0), int threads = 0) {
@@ -368,8 +368,8 @@ factz_report decompress_planes(const_bytes stream, std::uint64_t first, const fi
     return report;
 }
 
-/* Decompresses the rectangle of a field that has the size of `field` and begins at column x0 and row y0, of the
- * planes from z0 on. Only the groups of tiles that hold it are decoded, as above. */
+/* Decompresses the rectangle of a field that has the size of `field` and begins at column x0 and row y0, of
+ * the planes from z0 on. Only the groups of tiles that hold it are decoded, as above. */
 template <class T>
 factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64_t y0, std::uint64_t z0,
     const field<T>& field, const factz_config& config = absolute_bound(0), int threads = 0) {
@@ -386,7 +386,8 @@ factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64
  * `read` throws passes through. `stream_bytes` is the length of the stream or more. */
 template <class Read, class T>
 factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t x0, std::uint64_t y0,
-    std::uint64_t z0, const field<T>& field, const factz_config& config = absolute_bound(0), int threads = 0) {
+    std::uint64_t z0, const field<T>& field, const factz_config& config = absolute_bound(0),
+    int threads = 0) {
     static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
     struct reader {
         std::remove_reference_t<Read>* read;
