@@ -123,8 +123,8 @@ def options(
 
     Args:
         abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, fill: as in :func:`factz.compress`.
-        periodic: as in :func:`factz.compress`. It counts where a chunk is as long as the field along the
-            axis, for which it needs ``field``; the borders of other chunks are exact, which keeps the points.
+        periodic: as in :func:`factz.compress`. It needs ``field``, and chunks that are as long as the field
+            along the axis or divide it; the exact borders of the latter keep the points across the seam.
         field: (ny, nx) of the whole field. A side of a chunk that is as long as the field has no neighbour,
             and its border need not be exact. By default every border of a chunk is stored exactly, so that
             the critical points between chunks are kept. ``rel`` needs it, and chunks of this size.

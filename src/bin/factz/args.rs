@@ -208,8 +208,8 @@ pub struct Decompress {
     /// Decompress a rectangle alone: its first column and row, counted from 0, and its columns and rows
     #[arg(long, value_name = "X,Y,WxH")]
     pub region: Option<Region>,
-    /// Decompress some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last one,
-    /// and A or B may be left out
+    /// Decompress some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
+    /// one, and A or B may be left out
     #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
     pub planes: Option<Planes>,
     #[command(flatten)]
@@ -332,8 +332,8 @@ pub struct Info {
 /// Lists the critical points of a field: place, type, index, eigenvalues.
 ///
 /// Columns: x, y (position: grid coordinates times the spacing, with its signs), cell_x, cell_y (cell), cell_z
-/// (plane, 0 without planes), simplex, point_type, index (Poincare: -1 of a saddle), rounding_divergence, and the eigenvalues of the
-/// Jacobian, real and imaginary parts.
+/// (plane, 0 without planes), simplex, point_type, index (Poincare: -1 of a saddle), rounding_divergence, and
+/// the eigenvalues of the Jacobian, real and imaginary parts.
 #[derive(Args)]
 #[command(
     override_usage = "factz points [OPTIONS] <U> <V>\n       factz points [OPTIONS] <FIELD>\n       \
@@ -689,7 +689,8 @@ pub enum ChunkLayout {
 ///
 /// The filter compresses datasets of shape (..., 2, NY, NX) or (..., NY, NX, 2) that hold u and v. A chunk is
 /// a field or a part of one, (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2), or several along the leading axes, which
-/// are compressed together. Critical points are kept in the whole dataset, those between chunks included. Exactly one of --abs and --rel is required.
+/// are compressed together. Critical points are kept in the whole dataset, those between chunks included.
+/// Exactly one of --abs and --rel is required.
 #[derive(Args)]
 #[command(
     name = "h5args",
@@ -707,7 +708,7 @@ Chunks:
   HDF5 shows the filter a chunk, not the dataset, so the filter stores the borders of every chunk exactly: the triangles \
 between two chunks then stay as they are. Large chunks cost least. Where the chunks are as long as the field along an axis, \
 --field NXxNY saves the borders there, and --periodic keeps the cells between the last and the first vertices. \
-Elsewhere the exact borders do that.
+Where chunks divide a periodic axis their exact borders do that; other chunks are refused.
   Chunks of several steps or levels, (24, 2, ny, nx), are smaller in sum, most where a field is small. HDF5 reads and \
 decompresses whole chunks: a step alone takes as long as all of its chunk, and the chunk cache must hold a chunk.
   --rel is a fraction of the range of one chunk. The filter accepts it only if a chunk is one whole field, given by --field; \

@@ -195,8 +195,8 @@ pub struct SpacingArguments {
     /// Rows run from north to south, and v is positive to the north: makes DY negative
     #[arg(long)]
     north_first: bool,
-    /// Axes along which the last vertex is a neighbour of the first, such as the longitude of a global grid; the
-    /// cells between them belong to the field; default: those of the stream, if there is one, otherwise none
+    /// Axes along which the last vertex is a neighbour of the first, such as the longitude of a global grid;
+    /// the cells between them belong to the field; default: those of the stream, if there is one, otherwise none
     #[arg(long, value_parser = choice(&PERIODIC, &[]))]
     periodic: Option<u32>,
 }

@@ -5,6 +5,7 @@ from common import expect, h5py, np, options, read, run, same, text_options, wri
 
 good = options("--abs 0.1")["compression_opts"]
 relative = options("--rel 1e-3 --field 360x181")["compression_opts"]
+periodic = options("--abs 0.1 --periodic x")["compression_opts"]
 shape, chunks = (2, 181, 360), (2, 64, 64)
 
 
@@ -30,6 +31,8 @@ CASES = [
     (dict(shape=(3, 181, 360), chunks=(3, 64, 64)), "chunks of 3 x 64 x 64: a chunk must be (..., 2,"),
     (dict(chunks=(1, 64, 64)), "chunks of 1 x 64 x 64"),
     (dict(words=relative, shape=(5, 2, 181, 360), chunks=(3, 2, 181, 360)), "(nx x ny) in 3 planes: give an"),
+    (dict(words=periodic), "x is periodic, and chunks of 64 x 64 vertices (nx x ny) do not end where"),
+    (dict(words=periodic + (1, 360, 181)), "as long as the field, or such that they divide it"),
     (dict(shape=(5, 2, 181, 2), chunks=(5, 2, 181, 2)), "chunks of 5 x 2 x 181 x 2 may be"),
     (dict(shape=(99, 99, 2, 999, 999), chunks=(99, 99, 2, 999, 999)), "take 4 GiB or more"),
     (dict(shape=(2, 181, 2), chunks=(2, 181, 2)), "chunks of 2 x 181 x 2 may be"),

@@ -140,8 +140,9 @@ def _notes(plan: _Plan, request: Request) -> Iterator[str]:
     yield "%s: %s of %s, bound %g" % (pair.text, sizes, pair.u.dtype, bound)
     if request.rel is not None:
         yield "  the bound is %g of the range of all fields" % request.rel
-    for note in plan.grid.notes:
-        yield "  " + note
+    for note in plan.grid.notes + [request.seam_warning(plan.grid, pair.shape[-2:])]:
+        if note:
+            yield "  " + note
     if plan.fill is not None:
         yield "  missing data: %g" % plan.fill
     if pair.u.packed:

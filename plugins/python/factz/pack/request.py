@@ -49,6 +49,22 @@ class Request:
         ny, nx = self.chunk or field
         return min(ny, field[0]), min(nx, field[1])
 
+    def kept_axes(self, grid: Grid, field: Tuple[int, int]) -> str:
+        """The periodic axes of a grid along which chunks end where the field does."""
+        lengths = dict(zip("yx", zip(field, self.chunk_of(field))))
+        return "".join(axis for axis in grid.periodic if lengths[axis][0] % lengths[axis][1] == 0)
+
+    def seam_warning(self, grid: Grid, field: Tuple[int, int]) -> Optional[str]:
+        """The line for people where the seam of a periodic axis is not kept."""
+        lost = [axis for axis in grid.periodic if axis not in self.kept_axes(grid, field)]
+        if not lost or self.preserve == "none":
+            return None
+        return (
+            "warning: chunks of %d x %d do not divide the field of %d x %d along %s: the critical points between"
+            " its last and its first value may change"
+            % (*reversed(self.chunk_of(field)), *reversed(field), " and ".join(lost))
+        )
+
     def filter(
         self, bound: float, grid: Grid, fill: Optional[float], field: Tuple[int, int]
     ) -> Dict[str, Any]:
@@ -57,7 +73,7 @@ class Request:
 
         return hdf5.options(
             **self._options(),
-            periodic=grid.periodic or None,
+            periodic=self.kept_axes(grid, field) or None,
             abs=bound,
             dx=grid.dx,
             dy=grid.dy,
