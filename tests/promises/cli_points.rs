@@ -123,7 +123,10 @@ fn islands_of_one_vertex_are_points_and_dipoles_are_not() {
     let f = Folder::new("islands");
     flow(&f, 21, |x, y| if (x, y) == (0.0, 0.0) { [0.0; 2] } else { [1.0, 0.25 * x] });
     let listed = f.succeeds("points u.f32 v.f32 --dims 21x21");
-    assert!(listed.lines().count() == 2 && listed.contains("10,10,10,10,0,vertex,vertex_zero,0,"), "{listed}");
+    assert!(
+        listed.lines().count() == 2 && listed.contains("10,10,10,10,0,vertex,vertex_zero,0,"),
+        "{listed}"
+    );
     assert_eq!(f.json("points u.f32 v.f32 --dims 21x21 --fill-value 0")["critical_points"], 0);
     flow(&f, 21, |x, y| [x * x - y * y, 2.0 * x * y]);
     assert_eq!(f.json("points u.f32 v.f32 --dims 21x21")["critical_points"], 0);

@@ -115,7 +115,7 @@ fn planes_are_read_alone() {
         ("--planes -4:", &["--planes -4:"]),
         ("--planes one", &["or A:B"]),
         ("--planes 1 --backend cuda", &["--planes 1: is decompressed on the processor"]),
-        ("--region 0,0,2x1x1", &["X,Y,WxH"]),
+        ("--region 0,0,2x1x2", &["X,Y,WxH"]),
     ] {
         s.fails(&format!("decompress wind.fz a b {line}"), parts);
     }
