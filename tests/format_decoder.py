@@ -3,9 +3,9 @@
 
     format_decoder.py STREAM OUTPUT [STREAM OUTPUT]...
 
-Each OUTPUT gets the values of u, row by row, then those of v, in the stream's element type. The section
-numbers are those of FORMAT.md. Needs numpy, for arithmetic that rounds to the element type after every
-operation.
+Each OUTPUT gets the values of u, plane by plane and row by row, then those of v, in the stream's element
+type. The section numbers are those of FORMAT.md. Needs numpy, for arithmetic that rounds to the element type
+after every operation.
 """
 
 import struct
@@ -54,18 +54,22 @@ class Header:
          bound_kind, self.content, ties, self.level_bound_scaling) = struct.unpack_from("<4sHHI9B", data, 0)
         self.interpolants = list(data[21:26])
         components, self.has_fill = data[26], data[27]
-        (self.table_bytes, self.nx, self.ny, nz, bound, absolute_bound, self.half_bin_width, dx, dy, fill_u,
-         fill_v, self.stream_bytes, self.groups) = struct.unpack_from("<I3Q5d4Q", data, 28)
+        (self.table_bytes, self.nx, self.ny, self.nz, periodic, component, reserved, bound, absolute_bound,
+         self.half_bin_width, dx, dy, fill_u, fill_v, self.stream_bytes,
+         self.groups) = struct.unpack_from("<I2QIBBH5d4Q", data, 28)
         self.fill = [fill_u, fill_v]
         require(magic == b"FCTZ", "no factz stream")
         require(version == 1, f"format version {version}, this decoder reads version 1")
         require(header_bytes == HEADER_BYTES, "header_bytes")
         for value, choices in ((dtype, 2), (mode, 2), (self.coder, 2), (self.predictor, 2), (preserve, 3),
                                (bound_kind, 2), (self.content, 2), (ties, 3), (self.has_fill, 2),
-                               (self.level_bound_scaling, 2), (max(self.interpolants), 6)):
+                               (self.level_bound_scaling, 2), (max(self.interpolants), 6), (periodic, 4),
+                               (component, 1), (reserved, 1)):
             require(value < choices, "a choice of the header")
-        require(components == 2 and nz == 1, "components or axes")
-        require(self.nx >= 1 and self.ny >= 1 and self.nx * self.ny <= 1 << 48, "grid size")
+        require(components == 2, "components")
+        require(1 <= self.nx * self.ny * self.nz <= 1 << 48, "grid size")
+        for bit, n in ((1, self.nx), (2, self.ny)):
+            require(not periodic & bit or n >= 3, "a periodic axis")
         for x in (bound, absolute_bound, self.half_bin_width):
             require(np.isfinite(x) and x >= 0, "bound")
         for x in (dx, dy):
@@ -76,7 +80,8 @@ class Header:
         self.bits = ["<u4", "<u8"][dtype]
         self.element_bytes = [4, 8][dtype]
         self.tiles_x = ceil_div(self.nx, TILE)
-        self.tiles = self.tiles_x * ceil_div(self.ny, TILE)
+        self.tiles_y = ceil_div(self.ny, TILE)
+        self.tiles = self.tiles_x * self.tiles_y * self.nz
         fewest = ceil_div(self.tiles, 256)
         require(self.groups == 0 if self.content else fewest <= self.groups <= self.tiles, "groups")
 
@@ -502,8 +507,9 @@ class MaskList:
 
 class Tile:
     def __init__(self, header, number):
-        self.tx, self.ty = number % header.tiles_x, number // header.tiles_x
-        self.x0, self.y0 = TILE * self.tx, TILE * self.ty
+        row, tx = divmod(number, header.tiles_x)
+        self.z, ty = divmod(row, header.tiles_y)
+        self.x0, self.y0 = TILE * tx, TILE * ty
         self.last_x = min(TILE, header.nx - 1 - self.x0)
         self.last_y = min(TILE, header.ny - 1 - self.y0)
         self.width, self.height = min(self.last_x + 1, TILE), min(self.last_y + 1, TILE)
@@ -621,7 +627,7 @@ class Field:
 
     def __init__(self, header):
         self.header = header
-        self.seen = np.zeros((2, header.ny, header.nx), header.real)
+        self.seen = np.zeros((2, header.nz, header.ny, header.nx), header.real)
 
     def stored(self, raw):
         bits = 8 * self.header.element_bytes
@@ -650,7 +656,7 @@ class Field:
         return pair if np.isfinite(pair).all() else [0, 0]
 
     def set(self, tile, x, y, pair):
-        self.seen[0, tile.y0 + y, tile.x0 + x], self.seen[1, tile.y0 + y, tile.x0 + x] = pair
+        self.seen[:, tile.z, tile.y0 + y, tile.x0 + x] = pair
 
     def output(self, tiles):
         """The bits of all values, with those that predictions did not see."""
@@ -658,7 +664,7 @@ class Field:
         for tile in tiles:
             for y in range(tile.height):
                 for x in range(tile.width):
-                    at = (slice(None), tile.y0 + y, tile.x0 + x)
+                    at = (slice(None), tile.z, tile.y0 + y, tile.x0 + x)
                     position = tile.position(x, y)
                     if (x, y) in tile.masks[0]:
                         bits[at] = 0
@@ -733,7 +739,7 @@ class Hierarchical(Field):
         """Views of both components on the closed tile."""
         rows = slice(tile.y0, tile.y0 + tile.last_y + 1)
         columns = slice(tile.x0, tile.x0 + tile.last_x + 1)
-        return self.seen[:, rows, columns]
+        return self.seen[:, tile.z, rows, columns]
 
     def lines(self, tiles, horizontal):
         for tile in tiles:
@@ -827,7 +833,8 @@ def decode(data):
     data = data[:header.stream_bytes]
     require(checksum(data) == header.checksum, "checksum")
     if header.content == 1:
-        require(len(data) == HEADER_BYTES + 2 * header.nx * header.ny * header.element_bytes, "stored size")
+        values = 2 * header.nx * header.ny * header.nz
+        require(len(data) == HEADER_BYTES + values * header.element_bytes, "stored size")
         return data[HEADER_BYTES:]
     stored_tables, groups = sections(header, data)
     tables = [[Frequencies, Lengths][header.coder](stored) for stored in stored_tables]

@@ -100,7 +100,11 @@ fn golden_streams_decode_to_the_same_bytes() {
         let info = inspect(&stream).expect("a header");
         assert_eq!(info.format_version, VERSION as u32, "{name}");
         assert_eq!(info.bound.to_bits(), number(&case, "bound").to_bits(), "{name}");
-        assert_eq!((info.nx, info.ny), (integer(&case, "nx"), integer(&case, "ny")), "{name}");
+        for (key, found) in
+            [("nx", info.nx), ("ny", info.ny), ("nz", info.nz), ("periodic", info.periodic as u64)]
+        {
+            assert_eq!(found, integer(&case, key), "{name}: {key}");
+        }
     }
 }
 
@@ -164,7 +168,7 @@ fn keeps_the_bound<T: Real>(manifest: &Value, case: &Value, stream: &[u8]) -> bo
     let bound = inspect(stream).expect("a header").absolute_bound;
     let fill = config.fill_value.map(|x| T::from_f64(x).to_bits64());
     let [x0, y0] = ["x0", "y0"].map(|key| integer(case, key));
-    let before = input_field::<T>(manifest, case).block(x0, y0, config.nx, config.ny);
+    let before = input_field::<T>(manifest, case).block(x0, y0, config.nx, config.ny * config.nz);
     let after = Field::<T>::restored(&config, stream, 1);
     let mut vertices = before.vertices().zip(after.vertices());
     vertices.all(|(before, after)| {
@@ -202,6 +206,8 @@ fn golden_streams_cover_the_format() {
         }
         has("a fill pattern", &|s| s[96..104] != [0; 8]);
         has("a fill value", &|s| s[27] == 1);
+        has("coded planes", &|s| s[18] == 0 && s[48] > 1);
+        has("periodic axes", &|s| s[52] == 3);
         for coder in [0, 1] {
             has("each coder", &|s| s[18] == 0 && s[14] == coder);
             has("several groups of several tiles", &|s| s[14] == coder && groups_above(s, 1) > 1);
@@ -210,6 +216,8 @@ fn golden_streams_cover_the_format() {
         }
     }
     let has = |what: &str, f: &dyn Fn(&[u8]) -> bool| has(&lists, what, f);
+    has("stored planes", &|s| s[18] == 1 && s[48] > 1);
+    has("planes in several groups", &|s| s[48] > 1 && groups_above(s, 0) > 1);
     for value in [0, 1] {
         has("each mode", &|s| s[13] == value);
         has("rows in each order", &|s| s[95] >> 7 == value);

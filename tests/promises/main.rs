@@ -17,6 +17,8 @@ mod cli_files;
 mod cli_points;
 #[cfg(all(feature = "cli", unix))]
 mod cli_region;
+#[cfg(feature = "cli")]
+mod cli_stacks;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod cli_steps;
 #[cfg(all(feature = "cli", unix))]

@@ -51,6 +51,11 @@ fn regions_are_the_slices_of_the_whole_field() {
 }
 
 #[test]
+fn stacks_and_periodic_axes() {
+    passes(python(), "test_stacks.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }

@@ -94,6 +94,7 @@ fn read<T: Real>(stream: &[u8], first: [u64; 2], size: [u64; 2]) -> Read {
     (report, bits, ranges)
 }
 
+/// The golden streams of one plane: `stacks` has regions of several.
 fn golden_streams() -> Vec<(String, Vec<u8>)> {
     let mut streams = Vec::new();
     for entry in fs::read_dir(folder()).unwrap() {
@@ -103,6 +104,7 @@ fn golden_streams() -> Vec<(String, Vec<u8>)> {
                 .push((path.file_stem().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap()));
         }
     }
+    streams.retain(|(_, stream)| inspect(stream).is_ok_and(|info| info.nz == 1));
     streams.sort();
     streams
 }

@@ -132,17 +132,22 @@ impl<T: Real> Field<T> {
 
     /// Views of a block whose vertex (0, 0) is element `first`.
     pub fn views(&self, first: usize) -> [View<'_, T>; 2] {
-        let layout = Layout { pitch: self.nx, stride: 1, plane: 0 };
+        self.stack_views(first, 0)
+    }
+
+    /// Views of a stack whose first vertex is element `first`, with so many rows from a plane to the next.
+    fn stack_views(&self, first: usize, plane_rows: u64) -> [View<'_, T>; 2] {
+        let layout = Layout { pitch: self.nx, stride: 1, plane: plane_rows * self.nx };
         self.components.each_ref().map(|c| View::strided(c, first, layout))
     }
 
     /// The stream and the report of a block whose vertex (0, 0) is element `first`.
     pub fn compressed_block(&self, config: &Config, first: usize, threads: usize) -> (Vec<u8>, Report) {
-        let layout = Layout { pitch: self.nx, stride: 1, plane: self.nx * config.plane_rows.max(config.ny) };
+        let layout = Layout { pitch: self.nx, stride: 1, plane: 0 };
         let request =
             Request::new(Config { u: layout, v: layout, ..*config }).expect("a valid configuration");
         let mut stream = vec![0; max_stream_bytes(&request) as usize];
-        let [u, v] = self.components.each_ref().map(|c| View::strided(c, first, layout));
+        let [u, v] = self.stack_views(first, request.config().plane_rows);
         let execution = Execution { threads, progress: None };
         let report = compress(&request, u, v, &mut stream, execution).expect("a valid field");
         assert_eq!(report.status, Status::Ok, "{config:?}");
@@ -157,7 +162,7 @@ impl<T: Real> Field<T> {
         one
     }
 
-    /// The field of a stream, if it is intact.
+    /// The field of a stream, if it is intact; the planes of a stack lie one below the other.
     pub fn try_restored(config: &Config, stream: &[u8], threads: usize) -> Result<Self, Error> {
         let mut field = Field::new(config.nx, config.ny * config.nz, |_, _| [7.25; 2]);
         let [u, v] = field.components.each_mut().map(|c| ViewMut::stack(c, config.nx, config.ny));

@@ -186,6 +186,8 @@ pub fn config(case: &Value, pitch: u64) -> Config {
         pin: integer(case, "pin") as u32,
         dx: number(case, "dx"),
         dy: number(case, "dy"),
+        nz: case["nz"].as_u64().unwrap_or(1),
+        periodic: case["periodic"].as_u64().unwrap_or(0) as u32,
         mode: chosen(case, "mode", &MODES),
         fill_value: case["fill_value"].as_f64(),
         preserve: chosen(case, "preserve", &Preserve::NAMES),
