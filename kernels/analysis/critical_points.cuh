@@ -8,7 +8,7 @@ namespace analysis {
 // A row of vertices and the one after its columns; nothing where it is not there.
 template <typename T>
 __device__ __forceinline__ Pair<T> load_row(const Analysis& job, bool wide, u64 x, u64 y) {
-    return load_pair<T>(job.fields[0], wide, y < job.rows ? job.columns : 0, x, y, true);
+    return load_pair<T>(job, wide, y < job.rows ? job.columns : 0, x, y, true);
 }
 
 template <typename T>
@@ -41,7 +41,7 @@ __device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64
         const i32 bit = __ffs((i32)open) - 1, simplex = bit % SIMPLICES;
         const u64 base_x = x + bit / SIMPLICES;
         if (simplex == LOWER || simplex == UPPER) {
-            const Corners<T> p = corners_of<T>(job.fields[0], base_x, y, simplex);
+            const Corners<T> p = corners_of<T>(job, base_x, y, simplex);
             i32 s[3];
             signs(p, s);
             const u32 of_triangle = kind(p, s);
@@ -87,10 +87,10 @@ __device__ __forceinline__ u32 open_patches(
     const u32 edges = edge_sides<T>(job, edge_x, y + lane, (u64)lane <= last),
               last_edge = edge_sides<T>(job, edge_x, y + 32, last == 32);
     u32 open = 0, above = 0;
-    Pair<T> next = load_pair<T>(job.fields[0], wide, job.columns, x, y);
+    Pair<T> next = load_pair<T>(job, wide, job.columns, x, y);
     for (u64 row = 0; row <= last; row++) {
         const Pair<T> here = next;
-        if (row < last) next = load_pair<T>(job.fields[0], wide, job.columns, x, y + row + 1);
+        if (row < last) next = load_pair<T>(job, wide, job.columns, x, y + row + 1);
         u32 sides = sides_of(here);
         const u32 neighbour = __shfl_down_sync(FULL, sides, 1),
                   edge = row < 32 ? __shfl_sync(FULL, edges, (i32)row) : last_edge;
@@ -101,6 +101,24 @@ __device__ __forceinline__ u32 open_patches(
     // The last row of vertices has edges along x at most.
     if (last < rows && !(above & SIDES)) open |= 1u << last;
     return x < job.nx ? open : 0;
+}
+
+// Counts the points of a segment by rows, in a band from row y on. Returns its rows. Call with a warp.
+template <typename T>
+__device__ __forceinline__ u64 count_points(const Analysis& job, bool wide, u64 x, u64 y, u32* counts) {
+    const u64 rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
+              last = rows < job.rows - 1 - y ? rows : job.rows - 1 - y;
+    const u32 open = open_patches<T>(job, wide, x, y, rows, last);
+    counts[threadIdx.x & 31] = 0;
+    __syncwarp();
+    // Each lane has open rows of its own.
+    for (u32 left = open; left; left &= left - 1) {
+        const i32 row = __ffs((i32)left) - 1;
+        const u32 found = points_of<T>(job, wide, x, y + row);
+        if (found) atomicAdd(&counts[row], (u32)__popc(found));
+    }
+    __syncwarp();
+    return rows;
 }
 
 // Grid: any. Block: 256 threads; a warp takes a segment (32 * WIDTH columns) of a band of 32 rows of bases.
@@ -115,37 +133,28 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
     const bool wide = is_wide<T>(job.fields[0]);
     const u64 segments = (job.nx + STRIP - 1) / STRIP;
     const u64 groups = (segments + ANALYSIS_WARPS - 1) / ANALYSIS_WARPS;
-    const u64 bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u64 bands = all_bands(job);
     for (u64 item = blockIdx.x; item < groups * bands; item += gridDim.x) {
-        const u64 segment = item % groups * ANALYSIS_WARPS + warp, y = item / groups * ANALYSIS_ROWS;
+        const u64 segment = item % groups * ANALYSIS_WARPS + warp, first = first_row(job, item / groups);
         if (segment >= segments) continue;
-        const u64 x = segment * STRIP + lane * W,
-                  rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
-                  last = rows < job.rows - 1 - y ? rows : job.rows - 1 - y;
-        const u32 open = open_patches<T>(job, wide, x, y, rows, last);
-        counts[warp][lane] = 0;
-        __syncwarp();
-        // Each lane has open rows of its own.
-        for (u32 left = open; left; left &= left - 1) {
-            const i32 row = __ffs((i32)left) - 1;
-            const u32 found = points_of<T>(job, wide, x, y + row);
-            if (found) atomicAdd(&counts[warp][row], (u32)__popc(found));
-        }
-        __syncwarp();
+        const u64 x = segment * STRIP + lane * W;
+        const u64 rows = in_plane<T>(job, first, [&](const Analysis& plane, u64, u64 y) {
+            return count_points<T>(plane, wide, x, y, counts[warp]);
+        });
         const u32 count = counts[warp][lane];
         if ((u64)lane < rows) {
-            const u64 at = (y + lane) * segments + segment;
+            const u64 at = (first + lane) * segments + segment;
             job.segments[at] = (u16)count;
             if (count) add_count(job.point_parts[at / POINT_PART], count);
         }
     }
 }
 
-// Segments of all rows.
+// Segments of all rows of all planes.
 template <typename T>
 __device__ __forceinline__ u64 all_segments(const Analysis& job) {
     constexpr u64 STRIP = 32 * WIDTH<T>;
-    return job.ny * ((job.nx + STRIP - 1) / STRIP);
+    return job.ny * job.nz * ((job.nx + STRIP - 1) / STRIP);
 }
 
 // Grid: 1. Block: 1024 threads. Replaces the counts of the parts by their exclusive sums, 4096 at a time;
@@ -196,19 +205,20 @@ __device__ __forceinline__ void position_in_cell(const Corners<T>& p, i32 triang
     y = along(corner_y(triangle, 1), corner_y(triangle, 2));
 }
 
-// Writes a point per lane with `holds`, if there is room. Call with a warp.
+// Writes a point of plane z per lane with `holds`, if there is room. Call with a warp.
 template <typename T>
 __device__ __forceinline__ void write_point(
-    const Analysis& job, bool holds, i32 simplex, u64 x, u64 y, u64 at, u64 end, u32* sum) {
+    const Analysis& job, bool holds, i32 simplex, u64 x, u64 y, u64 z, u64 at, u64 end, u32* sum) {
     const bool inside = holds && simplex <= UPPER;
     Corners<T> p = {};
-    if (inside) p = corners_of<T>(job.fields[0], x, y, simplex);
+    if (inside) p = corners_of<T>(job, x, y, simplex);
     const i32 orientation = inside ? sign_det(p.u[0], p.v[0], p.u[1], p.v[1]) : 0;
     const i32 type = point_type(inside, p, orientation, simplex, rule_of(job), sum);
     if (!holds || at >= end) return;
     CriticalPoint point;
     point.cell_x = x;
     point.cell_y = y;
+    point.cell_z = z;
     point.simplex = simplex;
     double local_x, local_y;
     if (inside) {
@@ -227,6 +237,20 @@ __device__ __forceinline__ void write_point(
     point.x = ((double)x + local_x) * job.dx;
     point.y = ((double)y + local_y) * job.dy;
     job.points[at] = point;
+}
+
+// Writes the points of a segment of row y of plane z, at most to `end`. Call with a warp.
+template <typename T>
+__device__ __forceinline__ void write_segment(
+    const Analysis& job, bool wide, u64 x, u64 y, u64 z, u64 place, u64 end, u32* sum) {
+    u32 found = points_of<T>(job, wide, x, y);
+    u64 at = place + warp_exclusive_sum(__popc(found));
+    for (; __any_sync(FULL, found != 0); found &= found - 1) {
+        const bool holds = found != 0;
+        const i32 bit = holds ? __ffs((i32)found) - 1 : 0;
+        write_point<T>(job, holds, bit % SIMPLICES, x + bit / SIMPLICES, y, z, at, end, sum);
+        at += holds;
+    }
 }
 
 // Grid: any. Block: 256 threads; a warp takes a part. Reads the segments that hold points again and writes
@@ -249,16 +273,11 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
             const u32 count = first + lane < all ? job.segments[first + lane] : 0;
             for (u32 open = __ballot_sync(FULL, count != 0); open; open &= open - 1) {
                 const i32 segment = __ffs((i32)open) - 1;
-                const u64 y = (first + segment) / segments,
-                          x = (first + segment - y * segments) * STRIP + lane * W;
-                u32 found = points_of<T>(job, wide, x, y);
-                u64 at = place + warp_exclusive_sum(__popc(found));
-                for (; __any_sync(FULL, found != 0); found &= found - 1) {
-                    const bool holds = found != 0;
-                    const i32 bit = holds ? __ffs((i32)found) - 1 : 0;
-                    write_point<T>(job, holds, bit % SIMPLICES, x + bit / SIMPLICES, y, at, end, sums[warp]);
-                    at += holds;
-                }
+                const u64 row = (first + segment) / segments,
+                          x = (first + segment - row * segments) * STRIP + lane * W;
+                in_plane<T>(job, row, [&](const Analysis& plane, u64 z, u64 y) {
+                    write_segment<T>(plane, wide, x, y, z, place, end, sums[warp]);
+                });
                 place += __shfl_sync(FULL, count, segment);
             }
         }

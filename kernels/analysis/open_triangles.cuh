@@ -5,7 +5,7 @@
 
 namespace analysis {
 
-// A simplex and the vertex that it belongs to.
+// A simplex and the vertex that it belongs to. Rows count over all planes.
 struct Place {
     u64 x, y;
     u32 simplex;
@@ -85,7 +85,10 @@ __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
 template <typename T>
 __device__ __forceinline__ void compare_zero(const Analysis& job, bool has, const Place& place, u64* counts) {
     Zeros<2> zeros = {};
-    if (has) zeros = zeros_at<T, 2>(job, (i32)place.simplex, place.x, place.y);
+    if (has)
+        zeros = in_plane<T>(job, place.y, [&](const Analysis& plane, u64, u64 y) {
+            return zeros_at<T, 2>(plane, (i32)place.simplex, place.x, y);
+        });
     if (!__any_sync(FULL, zeros.fields)) return;
     const bool first = zeros.fields & 1, other = zeros.fields & 2, lost = first && !other,
                spurious = other && !first, changed = first && other && zeros.index[0] != zeros.index[1];
@@ -144,11 +147,13 @@ __device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x,
         for (i32 c = 0; c < 2; c++) {
             const Component& component = c == 0 ? job.fields[f].u : job.fields[f].v;
             const u64 stride = component.layout.stride, pitch = component.layout.pitch;
-            const T* base = static_cast<const T*>(component.values) + y * pitch + x * stride;
+            const T* base = static_cast<const T*>(component.values);
+            const u64 columns[2] = {x * stride, stored_column(job, x + 1) * stride},
+                      rows[2] = {y * pitch, stored_row(job, y + 1) * pitch};
             T* values = c == 0 ? pair.p[f].u : pair.p[f].v;
 #pragma unroll
             for (i32 k = 0; k < 3; k++) {
-                values[k] = base[(corner_x(triangle, k) ? stride : 0) + (corner_y(triangle, k) ? pitch : 0)];
+                values[k] = base[columns[corner_x(triangle, k)] + rows[corner_y(triangle, k)]];
                 pair.present &= Real<T>::finite(values[k]);
             }
         }
@@ -213,7 +218,9 @@ __device__ __forceinline__ u32 compare_listed(
     const Place place = exact.triangles.place<T>(exact.triangles.at[first + min(lane, taken - 1)]);
     const i32 triangle = place.simplex == LOWER ? LOWER : UPPER;
     CornerPair<T> pair = {};
-    if (has) pair = corner_pair<T>(job, place.x, place.y, triangle);
+    if (has)
+        pair = in_plane<T>(job, place.y,
+            [&](const Analysis& plane, u64, u64 y) { return corner_pair<T>(plane, place.x, y, triangle); });
     u32 zeros = compare_triangle(job, pair.present, pair.p[0], pair.p[1], triangle, exact.counts, exact.sums);
     // Without the triangle, its vertex and edges may still be there.
     if (has && !pair.present) zeros = owned_faces(triangle);
@@ -232,7 +239,7 @@ __device__ __forceinline__ void compare_triangles(const Analysis& job) {
     join_strips<T>(job);
     for (i32 k = (i32)lane; k < COUNTS; k += 32) exact.counts[k] = 0;
     __syncwarp();
-    const u64 strips = (job.nx + 32 * W - 1) / (32 * W), bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS,
+    const u64 strips = (job.nx + 32 * W - 1) / (32 * W), bands = all_bands(job),
               groups = strips * bands * (ANALYSIS_ROWS / ROWS), step = (u64)gridDim.x * WARPS;
     u32 number = 0, zeros_wait = 0, found = 0, next[WORDS];
     auto load = [&](u64 group) {
@@ -254,7 +261,7 @@ __device__ __forceinline__ void compare_triangles(const Analysis& job) {
                 const u64 strip = group / (ANALYSIS_ROWS / ROWS);
                 exact.triangles.x[slot] = strip % strips * (32 * W);
                 exact.triangles.y[slot] =
-                    strip / strips * ANALYSIS_ROWS + group % (ANALYSIS_ROWS / ROWS) * ROWS;
+                    first_row(job, strip / strips) + group % (ANALYSIS_ROWS / ROWS) * ROWS;
             }
             number = exact.triangles.add(number, slot, words);
         }

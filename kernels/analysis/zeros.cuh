@@ -31,6 +31,7 @@ __device__ __forceinline__ bool load_vertex(const Analysis& job, long long x, lo
     if (x < -job.columns_before || x >= (long long)job.columns || y < -job.rows_before ||
         y >= (long long)job.rows)
         return false;
+    wrap(job, x, y);
     bool finite = true;
 #pragma unroll
     for (i32 f = 0; f < N; f++) {
@@ -142,8 +143,8 @@ __device__ __forceinline__ void position_of_zero(
     double p[2][2], largest = 0.0;
 #pragma unroll
     for (i32 k = 0; k < 2; k++) {
-        p[k][0] = (double)value_of<T>(job.fields[0].u, base_x + k * dx, base_y + k * dy);
-        p[k][1] = (double)value_of<T>(job.fields[0].v, base_x + k * dx, base_y + k * dy);
+        p[k][0] = (double)value_of<T>(job, job.fields[0].u, base_x + k * dx, base_y + k * dy);
+        p[k][1] = (double)value_of<T>(job, job.fields[0].v, base_x + k * dx, base_y + k * dy);
         largest = fmax(largest, fmax(fabs(p[k][0]), fabs(p[k][1])));
     }
     const double a = fabs(p[0][0] / largest) + fabs(p[0][1] / largest),
