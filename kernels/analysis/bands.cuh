@@ -91,7 +91,6 @@ __device__ __forceinline__ Columns<T> load_columns(
     return out;
 }
 
-// A row of the first field.
 template <typename T>
 struct Pair {
     Columns<T> u, v;
@@ -99,8 +98,7 @@ struct Pair {
 
 template <typename T>
 __device__ __forceinline__ Pair<T> load_pair(
-    const Analysis& job, bool wide, u64 end, u64 x, u64 y, bool with_edge = false) {
-    const FieldView& field = job.fields[0];
+    const Analysis& job, const FieldView& field, bool wide, u64 end, u64 x, u64 y, bool with_edge = false) {
     return {load_columns<T>(job, field.u, wide, end, x, y, with_edge),
         load_columns<T>(job, field.v, wide, end, x, y, with_edge)};
 }
@@ -135,8 +133,8 @@ __device__ __forceinline__ T value_of(const Analysis& job, const Component& c, u
 }
 
 template <typename T>
-__device__ __forceinline__ Corners<T> corners_of(const Analysis& job, u64 x, u64 y, i32 triangle) {
-    const FieldView& field = job.fields[0];
+__device__ __forceinline__ Corners<T> corners_of(
+    const Analysis& job, const FieldView& field, u64 x, u64 y, i32 triangle) {
     Corners<T> p;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {

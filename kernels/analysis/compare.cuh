@@ -346,7 +346,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         band.low = Real<T>::infinity();
         band.high = -band.low;
         const ZeroCounts zeros =
-            in_plane<T>(job, first_row(job, item / strips), [&](const Analysis& plane, u64, u64 y) {
+            in_plane<T>(job, first_row(job, item / strips), [&](const Analysis& plane, u64 y) {
                 at.y = y;
                 at.rows = (u32)(job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS);
                 // The row below the band completes its last cells; below the last band of a plane it is a

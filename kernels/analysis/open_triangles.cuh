@@ -85,10 +85,10 @@ __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
 template <typename T>
 __device__ __forceinline__ void compare_zero(const Analysis& job, bool has, const Place& place, u64* counts) {
     Zeros<2> zeros = {};
-    if (has)
-        zeros = in_plane<T>(job, place.y, [&](const Analysis& plane, u64, u64 y) {
-            return zeros_at<T, 2>(plane, (i32)place.simplex, place.x, y);
-        });
+    if (has) {
+        const u64 z = plane_at(job, place.y);
+        zeros = zeros_at<T, 2>(job, (i32)place.simplex, place.x, place.y - z * job.ny, z);
+    }
     if (!__any_sync(FULL, zeros.fields)) return;
     const bool first = zeros.fields & 1, other = zeros.fields & 2, lost = first && !other,
                spurious = other && !first, changed = first && other && zeros.index[0] != zeros.index[1];
@@ -137,26 +137,17 @@ struct CornerPair {
 };
 
 template <typename T>
-__device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x, u64 y, i32 triangle) {
+__device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x, u64 row, i32 triangle) {
+    const u64 z = plane_at(job, row), y = row - z * job.ny;
     CornerPair<T> pair = {};
     if (x + 1 >= job.columns || y + 1 >= job.rows) return pair;
     pair.present = true;
 #pragma unroll
     for (i32 f = 0; f < 2; f++) {
+        pair.p[f] = corners_of<T>(job, plane_of<T>(job.fields[f], z), x, y, triangle);
 #pragma unroll
-        for (i32 c = 0; c < 2; c++) {
-            const Component& component = c == 0 ? job.fields[f].u : job.fields[f].v;
-            const u64 stride = component.layout.stride, pitch = component.layout.pitch;
-            const T* base = static_cast<const T*>(component.values);
-            const u64 columns[2] = {x * stride, stored_column(job, x + 1) * stride},
-                      rows[2] = {y * pitch, stored_row(job, y + 1) * pitch};
-            T* values = c == 0 ? pair.p[f].u : pair.p[f].v;
-#pragma unroll
-            for (i32 k = 0; k < 3; k++) {
-                values[k] = base[columns[corner_x(triangle, k)] + rows[corner_y(triangle, k)]];
-                pair.present &= Real<T>::finite(values[k]);
-            }
-        }
+        for (i32 k = 0; k < 3; k++)
+            pair.present &= Real<T>::finite(pair.p[f].u[k]) & Real<T>::finite(pair.p[f].v[k]);
     }
     pair.present &= !has_filled(job, pair.p[0]);
     return pair;
@@ -218,9 +209,7 @@ __device__ __forceinline__ u32 compare_listed(
     const Place place = exact.triangles.place<T>(exact.triangles.at[first + min(lane, taken - 1)]);
     const i32 triangle = place.simplex == LOWER ? LOWER : UPPER;
     CornerPair<T> pair = {};
-    if (has)
-        pair = in_plane<T>(job, place.y,
-            [&](const Analysis& plane, u64, u64 y) { return corner_pair<T>(plane, place.x, y, triangle); });
+    if (has) pair = corner_pair<T>(job, place.x, place.y, triangle);
     u32 zeros = compare_triangle(job, pair.present, pair.p[0], pair.p[1], triangle, exact.counts, exact.sums);
     // Without the triangle, its vertex and edges may still be there.
     if (has && !pair.present) zeros = owned_faces(triangle);

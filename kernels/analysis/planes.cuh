@@ -19,24 +19,30 @@ __device__ __forceinline__ u64 first_row(const Analysis& job, u64 band) {
 }
 
 template <typename T>
-__device__ __forceinline__ void move_to_plane(Component& c, u64 z) {
+__device__ __forceinline__ Component plane_of(Component c, u64 z) {
     c.values = static_cast<const T*>(c.values) + z * c.plane;
+    return c;
+}
+template <typename T>
+__device__ __forceinline__ FieldView plane_of(const FieldView& field, u64 z) {
+    return {plane_of<T>(field.u, z), plane_of<T>(field.v, z)};
 }
 
-// f(argument, z, y) of row y of plane z: the fields of the argument begin at the plane. A single plane has
-// the argument of the kernel, which lies in constant memory. All lanes of a warp must be in f or none, where
-// f exchanges values between them.
+// The plane of a row.
+__device__ __forceinline__ u64 plane_at(const Analysis& job, u64 row) {
+    return job.nz == 1 ? 0 : row / job.ny;
+}
+
+// f(argument, y): row y of a plane is the row, and the fields of the argument are those of the plane. A
+// single plane has the argument of the kernel, which lies in constant memory and takes no registers; it
+// should stay there in code that reads all vertices.
 template <typename T, typename F>
 __device__ __forceinline__ auto in_plane(const Analysis& job, u64 row, F f) {
-    if (job.nz == 1) return f(job, (u64)0, row);
-    const u64 z = row / job.ny;
+    if (job.nz == 1) return f(job, row);
+    const u64 z = plane_at(job, row);
     Analysis plane = job;
-#pragma unroll
-    for (i32 k = 0; k < 2; k++) {
-        move_to_plane<T>(plane.fields[k].u, z);
-        move_to_plane<T>(plane.fields[k].v, z);
-    }
-    return f(plane, z, row - z * job.ny);
+    for (FieldView& field : plane.fields) field = plane_of<T>(field, z);
+    return f(plane, row - z * job.ny);
 }
 
 // The column and the row in memory of a vertex that may lie behind the last one of a periodic axis.

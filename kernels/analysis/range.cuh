@@ -55,7 +55,7 @@ __device__ __forceinline__ void see_columns(const Analysis& job, bool wide, u64 
     const i32 columns = job.nx - x < W ? (i32)(job.nx - x) : W;
 #pragma unroll 4
     for (u64 y = y0; y < end; y++) {
-        const Pair<T> row = load_pair<T>(job, wide, job.nx, x, y);
+        const Pair<T> row = load_pair<T>(job, job.fields[0], wide, job.nx, x, y);
 #pragma unroll
         for (i32 k = 0; k < W; k++)
             if (k < columns) see_pair(job, row.u.at[k], row.v.at[k], seen);
@@ -103,7 +103,7 @@ __device__ __forceinline__ void find_range(const Analysis& job) {
         const u64 x = item % chunks * CHUNK + warp * STRIP + lane * W;
         if (x >= job.nx) continue;
         in_plane<T>(job, first_row(job, item / chunks),
-            [&](const Analysis& plane, u64, u64 y) { see_columns(plane, wide, x, y, seen); });
+            [&](const Analysis& plane, u64 y) { see_columns(plane, wide, x, y, seen); });
     }
     __syncwarp();
     add_extents(job, seen, counts);
