@@ -9,7 +9,7 @@ namespace analysis {
 template <typename T>
 __device__ __forceinline__ Pair<T> load_row(
     const Analysis& job, const FieldView& field, bool wide, u64 x, u64 y) {
-    return load_pair<T>(job, field, wide, y < job.rows ? job.columns : 0, x, y, true);
+    return load_pair<T>(job, field, wide, y < job.rows ? job.columns : 0, x, stored_row(job, y), true);
 }
 
 template <typename T>
@@ -92,7 +92,8 @@ __device__ __forceinline__ u32 open_patches(
     Pair<T> next = load_pair<T>(job, job.fields[0], wide, job.columns, x, y);
     for (u64 row = 0; row <= last; row++) {
         const Pair<T> here = next;
-        if (row < last) next = load_pair<T>(job, job.fields[0], wide, job.columns, x, y + row + 1);
+        if (row < last)
+            next = load_pair<T>(job, job.fields[0], wide, job.columns, x, stored_row(job, y + row + 1));
         u32 sides = sides_of(here);
         const u32 neighbour = __shfl_down_sync(FULL, sides, 1),
                   edge = row < 32 ? __shfl_sync(FULL, edges, (i32)row) : last_edge;
