@@ -81,7 +81,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 23] = [
+const SCENARIOS: [Scenario; 24] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -96,6 +96,7 @@ const SCENARIOS: [Scenario; 23] = [
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),
+    ("analysis_of_stacks", analysis::analysis_of_stacks),
     ("isolated_zeros", analysis::isolated_zeros),
     ("rare_vertices", rare::rare_vertices),
     ("floating_point_modes", modes::floating_point_modes),

@@ -3,8 +3,8 @@
 use super::*;
 use crate::support::fields::{bytes_of, dtype, sides, stored, Random, CODERS, FRONTS, TIES};
 use factz::capi::analysis::FACTZ_INDEX_UNDEFINED;
-use factz::{compare, critical_points, range, CriticalPoint};
 use factz::grid::sides::periodic_sides;
+use factz::{compare, critical_points, range, CriticalPoint};
 use factz::{BoundKind, Layout, Preserve, Request, View, PERIODIC_X, PERIODIC_Y};
 use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
