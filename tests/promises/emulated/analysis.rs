@@ -147,17 +147,47 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
         ..Config::new(nx, ny, random.one_of(&[BoundKind::Relative, BoundKind::Absolute]), 1e-3)
     };
     let request = Request::new(config).expect("a valid configuration");
-    let first = y0 * columns + x0;
-    let mut planes = [plane, plane, other_plane, other_plane].into_iter();
-    let views = fields.each_ref().map(|c| {
-        let plane = planes.next().expect("one for each component");
-        View::strided(c, first as usize, Layout { plane, ..layout })
-    });
-    let expected = analysis_words(&request, views);
+    let what = format!("seed {seed}");
+    check_analysis(&request, &fields, y0 * columns + x0, [plane, other_plane], &what, folder);
+}
+
+/// The kernels find what the library finds, in fields with so many elements from a plane to the next.
+fn check_analysis<T: Real>(
+    request: &Request,
+    fields: &[Vec<T>; 4],
+    first: u64,
+    planes: [u64; 2],
+    what: &str,
+    folder: &Path,
+) {
+    let config = request.config();
+    let view =
+        |k: usize| View::strided(&fields[k], first as usize, Layout { plane: planes[k / 2], ..config.u });
+    let expected = analysis_words(request, std::array::from_fn(view));
     for order in ORDERS {
-        let found = emulated_analysis(request.config(), &fields, first, other_plane, order, folder);
-        assert!(found == expected, "seed {seed}, order {order}: {config:?}\n{found:?}\n{expected:?}");
+        let found = emulated_analysis(config, fields, first, planes[1], order, folder);
+        assert!(found == expected, "{what}, order {order}: {config:?}\n{found:?}\n{expected:?}");
     }
+}
+
+/// Planes with other elements behind each, or without, some of a size at which warps and bands end.
+fn analyze_stack<T: Real>([nx, ny, nz]: [u64; 3], periodic: u32, folder: &Path) {
+    let mut random = Random(nx + ny);
+    let fields = noisy::<T>(&mut random, nx * ny * nz, 7.0);
+    let plane = nx * ny;
+    let planes = [plane + 2 * nx, plane + 3 * nx];
+    let mut apart_by = [planes[0], planes[0], planes[1], planes[1]].into_iter();
+    let fields = fields.map(|c| apart(&c, plane, apart_by.next().expect("one for each component")));
+    let config = Config {
+        nz,
+        plane_rows: ny + 2,
+        periodic,
+        dtype: dtype::<T>(),
+        fill_value: Some(7.0),
+        ..Config::new(nx, ny, BoundKind::Relative, 1e-3)
+    };
+    let request = Request::new(config).expect("a valid configuration");
+    check_analysis(&request, &fields, 0, planes, "a stack", folder);
 }
 
 /// Columns and rows against their axes: the kernels keep, count and list the types that the library does.
@@ -209,5 +239,23 @@ fn kernels_find_what_the_library_finds_in_blocks() {
     for_each("emulated_analysis", &(0..90).collect::<Vec<u64>>(), |&seed, folder| match seed % 3 {
         2 => analyze_blocks::<f64>(seed, folder),
         _ => analyze_blocks::<f32>(seed, folder),
+    });
+}
+
+#[test]
+fn kernels_find_what_the_library_finds_in_stacks_and_seams() {
+    needs!("g++");
+    let both = PERIODIC_X | PERIODIC_Y;
+    let cases = [
+        ([3, 3, 2], both),
+        ([130, 33, 2], PERIODIC_X),
+        ([128, 35, 3], both),
+        ([70, 32, 2], PERIODIC_Y),
+        ([129, 5, 3], 0),
+        ([64, 64, 1], both),
+    ];
+    for_each("emulated_stacks", &cases, |&(shape, periodic), folder| {
+        analyze_stack::<f32>(shape, periodic, folder);
+        analyze_stack::<f64>(shape, periodic, folder);
     });
 }
