@@ -2,18 +2,20 @@
 // and the output lies in memory of its own, fenced on both sides. Work that a device does in parallel is
 // done one after the other here, in one of several orders, so that results that depend on the order show.
 //
-//   emulator compress ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE TIES HALO
+//   emulator compress ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE TIES
+//   HALO
 //            PIN PERIODIC DX DY U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY NZ PLANE_ROWS STREAM U V
 //   emulator walk SEED
-//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
-//            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH RESULTS
+//   emulator analyze ORDER DTYPE NX NY NZ PERIODIC COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
+//            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH PLANE OTHER_PLANE RESULTS
 //
-// Numbers are those of kernels/device/shared.cuh; HALO has the sides of periodic axes too. FIRST is the element of U and V that is the first
-// vertex, FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of
-// the report. RESULTS are the comparison, the range, and the number of critical points with the points.
-// walk sums the differences of the anchors of an arbitrary group. With reads.cpp, FACTZ_COUNT_READS=1 lists
-// how often each kernel reads, and FACTZ_LIST_DATA=1 which regions it uses.
+// Numbers are those of kernels/device/shared.cuh; HALO has the sides of periodic axes too. FIRST is the
+// element of U and V that is the first vertex, PLANE and OTHER_PLANE the elements from a plane to the next,
+// FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of the report.
+// RESULTS are the comparison, the range, and the number of critical points with the points. walk sums the
+// differences of the anchors of an arbitrary group. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each
+// kernel reads, and FACTZ_LIST_DATA=1 which regions it uses.
 #include <link.h>
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -440,7 +442,7 @@ bool walks(uint64_t seed) {
 
 void analyze(Analysis& job, uint32_t dtype, const char* results) {
     const uint64_t strip = 32 * (dtype ? 2 : 4), strips = (job.nx + strip - 1) / strip;
-    const uint64_t bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const uint64_t bands = analysis::all_bands(job);
     job.counts = fenced_as<u64>("counts", ANALYSIS_COUNT_BYTES, true);
     job.parts = fenced_as<double>("parts", strips * bands * PART * 8);
     job.open_triangles = fenced_as<u32>("open_triangles", strips * bands * ANALYSIS_ROWS * 32);
@@ -454,10 +456,10 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     RUN_ANALYSIS(find_range, FEW, 256);
     RUN_ANALYSIS(range_end, 1, 32);
     // A triangle has one point at most, on its boundary or inside.
-    job.capacity = 2 * (job.columns + 1) * (job.rows + 1);
+    job.capacity = 2 * (job.columns + 1) * (job.rows + 1) * job.nz;
     job.points = fenced_as<CriticalPoint>("points", job.capacity * sizeof(CriticalPoint));
     job.count = fenced_as<u64>("count", 8);
-    const uint64_t segments = job.ny * strips;
+    const uint64_t segments = job.ny * job.nz * strips;
     job.point_parts = fenced_as<u64>("point_parts", ((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>("segments", segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
@@ -508,7 +510,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 11) &&
-        !(what == "analyze" && argc == 24)) {
+        !(what == "analyze" && argc == 28)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -520,23 +522,26 @@ int main(int argc, char** argv) {
         const uint32_t dtype = (uint32_t)number(3);
         job.nx = number(4);
         job.ny = number(5);
-        job.columns = number(6);
-        job.rows = number(7);
-        job.columns_before = (i32)number(8);
-        job.rows_before = (i32)number(9);
-        job.bound_is_relative = (u32)number(10);
-        job.bound = std::strtod(argv[11], nullptr);
-        job.has_fill = (u32)number(12);
-        job.fill = number(13);
-        job.dx = std::strtod(argv[14], nullptr);
-        job.dy = std::strtod(argv[15], nullptr);
-        job.ties = (u32)number(16);
-        const uint64_t first = number(21) * (dtype ? 8 : 4);
+        job.nz = number(6);
+        job.periodic = (u32)number(7);
+        job.columns = number(8);
+        job.rows = number(9);
+        job.columns_before = (i32)number(10);
+        job.rows_before = (i32)number(11);
+        job.bound_is_relative = (u32)number(12);
+        job.bound = std::strtod(argv[13], nullptr);
+        job.has_fill = (u32)number(14);
+        job.fill = number(15);
+        job.dx = std::strtod(argv[16], nullptr);
+        job.dy = std::strtod(argv[17], nullptr);
+        job.ties = (u32)number(18);
+        const uint64_t first = number(23) * (dtype ? 8 : 4);
         for (int k = 0; k < 4; k++) {
             Component& component = k % 2 ? job.fields[k / 2].v : job.fields[k / 2].u;
-            component = {fenced_file(k < 2 ? "field" : "other_field", argv[17 + k]) + first, {number(22), 1}};
+            const unsigned char* values = fenced_file(k < 2 ? "field" : "other_field", argv[19 + k]);
+            component = {values + first, {number(24), 1}, number(25 + k / 2)};
         }
-        analyze(job, dtype, argv[23]);
+        analyze(job, dtype, argv[27]);
         std::printf("%d\n", job.comparison->status);
         return 0;
     }

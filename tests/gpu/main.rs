@@ -98,6 +98,7 @@ const SCENARIOS: [Scenario; 24] = [
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),
+    ("analysis_of_stacks", analysis::analysis_of_stacks),
     ("isolated_zeros", analysis::isolated_zeros),
     ("rare_vertices", rare::rare_vertices),
     ("floating_point_modes", modes::floating_point_modes),
