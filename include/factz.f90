@@ -20,8 +20,11 @@
 !     config%halo = FACTZ_SIDES_ALL          ! sides with values of a neighbour beside the block
 !     call factz_compress(u, v, config, stream, ghosts=1)
 !
-! nx, ny, dtype, pitches and strides of the configuration follow from the arrays; where nx or ny of the
-! configuration is not 0 it must agree.
+! A stack of planes, such as times or levels, is u(nx, ny, nz) and v(nx, ny, nz): nz fields of their own in one
+! stream, with one bound. Ghost layers lie around each plane. factz_decompress_planes_host reads some of them.
+!
+! nx, ny, nz, dtype, pitches, strides and plane_rows of the configuration follow from the arrays; where nx or ny
+! of the configuration is not 0 it must agree.
 !
 ! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
 ! the reason, and what to do, in errmsg; without stat an error stops the program with that text. stat, ghosts
@@ -50,6 +53,7 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_TIES_ALL = 0, FACTZ_TIES_ZEROS = 1, FACTZ_TIES_SOS = 2
   integer(c_int32_t), parameter, public :: FACTZ_SIDE_X_MIN = 1, FACTZ_SIDE_X_MAX = 2, FACTZ_SIDE_Y_MIN = 4, &
       FACTZ_SIDE_Y_MAX = 8, FACTZ_SIDES_ALL = 15
+  integer(c_int32_t), parameter, public :: FACTZ_PERIODIC_X = 1, FACTZ_PERIODIC_Y = 2
   integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_CONFIG_STRING_BYTES = 512, &
       FACTZ_CONFIG_WORDS = 24
   integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
@@ -97,8 +101,9 @@ module factz
     integer(c_int32_t) :: has_fill_value
     real(c_double) :: fill_value
     integer(c_int32_t) :: ties
-    integer(c_int32_t) :: reserved_flags
-    integer(c_int64_t) :: reserved(11)
+    integer(c_int32_t) :: periodic
+    integer(c_int64_t) :: plane_rows
+    integer(c_int64_t) :: reserved(10)
   end type factz_config
 
   type, bind(c), public :: factz_sizes
@@ -130,7 +135,8 @@ module factz
     real(c_double) :: fill_value
     integer(c_int32_t) :: has_fill_value
     integer(c_int32_t) :: ties
-    integer(c_int64_t) :: reserved(1)
+    integer(c_int32_t) :: periodic
+    integer(c_int32_t) :: reserved
   end type factz_info
 
   type, bind(c), public :: factz_report
@@ -165,6 +171,7 @@ module factz
   type, bind(c), public :: factz_critical_point
     integer(c_int64_t) :: cell_x
     integer(c_int64_t) :: cell_y
+    integer(c_int64_t) :: cell_z
     real(c_double) :: x
     real(c_double) :: y
     integer(c_int32_t) :: simplex
@@ -209,7 +216,7 @@ module factz
   ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
   ! The array stream is allocated with exactly the length of the compressed stream.
   interface factz_compress
-    module procedure compress_real32, compress_real64
+    module procedure compress_real32, compress_real64, compress_stack_real32, compress_stack_real64
   end interface factz_compress
 
   ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat]
@@ -217,19 +224,20 @@ module factz
   ! The array stream may be longer than the compressed stream. Ghost layers stay as they are.
   ! verify_checksum=.false. does not compare the checksum.
   interface factz_decompress
-    module procedure decompress_real32, decompress_real64
+    module procedure decompress_real32, decompress_real64, decompress_stack_real32, decompress_stack_real64
   end interface factz_decompress
 
   ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads]
   !                    [, stat] [, errmsg])
   ! Both fields need ghosts on the sides in config%halo.
   interface factz_compare
-    module procedure compare_real32, compare_real64
+    module procedure compare_real32, compare_real64, compare_stack_real32, compare_stack_real64
   end interface factz_compare
 
   ! call factz_critical_points(u, v, config, points [, ghosts] [, threads] [, stat] [, errmsg])
   interface factz_critical_points
-    module procedure critical_points_real32, critical_points_real64
+    module procedure critical_points_real32, critical_points_real64, critical_points_stack_real32, &
+        critical_points_stack_real64
   end interface factz_critical_points
 
   ! config = factz_relative_bound(fraction)
@@ -242,7 +250,7 @@ module factz
   ! Ranks share a relative bound: with low the MPI_MIN of range%low and high the MPI_MAX of range%high,
   ! config = factz_absolute_bound(factz_relative_bound(fraction, low, high)).
   interface factz_find_range
-    module procedure find_range_real32, find_range_real64
+    module procedure find_range_real32, find_range_real64, find_range_stack_real32, find_range_stack_real64
   end interface factz_find_range
 
   public :: factz_find_range
@@ -257,7 +265,7 @@ module factz
       factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, factz_range_host, &
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
-      factz_decompress_region_host, factz_read_region_host
+      factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -334,30 +342,44 @@ module factz
       integer(c_int), value :: threads
     end function factz_decompress_host
 
-    ! nx and ny of config are the columns and rows of the region, whose first vertex is (x0, y0), counted from 0.
-    integer(c_int32_t) function factz_decompress_region_host(src, src_bytes, config, x0, y0, u, v, n, report, &
+    ! nx, ny and nz of config are those of the region, whose first vertex is (x0, y0) of plane z0, counted from 0.
+    integer(c_int32_t) function factz_decompress_region_host(src, src_bytes, config, x0, y0, z0, u, v, n, report, &
         threads) bind(c)
       import :: c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config, factz_report
       type(c_ptr), value :: src
       integer(c_size_t), value :: src_bytes
       type(factz_config), intent(in) :: config
-      integer(c_int64_t), value :: x0, y0
+      integer(c_int64_t), value :: x0, y0, z0
       type(c_ptr), value :: u, v
       integer(c_size_t), value :: n
       type(factz_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_decompress_region_host
 
+    ! nz of config is the number of planes, of which `first` is the first one, counted from 0.
+    integer(c_int32_t) function factz_decompress_planes_host(src, src_bytes, config, first, u, v, n, report, &
+        threads) bind(c)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), value :: first
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_decompress_planes_host
+
     ! read is c_funloc of a bind(c) integer(c_int) function (type(c_ptr), value :: user, to; integer(c_int64_t),
     ! value :: offset, bytes), with the arguments user, offset, bytes, to.
-    integer(c_int32_t) function factz_read_region_host(read, user, src_bytes, config, x0, y0, u, v, n, report, &
-        threads) bind(c)
+    integer(c_int32_t) function factz_read_region_host(read, user, src_bytes, config, x0, y0, z0, u, v, n, &
+        report, threads) bind(c)
       import :: c_funptr, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config, factz_report
       type(c_funptr), value :: read
       type(c_ptr), value :: user
       integer(c_int64_t), value :: src_bytes
       type(factz_config), intent(in) :: config
-      integer(c_int64_t), value :: x0, y0
+      integer(c_int64_t), value :: x0, y0, z0
       type(c_ptr), value :: u, v
       integer(c_size_t), value :: n
       type(factz_report), intent(out) :: report
@@ -526,7 +548,8 @@ module factz
   type :: component
     character(7) :: name = ''                    ! of the argument
     type(c_ptr) :: first = c_null_ptr            ! vertex (1, 1) of the block, inside the ghost layers
-    integer(c_int64_t) :: nx = 0, ny = 0
+    integer(c_int64_t) :: nx = 0, ny = 0, nz = 1
+    integer(c_int64_t) :: plane_rows = 0         ! from a plane to the next; 0 of a single one
     integer(c_int64_t) :: pitch = 0, stride = 1  ! in elements
     integer(c_int64_t) :: ghosts = 0
     integer(c_int32_t) :: dtype = FACTZ_DTYPE_F32
@@ -732,6 +755,123 @@ contains
         threads, stat, errmsg)
   end subroutine critical_points_real64
 
+  subroutine compress_stack_real32(u, v, config, stream, report, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), config, stream, report, &
+        threads, stat, errmsg)
+  end subroutine compress_stack_real32
+
+  subroutine compress_stack_real64(u, v, config, stream, report, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), config, stream, report, &
+        threads, stat, errmsg)
+  end subroutine compress_stack_real64
+
+  ! u and v are inout: ghost layers keep their values.
+  subroutine decompress_stack_real32(stream, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real32), intent(inout), target :: u(:, :, :), v(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg)
+  end subroutine decompress_stack_real32
+
+  subroutine decompress_stack_real64(stream, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real64), intent(inout), target :: u(:, :, :), v(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg)
+  end subroutine decompress_stack_real64
+
+  subroutine compare_stack_real32(u, v, other_u, other_v, config, comparison, ghosts, other_ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), other_u(:, :, :), other_v(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_comparison), intent(out) :: comparison
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compare(stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), &
+        stack_real32('other_u', other_u, other_ghosts), stack_real32('other_v', other_v, other_ghosts), &
+        config, comparison, threads, stat, errmsg)
+  end subroutine compare_stack_real32
+
+  subroutine compare_stack_real64(u, v, other_u, other_v, config, comparison, ghosts, other_ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), other_u(:, :, :), other_v(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_comparison), intent(out) :: comparison
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compare(stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), &
+        stack_real64('other_u', other_u, other_ghosts), stack_real64('other_v', other_v, other_ghosts), &
+        config, comparison, threads, stat, errmsg)
+  end subroutine compare_stack_real64
+
+  subroutine find_range_stack_real32(u, v, config, range, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_range), intent(out) :: range
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call find_range(stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), config, range, threads, &
+        stat, errmsg)
+  end subroutine find_range_stack_real32
+
+  subroutine find_range_stack_real64(u, v, config, range, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_range), intent(out) :: range
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call find_range(stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), config, range, threads, &
+        stat, errmsg)
+  end subroutine find_range_stack_real64
+
+  subroutine critical_points_stack_real32(u, v, config, points, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_critical_point), allocatable, intent(out) :: points(:)
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call critical_points(stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), config, points, &
+        threads, stat, errmsg)
+  end subroutine critical_points_stack_real32
+
+  subroutine critical_points_stack_real64(u, v, config, points, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_critical_point), allocatable, intent(out) :: points(:)
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call critical_points(stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), config, points, &
+        threads, stat, errmsg)
+  end subroutine critical_points_stack_real64
+
   function component_real32(name, values, ghosts) result(c)
     character(*), intent(in) :: name
     real(real32), intent(in), target :: values(:, :)
@@ -763,6 +903,32 @@ contains
     if (size(values, 2) > 1) call set_distance(name, c%pitch, c_loc(values(1, 1)), c_loc(values(1, 2)), 8, c%refusal)
     call check_rows(c, size(values, 1, int64))
   end function component_real64
+
+  function stack_real32(name, values, ghosts) result(c)
+    character(*), intent(in) :: name
+    real(real32), intent(in), target :: values(:, :, :)
+    class(*), intent(in), optional :: ghosts
+    type(component) :: c
+    if (size(values, 3) < 1) then
+      c%refusal = name//' has no planes: its third extent is 0'
+      return
+    end if
+    c = component_real32(name, values(:, :, 1), ghosts)
+    if (size(values, 3) > 1) call set_planes(c, shape(values, int64), c_loc(values(1, 1, 1)), c_loc(values(1, 1, 2)), 4)
+  end function stack_real32
+
+  function stack_real64(name, values, ghosts) result(c)
+    character(*), intent(in) :: name
+    real(real64), intent(in), target :: values(:, :, :)
+    class(*), intent(in), optional :: ghosts
+    type(component) :: c
+    if (size(values, 3) < 1) then
+      c%refusal = name//' has no planes: its third extent is 0'
+      return
+    end if
+    c = component_real64(name, values(:, :, 1), ghosts)
+    if (size(values, 3) > 1) call set_planes(c, shape(values, int64), c_loc(values(1, 1, 1)), c_loc(values(1, 1, 2)), 8)
+  end function stack_real64
 
   ! ---------------------------------------------------------------- what both kinds share
 
@@ -800,11 +966,12 @@ contains
     text = ghosts_name(c)//' = '//decimal(c%ghosts)
   end function ghosts_of
 
-  ! "20 x 10", without the ghost layers.
+  ! "20 x 10", without the ghost layers; "20 x 10 x 3" of a stack.
   function size_of(c) result(text)
     type(component), intent(in) :: c
     character(:), allocatable :: text
     text = decimal(c%nx)//' x '//decimal(c%ny)
+    if (c%nz > 1) text = text//' x '//decimal(c%nz)
   end function size_of
 
   ! The distance of two neighbours, in elements.
@@ -824,6 +991,24 @@ contains
     end if
   end subroutine set_distance
 
+  ! The distance of two planes, in rows. Planes of one row are a pitch apart.
+  subroutine set_planes(c, extents, first, second, bytes)
+    type(component), intent(inout) :: c
+    integer(int64), intent(in) :: extents(3)
+    type(c_ptr), intent(in) :: first, second
+    integer, intent(in) :: bytes
+    integer(c_int64_t) :: apart
+    if (allocated(c%refusal)) return
+    c%nz = extents(3)
+    call set_distance(trim(c%name), apart, first, second, bytes, c%refusal)
+    if (allocated(c%refusal)) return
+    if (extents(2) == 1) c%pitch = apart
+    c%plane_rows = apart / c%pitch
+    if (modulo(apart, c%pitch) /= 0 .or. c%plane_rows < extents(2)) c%refusal = trim(c%name)// &
+        ' is a section whose planes are '//decimal(apart)//' elements apart and whose rows are '//decimal(c%pitch)// &
+        ': the planes must be whole rows apart and end before the next one begins; pass a copy of it'
+  end subroutine set_planes
+
   ! A row ends before the next one begins.
   subroutine check_rows(c, columns)
     type(component), intent(inout) :: c
@@ -839,14 +1024,17 @@ contains
     type(factz_config), intent(inout) :: config
     integer(c_size_t), intent(out) :: n
     character(:), allocatable, intent(out) :: refusal
-    n = int(u%nx * u%ny, c_size_t)
+    n = int(u%nx * u%ny * u%nz, c_size_t)
     if (allocated(u%refusal)) then
       refusal = u%refusal
     else if (allocated(v%refusal)) then
       refusal = v%refusal
-    else if (u%nx /= v%nx .or. u%ny /= v%ny) then
+    else if (u%nx /= v%nx .or. u%ny /= v%ny .or. u%nz /= v%nz) then
       refusal = trim(u%name)//' has '//size_of(u)//' vertices but '//trim(v%name)//' has '//size_of(v)// &
           ': both components must lie at the same vertices'
+    else if (u%plane_rows /= v%plane_rows) then
+      refusal = trim(u%name)//' has '//decimal(u%plane_rows)//' rows from a plane to the next but '//trim(v%name)// &
+          ' has '//decimal(v%plane_rows)//': pass a copy of one of them'
     else if ((config%nx /= 0 .and. config%nx /= u%nx) .or. (config%ny /= 0 .and. config%ny /= u%ny)) then
       refusal = 'the configuration is for '//decimal(config%nx)//' x '//decimal(config%ny)//' vertices but '// &
           trim(u%name)//' has '//size_of(u)//' with '//ghosts_of(u)// &
@@ -858,6 +1046,8 @@ contains
     end if
     config%nx = u%nx
     config%ny = u%ny
+    config%nz = u%nz
+    config%plane_rows = u%plane_rows
     config%dtype = u%dtype
     config%u_pitch = u%pitch
     config%u_stride = u%stride
@@ -956,7 +1146,7 @@ contains
     call describe(u, v, c, n, reason)
     call take_threads(threads, threads_used, reason)
     if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
-    if (.not. allocated(reason) .and. (u%nx /= other_u%nx .or. u%ny /= other_u%ny)) then
+    if (.not. allocated(reason) .and. any([u%nx, u%ny, u%nz] /= [other_u%nx, other_u%ny, other_u%nz])) then
       reason = 'u has '//size_of(u)//' vertices with '//ghosts_of(u)//' but other_u has '//size_of(other_u)//' with '// &
           ghosts_of(other_u)//': both fields must lie at the same vertices; arrays with ghost layers are passed whole, '// &
           'with the width of their layers'

@@ -71,8 +71,8 @@ inline void check(const factz_report& report) {
 
 /* ---------------------------------------------------------------- fields and bytes */
 
-/* Where the components of a field lie: vertex (x, y) is at u[y * u_pitch + x * u_stride], and v likewise. T
- * is float or double, const for inputs. A view: it owns nothing. */
+/* Where the components of a field lie: vertex (x, y) of plane z is at u[(z * plane_rows + y) * u_pitch + x *
+ * u_stride], and v likewise. T is float or double, const for inputs. A view: it owns nothing. */
 template <class T>
 struct field {
     static_assert(
@@ -89,6 +89,9 @@ struct field {
     std::uint64_t v_stride;
     /* Layers of ghost vertices that lie around the block in memory. */
     std::uint64_t ghosts = 0;
+    /* Planes of a stack, and the rows from one to the next; 0 stands for ny. */
+    std::uint64_t nz = 1;
+    std::uint64_t plane_rows = 0;
 
     static constexpr std::int32_t dtype =
         std::is_same_v<std::remove_const_t<T>, float> ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
@@ -102,36 +105,66 @@ struct field {
     field(const field<U>& f) noexcept
         : field(f.u, f.v, f.nx, f.ny, f.u_pitch, f.u_stride, f.v_pitch, f.v_stride) {
         ghosts = f.ghosts;
+        nz = f.nz;
+        plane_rows = f.plane_rows;
     }
 
-    std::size_t vertices() const noexcept { return static_cast<std::size_t>(nx * ny); }
+    /* Vertices of all planes. */
+    std::size_t vertices() const noexcept { return static_cast<std::size_t>(nx * ny * nz); }
+
+    /* The planes from `first` on, `count` of them, as a view of their own. */
+    field planes(std::uint64_t first, std::uint64_t count = 1) const noexcept {
+        const std::uint64_t rows = first * (plane_rows ? plane_rows : ny);
+        field f = *this;
+        f.u += rows * u_pitch;
+        f.v += rows * v_pitch;
+        f.nz = count;
+        return f;
+    }
 };
 
-/* Two arrays, row after row. */
+/* Two arrays, row after row, and plane after plane of a stack. */
 template <class T>
-field<T> dense(T* u, T* v, std::uint64_t nx, std::uint64_t ny) noexcept {
-    return {u, v, nx, ny, nx, 1, nx, 1};
+field<T> dense(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz = 1) noexcept {
+    field<T> f{u, v, nx, ny, nx, 1, nx, 1};
+    f.nz = nz;
+    return f;
 }
 
 /* Two arrays whose rows are `pitch` elements apart. */
 template <class T>
-field<T> pitched(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t pitch) noexcept {
-    return {u, v, nx, ny, pitch, 1, pitch, 1};
+field<T> pitched(
+    T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t pitch, std::uint64_t nz = 1) noexcept {
+    field<T> f{u, v, nx, ny, pitch, 1, pitch, 1};
+    f.nz = nz;
+    return f;
 }
 
 /* One array u, v, u, v, ... */
 template <class T>
-field<T> interleaved(T* uv, std::uint64_t nx, std::uint64_t ny) noexcept {
-    return {uv, uv + 1, nx, ny, 2 * nx, 2, 2 * nx, 2};
+field<T> interleaved(T* uv, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz = 1) noexcept {
+    field<T> f{uv, uv + 1, nx, ny, 2 * nx, 2, 2 * nx, 2};
+    f.nz = nz;
+    return f;
 }
 
-/* Two arrays of (nx + 2 * ghosts) x (ny + 2 * ghosts) values, the block inside `ghosts` layers on every side.
- */
+/* One array of planes, u and v in turn: (nz, 2, ny, nx), slowest first. */
 template <class T>
-field<T> ghosted(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t ghosts) noexcept {
+field<T> pairs(T* uv, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz) noexcept {
+    field<T> f = dense(uv, uv + nx * ny, nx, ny, nz);
+    f.plane_rows = 2 * ny;
+    return f;
+}
+
+/* Two arrays of nz planes of (nx + 2 * ghosts) x (ny + 2 * ghosts) values, the block inside `ghosts` layers
+ * on every side. */
+template <class T>
+field<T> ghosted(
+    T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t ghosts, std::uint64_t nz = 1) noexcept {
     const std::uint64_t pitch = nx + 2 * ghosts, first = ghosts * pitch + ghosts;
-    field<T> f = pitched(u + first, v + first, nx, ny, pitch);
+    field<T> f = pitched(u + first, v + first, nx, ny, pitch, nz);
     f.ghosts = ghosts;
+    f.plane_rows = ny + 2 * ghosts;
     return f;
 }
 
@@ -170,7 +203,7 @@ private:
 
 /* ---------------------------------------------------------------- what to do */
 
-/* A factz_config without what the field says (dimensions, element type, layout). */
+/* A factz_config without what the field says (dimensions, planes, element type, layout). */
 inline factz_config absolute_bound(double bound) {
     factz_config config;
     check(factz_config_init(&config, 0, 0, FACTZ_BOUND_ABSOLUTE, bound));
@@ -189,6 +222,8 @@ template <class T>
 factz_config configured(factz_config config, const field<T>& field) noexcept {
     config.nx = field.nx;
     config.ny = field.ny;
+    config.nz = field.nz;
+    config.plane_rows = field.plane_rows;
     config.dtype = factz::field<T>::dtype;
     config.u_pitch = field.u_pitch;
     config.u_stride = field.u_stride;
@@ -319,17 +354,31 @@ factz_report decompress(const_bytes stream, const field<T>& field, int threads =
     return decompress(stream, field, absolute_bound(0), threads);
 }
 
-/* Decompresses the rectangle of a field that has the size of `field` and begins at column x0 and row y0. Only
- * the groups of tiles that hold it are decoded; about the checksum see factz_decompress_region_host. */
+/* Decompresses planes of a stack, as many as `field` has, from plane `first` on. Only the groups of tiles
+ * that hold them are decoded; about the checksum see factz_decompress_region_host. */
 template <class T>
-factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64_t y0, const field<T>& field,
+factz_report decompress_planes(const_bytes stream, std::uint64_t first, const field<T>& field,
     const factz_config& config = absolute_bound(0), int threads = 0) {
     static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
     factz_report report;
     factz_config c = configured(config, field);
     c.halo = 0; /* ghost vertices are not written */
+    check(factz_decompress_planes_host(
+        stream.data(), stream.size(), &c, first, field.u, field.v, field.vertices(), &report, threads));
+    return report;
+}
+
+/* Decompresses the rectangle of a field that has the size of `field` and begins at column x0 and row y0, of
+ * the planes from z0 on. Only the groups of tiles that hold it are decoded, as above. */
+template <class T>
+factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64_t y0, std::uint64_t z0,
+    const field<T>& field, const factz_config& config = absolute_bound(0), int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    factz_report report;
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not written */
     check(factz_decompress_region_host(
-        stream.data(), stream.size(), &c, x0, y0, field.u, field.v, field.vertices(), &report, threads));
+        stream.data(), stream.size(), &c, x0, y0, z0, field.u, field.v, field.vertices(), &report, threads));
     return report;
 }
 
@@ -337,7 +386,8 @@ factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64
  * `read` throws passes through. `stream_bytes` is the length of the stream or more. */
 template <class Read, class T>
 factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t x0, std::uint64_t y0,
-    const field<T>& field, const factz_config& config = absolute_bound(0), int threads = 0) {
+    std::uint64_t z0, const field<T>& field, const factz_config& config = absolute_bound(0),
+    int threads = 0) {
     static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
     struct reader {
         std::remove_reference_t<Read>* read;
@@ -358,7 +408,7 @@ factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t 
     factz_config c = configured(config, field);
     c.halo = 0; /* ghost vertices are not written */
     const factz_status status = factz_read_region_host(
-        call, &state, stream_bytes, &c, x0, y0, field.u, field.v, field.vertices(), &report, threads);
+        call, &state, stream_bytes, &c, x0, y0, z0, field.u, field.v, field.vertices(), &report, threads);
     if (state.thrown) std::rethrow_exception(state.thrown);
     check(status);
     return report;

@@ -24,6 +24,7 @@
 #include "compress/tiles/lorenzo/unconstrained_tiles.cuh"
 #include "compress/tiles/lorenzo/constrained_tiles.cuh"
 #include "compress/tiles/lorenzo/border_tiles.cuh"
+#include "compress/seam.cuh"
 #include "compress/count/count.cuh"
 #include "compress/count/count_lorenzo.cuh"
 #include "compress/tables/tables.cuh"
@@ -153,6 +154,10 @@ KERNEL(factz_lorenzo_border, Job, (128, 5), (128, 3), overlaps_previous, lorenzo
 // predict + quantize: reads field control tile_lists; writes control symbols payload tile_headers; work:
 //     tiles once; four tiles a warp
 KERNEL(factz_lorenzo_unconstrained, Job, (128, 7), (128, 4), overlaps_previous, lorenzo_unconstrained<T>)
+
+// predict + quantize: reads field control; writes control; work: cells of the seams once; their number / the
+//     threads of the grid
+KERNEL(factz_seam, Job, (128), (128), after_previous, seam<T>)
 
 // count: reads tile_headers symbols masks; writes symbols list_entries list_sizes symbol_counts; 32672 shared
 //     bytes; work: tiles once; N / the warps of the grid

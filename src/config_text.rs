@@ -22,7 +22,8 @@ const KEYS: [&str; 13] = [
     "fill",
     "verify",
 ];
-const PERIODIC: [(&str, u32); 4] =
+/// The periodic axes in text.
+pub const PERIODIC: [(&str, u32); 4] =
     [("none", 0), ("x", PERIODIC_X), ("y", PERIODIC_Y), ("xy", PERIODIC_X | PERIODIC_Y)];
 const SIDES: [(&str, u32); 4] =
     [("xmin", SIDE_X_MIN), ("xmax", SIDE_X_MAX), ("ymin", SIDE_Y_MIN), ("ymax", SIDE_Y_MAX)];

@@ -4,6 +4,7 @@
 // in wide loads. The signs of the components settle nearly every triangle; the others are read again and
 // decided exactly.
 #pragma once
+#include "analysis/planes.cuh"
 #include "stream/header.cuh"
 #include "grid/missing.cuh"
 #include "grid/range.cuh"
@@ -65,15 +66,16 @@ __device__ __forceinline__ bool is_wide(const FieldView& field) {
     return is_wide<T>(field.u) & is_wide<T>(field.v);
 }
 
-// Columns from x on of row y; NaN beyond nx.
+// Columns from x on of row y; NaN from `end` on, which is 0 or not less than nx.
 template <typename T>
 __device__ __forceinline__ Columns<T> load_columns(
-    const Component& c, bool wide, u64 nx, u64 x, u64 y, bool with_edge) {
+    const Analysis& job, const Component& c, bool wide, u64 end, u64 x, u64 y, bool with_edge) {
     constexpr i32 W = WIDTH<T>;
     const T missing = Real<T>::from_bits(sizeof(T) == 4 ? 0x7fc00000ull : 0x7ff8000000000000ull);
     const T* row = static_cast<const T*>(c.values) + y * c.layout.pitch;
+    const u64 stored = job.periodic & PERIODIC_X ? min(end, job.nx) : end;
     Columns<T> out;
-    if (wide && x + W <= nx) {
+    if (wide && x + W <= stored) {
         struct alignas(16) Vector {
             T at[W];
         };
@@ -82,10 +84,17 @@ __device__ __forceinline__ Columns<T> load_columns(
         for (i32 k = 0; k < W; k++) out.at[k] = v.at[k];
     } else {
 #pragma unroll
-        for (i32 k = 0; k < W; k++) out.at[k] = x + k < nx ? row[(x + k) * c.layout.stride] : missing;
+        for (i32 k = 0; k < W; k++) out.at[k] = x + k < stored ? row[(x + k) * c.layout.stride] : missing;
     }
     out.edge = missing;
-    if (with_edge && x + W < nx) out.edge = row[(x + W) * c.layout.stride];
+    if (with_edge && x + W < stored) out.edge = row[(x + W) * c.layout.stride];
+    // Behind the last column of a periodic axis is the first one.
+    if ((job.periodic & PERIODIC_X) && stored < end && stored - x <= W) {
+#pragma unroll
+        for (i32 k = 0; k < W; k++)
+            if (x + k == stored) out.at[k] = row[0];
+        if (with_edge && x + W == stored) out.edge = row[0];
+    }
     return out;
 }
 
@@ -96,9 +105,9 @@ struct Pair {
 
 template <typename T>
 __device__ __forceinline__ Pair<T> load_pair(
-    const FieldView& field, bool wide, u64 nx, u64 x, u64 y, bool with_edge = false) {
-    return {load_columns<T>(field.u, wide, nx, x, y, with_edge),
-        load_columns<T>(field.v, wide, nx, x, y, with_edge)};
+    const Analysis& job, const FieldView& field, bool wide, u64 end, u64 x, u64 y, bool with_edge = false) {
+    return {load_columns<T>(job, field.u, wide, end, x, y, with_edge),
+        load_columns<T>(job, field.v, wide, end, x, y, with_edge)};
 }
 
 // Flags of a vertex. ANDed over the corners they classify a triangle.
@@ -125,18 +134,28 @@ struct Flags {
 };
 
 template <typename T>
-__device__ __forceinline__ T value_of(const Component& c, u64 x, u64 y) {
-    return static_cast<const T*>(c.values)[y * c.layout.pitch + x * c.layout.stride];
+__device__ __forceinline__ T value_of(const Analysis& job, const Component& c, u64 x, u64 y) {
+    return static_cast<const T*>(
+        c.values)[stored_row(job, y) * c.layout.pitch + stored_column(job, x) * c.layout.stride];
 }
 
+// The corners of a triangle of the cell (x, y).
 template <typename T>
-__device__ __forceinline__ Corners<T> corners_of(const FieldView& field, u64 x, u64 y, i32 triangle) {
+__device__ __forceinline__ Corners<T> corners_of(
+    const Analysis& job, const FieldView& field, u64 x, u64 y, i32 triangle) {
+    const bool ends_x = stored_column(job, x + 1) == 0, ends_y = stored_row(job, y + 1) == 0;
     Corners<T> p;
 #pragma unroll
-    for (i32 k = 0; k < 3; k++) {
-        const u64 cx = x + corner_x(triangle, k), cy = y + corner_y(triangle, k);
-        p.u[k] = value_of<T>(field.u, cx, cy);
-        p.v[k] = value_of<T>(field.v, cx, cy);
+    for (i32 c = 0; c < 2; c++) {
+        const Component& component = c == 0 ? field.u : field.v;
+        const T* values = static_cast<const T*>(component.values);
+        const u64 column = x * component.layout.stride, row = y * component.layout.pitch,
+                  next_column = ends_x ? 0 : column + component.layout.stride,
+                  next_row = ends_y ? 0 : row + component.layout.pitch;
+#pragma unroll
+        for (i32 k = 0; k < 3; k++)
+            (c == 0 ? p.u : p.v)[k] = values[(corner_x(triangle, k) ? next_column : column) +
+                                             (corner_y(triangle, k) ? next_row : row)];
     }
     return p;
 }

@@ -261,7 +261,7 @@ __device__ __forceinline__ void join_pairs(
 template <typename T>
 __device__ __forceinline__ void join_strips(const Analysis& job) {
     constexpr u64 STRIP = 32 * WIDTH<T>;
-    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = all_bands(job);
     const u32 warps = blockDim.x / 32, warp = threadIdx.x / 32;
     for (u64 band = (u64)blockIdx.x * warps + warp; band < bands; band += (u64)gridDim.x * warps)
         for (u64 step = 1; step < strips; step *= 2) {
@@ -327,7 +327,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) counts[k] = 0;
     for (i32 k = 0; k < SEEN; k++) seen[k][threadIdx.x] = 0;
     __syncthreads();
-    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS,
+    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = all_bands(job),
               step = (u64)gridDim.x * ANALYSIS_WARPS;
     Walk at;
     at.wide = is_wide<T>(job.fields[0]) & is_wide<T>(job.fields[1]);
@@ -336,13 +336,8 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     // Begin with the largest error of the blocks so far: smaller ones do not change the result.
     raise_largest<T>(errors, __longlong_as_double((long long)__ldcg(&job.counts[COUNT_LARGEST])));
     for (u64 item = (u64)blockIdx.x * ANALYSIS_WARPS + warp; item < strips * bands; item += step) {
-        const u64 x = item % strips * STRIP, y = item / strips * ANALYSIS_ROWS;
+        const u64 x = item % strips * STRIP;
         at.x = x + lane * W;
-        at.y = y;
-        at.rows = (u32)(job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS);
-        // The row below the band completes its last cells; below the last band it is a ghost row, if there is
-        // one.
-        at.last = (u32)(at.rows < job.rows - 1 - y ? at.rows : job.rows - 1 - y);
         at.columns = at.x >= job.nx ? 0 : job.nx - at.x < W ? (i32)(job.nx - at.x) : W;
         at.whole = x + STRIP <= job.nx;
         at.has_edge = lane == 31 && x + STRIP < job.columns;
@@ -351,7 +346,15 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         band.low = Real<T>::infinity();
         band.high = -band.low;
         const ZeroCounts zeros =
-            walk(job, at, errors, band, seen, ahead, job.open_triangles + item * ANALYSIS_ROWS * 8);
+            in_plane<T>(job, first_row(job, item / strips), [&](const Analysis& plane, u64 y) {
+                at.y = y;
+                at.rows = (u32)(job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS);
+                // The row below the band completes its last cells; below the last band of a plane it is a
+                // ghost row, if there is one.
+                at.last = (u32)(at.rows < job.rows - 1 - y ? at.rows : job.rows - 1 - y);
+                return walk(
+                    plane, at, errors, band, seen, ahead, job.open_triangles + item * ANALYSIS_ROWS * 8);
+            });
         seen[SEEN_ZERO][threadIdx.x] += zeros.vertices;
         seen[SEEN_CHANGED_ZERO_VERTICES][threadIdx.x] += zeros.changed;
         seen[SEEN_TIES][threadIdx.x] += zeros.ties;
@@ -400,7 +403,7 @@ __device__ inline double psnr_of(const double part[PART], u64 pairs, double max_
 template <typename T>
 __device__ __forceinline__ void compare_end(const Analysis& job) {
     constexpr u64 STRIP = 32 * WIDTH<T>;
-    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u64 strips = (job.nx + STRIP - 1) / STRIP, bands = all_bands(job);
     for (u64 step = 1; step < bands; step *= 2) {
         join_pairs(job.parts, bands, strips, step, threadIdx.x, blockDim.x);
         __syncthreads();
@@ -431,7 +434,7 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     c.bound_exceeded = counts[COUNT_EXCEEDED];
     c.bound = bound_of(job);
     c.max_error = __longlong_as_double((long long)counts[COUNT_LARGEST]);
-    c.psnr = psnr_of(job.parts, job.nx * job.ny - counts[COUNT_UNPAIRED], c.max_error);
+    c.psnr = psnr_of(job.parts, job.nx * job.ny * job.nz - counts[COUNT_UNPAIRED], c.max_error);
     for (i32 type = 0; type < POINT_TYPES; type++) c.points_by_type[type] = counts[COUNT_BY_TYPE + type];
     c.status = STATUS_OK;
     *job.comparison = c;

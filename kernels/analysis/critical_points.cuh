@@ -7,8 +7,9 @@ namespace analysis {
 
 // A row of vertices and the one after its columns; nothing where it is not there.
 template <typename T>
-__device__ __forceinline__ Pair<T> load_row(const Analysis& job, bool wide, u64 x, u64 y) {
-    return load_pair<T>(job.fields[0], wide, y < job.rows ? job.columns : 0, x, y, true);
+__device__ __forceinline__ Pair<T> load_row(
+    const Analysis& job, const FieldView& field, bool wide, u64 x, u64 y) {
+    return load_pair<T>(job, field, wide, y < job.rows ? job.columns : 0, x, stored_row(job, y), true);
 }
 
 template <typename T>
@@ -22,12 +23,13 @@ __device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Pair<T>&
     return flags;
 }
 
-// Bit SIMPLICES * k + simplex: there is a critical point in the simplex of the base (x + k, y).
+// Bit SIMPLICES * k + simplex: there is a critical point in the simplex of the base (x + k, y) of plane z.
 template <typename T>
-__device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64 y) {
+__device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64 y, u64 z) {
     static_assert(SIMPLICES * WIDTH<T> <= 32, "bits suffice");
-    const Flags<T> low = flags_of(job, load_row<T>(job, wide, x, y)),
-                   high = flags_of(job, load_row<T>(job, wide, x, y + 1));
+    const FieldView field = plane_of<T>(job.fields[0], z);
+    const Flags<T> low = flags_of(job, load_row<T>(job, field, wide, x, y)),
+                   high = flags_of(job, load_row<T>(job, field, wide, x, y + 1));
     u32 open = 0, found = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
@@ -41,13 +43,13 @@ __device__ __noinline__ u32 points_of(const Analysis& job, bool wide, u64 x, u64
         const i32 bit = __ffs((i32)open) - 1, simplex = bit % SIMPLICES;
         const u64 base_x = x + bit / SIMPLICES;
         if (simplex == LOWER || simplex == UPPER) {
-            const Corners<T> p = corners_of<T>(job.fields[0], base_x, y, simplex);
+            const Corners<T> p = corners_of<T>(job, field, base_x, y, simplex);
             i32 s[3];
             signs(p, s);
             const u32 of_triangle = kind(p, s);
             if (of_triangle == IN) found |= 1u << bit;
             if (of_triangle != TIE) open &= ~(owned_faces(simplex) << (bit - simplex));
-        } else if (zeros_at<T, 1>(job, simplex, base_x, y).fields) {
+        } else if (zeros_at<T, 1>(job, simplex, base_x, y, z).fields) {
             found |= 1u << bit;
         }
     }
@@ -87,10 +89,11 @@ __device__ __forceinline__ u32 open_patches(
     const u32 edges = edge_sides<T>(job, edge_x, y + lane, (u64)lane <= last),
               last_edge = edge_sides<T>(job, edge_x, y + 32, last == 32);
     u32 open = 0, above = 0;
-    Pair<T> next = load_pair<T>(job.fields[0], wide, job.columns, x, y);
+    Pair<T> next = load_pair<T>(job, job.fields[0], wide, job.columns, x, y);
     for (u64 row = 0; row <= last; row++) {
         const Pair<T> here = next;
-        if (row < last) next = load_pair<T>(job.fields[0], wide, job.columns, x, y + row + 1);
+        if (row < last)
+            next = load_pair<T>(job, job.fields[0], wide, job.columns, x, stored_row(job, y + row + 1));
         u32 sides = sides_of(here);
         const u32 neighbour = __shfl_down_sync(FULL, sides, 1),
                   edge = row < 32 ? __shfl_sync(FULL, edges, (i32)row) : last_edge;
@@ -115,37 +118,38 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
     const bool wide = is_wide<T>(job.fields[0]);
     const u64 segments = (job.nx + STRIP - 1) / STRIP;
     const u64 groups = (segments + ANALYSIS_WARPS - 1) / ANALYSIS_WARPS;
-    const u64 bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u64 bands = all_bands(job);
     for (u64 item = blockIdx.x; item < groups * bands; item += gridDim.x) {
-        const u64 segment = item % groups * ANALYSIS_WARPS + warp, y = item / groups * ANALYSIS_ROWS;
+        const u64 segment = item % groups * ANALYSIS_WARPS + warp, first = first_row(job, item / groups);
         if (segment >= segments) continue;
-        const u64 x = segment * STRIP + lane * W,
+        const u64 z = plane_at(job, first), y = first - z * job.ny, x = segment * STRIP + lane * W,
                   rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
                   last = rows < job.rows - 1 - y ? rows : job.rows - 1 - y;
-        const u32 open = open_patches<T>(job, wide, x, y, rows, last);
+        const u32 open = in_plane<T>(job, first,
+            [&](const Analysis& plane, u64) { return open_patches<T>(plane, wide, x, y, rows, last); });
         counts[warp][lane] = 0;
         __syncwarp();
         // Each lane has open rows of its own.
         for (u32 left = open; left; left &= left - 1) {
             const i32 row = __ffs((i32)left) - 1;
-            const u32 found = points_of<T>(job, wide, x, y + row);
+            const u32 found = points_of<T>(job, wide, x, y + row, z);
             if (found) atomicAdd(&counts[warp][row], (u32)__popc(found));
         }
         __syncwarp();
         const u32 count = counts[warp][lane];
         if ((u64)lane < rows) {
-            const u64 at = (y + lane) * segments + segment;
+            const u64 at = (first + lane) * segments + segment;
             job.segments[at] = (u16)count;
             if (count) add_count(job.point_parts[at / POINT_PART], count);
         }
     }
 }
 
-// Segments of all rows.
+// Segments of all rows of all planes.
 template <typename T>
 __device__ __forceinline__ u64 all_segments(const Analysis& job) {
     constexpr u64 STRIP = 32 * WIDTH<T>;
-    return job.ny * ((job.nx + STRIP - 1) / STRIP);
+    return job.ny * job.nz * ((job.nx + STRIP - 1) / STRIP);
 }
 
 // Grid: 1. Block: 1024 threads. Replaces the counts of the parts by their exclusive sums, 4096 at a time;
@@ -196,19 +200,20 @@ __device__ __forceinline__ void position_in_cell(const Corners<T>& p, i32 triang
     y = along(corner_y(triangle, 1), corner_y(triangle, 2));
 }
 
-// Writes a point per lane with `holds`, if there is room. Call with a warp.
+// Writes a point of plane z per lane with `holds`, if there is room. Call with a warp.
 template <typename T>
 __device__ __forceinline__ void write_point(
-    const Analysis& job, bool holds, i32 simplex, u64 x, u64 y, u64 at, u64 end, u32* sum) {
+    const Analysis& job, bool holds, i32 simplex, u64 x, u64 y, u64 z, u64 at, u64 end, u32* sum) {
     const bool inside = holds && simplex <= UPPER;
     Corners<T> p = {};
-    if (inside) p = corners_of<T>(job.fields[0], x, y, simplex);
+    if (inside) p = corners_of<T>(job, plane_of<T>(job.fields[0], z), x, y, simplex);
     const i32 orientation = inside ? sign_det(p.u[0], p.v[0], p.u[1], p.v[1]) : 0;
     const i32 type = point_type(inside, p, orientation, simplex, rule_of(job), sum);
     if (!holds || at >= end) return;
     CriticalPoint point;
     point.cell_x = x;
     point.cell_y = y;
+    point.cell_z = z;
     point.simplex = simplex;
     double local_x, local_y;
     if (inside) {
@@ -217,9 +222,9 @@ __device__ __forceinline__ void write_point(
         point.index = type == SADDLE ? -1 : 1;
         write_eigenvalues(p, simplex, type, job.dx, job.dy, point);
     } else {
-        position_of_zero<T>(job, simplex, x, y, local_x, local_y);
+        position_of_zero<T>(job, simplex, x, y, z, local_x, local_y);
         point.point_type = simplex == VERTEX ? VERTEX_ZERO : EDGE_ZERO;
-        point.index = zeros_at<T, 1>(job, simplex, x, y).index[0];
+        point.index = zeros_at<T, 1>(job, simplex, x, y, z).index[0];
         point.rounding_divergence = 0;
         point.eigenvalues_real[0] = point.eigenvalues_real[1] = unknown();
         point.eigenvalues_imaginary[0] = point.eigenvalues_imaginary[1] = unknown();
@@ -249,14 +254,15 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
             const u32 count = first + lane < all ? job.segments[first + lane] : 0;
             for (u32 open = __ballot_sync(FULL, count != 0); open; open &= open - 1) {
                 const i32 segment = __ffs((i32)open) - 1;
-                const u64 y = (first + segment) / segments,
-                          x = (first + segment - y * segments) * STRIP + lane * W;
-                u32 found = points_of<T>(job, wide, x, y);
+                const u64 row = (first + segment) / segments, z = plane_at(job, row), y = row - z * job.ny,
+                          x = (first + segment - row * segments) * STRIP + lane * W;
+                u32 found = points_of<T>(job, wide, x, y, z);
                 u64 at = place + warp_exclusive_sum(__popc(found));
                 for (; __any_sync(FULL, found != 0); found &= found - 1) {
                     const bool holds = found != 0;
                     const i32 bit = holds ? __ffs((i32)found) - 1 : 0;
-                    write_point<T>(job, holds, bit % SIMPLICES, x + bit / SIMPLICES, y, at, end, sums[warp]);
+                    write_point<T>(
+                        job, holds, bit % SIMPLICES, x + bit / SIMPLICES, y, z, at, end, sums[warp]);
                     at += holds;
                 }
                 place += __shfl_sync(FULL, count, segment);

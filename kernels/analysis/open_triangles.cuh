@@ -5,7 +5,7 @@
 
 namespace analysis {
 
-// A simplex and the vertex that it belongs to.
+// A simplex and the vertex that it belongs to. Rows count over all planes.
 struct Place {
     u64 x, y;
     u32 simplex;
@@ -85,7 +85,10 @@ __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
 template <typename T>
 __device__ __forceinline__ void compare_zero(const Analysis& job, bool has, const Place& place, u64* counts) {
     Zeros<2> zeros = {};
-    if (has) zeros = zeros_at<T, 2>(job, (i32)place.simplex, place.x, place.y);
+    if (has) {
+        const u64 z = plane_at(job, place.y);
+        zeros = zeros_at<T, 2>(job, (i32)place.simplex, place.x, place.y - z * job.ny, z);
+    }
     if (!__any_sync(FULL, zeros.fields)) return;
     const bool first = zeros.fields & 1, other = zeros.fields & 2, lost = first && !other,
                spurious = other && !first, changed = first && other && zeros.index[0] != zeros.index[1];
@@ -134,24 +137,17 @@ struct CornerPair {
 };
 
 template <typename T>
-__device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x, u64 y, i32 triangle) {
+__device__ __forceinline__ CornerPair<T> corner_pair(const Analysis& job, u64 x, u64 row, i32 triangle) {
+    const u64 z = plane_at(job, row), y = row - z * job.ny;
     CornerPair<T> pair = {};
     if (x + 1 >= job.columns || y + 1 >= job.rows) return pair;
     pair.present = true;
 #pragma unroll
     for (i32 f = 0; f < 2; f++) {
+        pair.p[f] = corners_of<T>(job, plane_of<T>(job.fields[f], z), x, y, triangle);
 #pragma unroll
-        for (i32 c = 0; c < 2; c++) {
-            const Component& component = c == 0 ? job.fields[f].u : job.fields[f].v;
-            const u64 stride = component.layout.stride, pitch = component.layout.pitch;
-            const T* base = static_cast<const T*>(component.values) + y * pitch + x * stride;
-            T* values = c == 0 ? pair.p[f].u : pair.p[f].v;
-#pragma unroll
-            for (i32 k = 0; k < 3; k++) {
-                values[k] = base[(corner_x(triangle, k) ? stride : 0) + (corner_y(triangle, k) ? pitch : 0)];
-                pair.present &= Real<T>::finite(values[k]);
-            }
-        }
+        for (i32 k = 0; k < 3; k++)
+            pair.present &= Real<T>::finite(pair.p[f].u[k]) & Real<T>::finite(pair.p[f].v[k]);
     }
     pair.present &= !has_filled(job, pair.p[0]);
     return pair;
@@ -232,7 +228,7 @@ __device__ __forceinline__ void compare_triangles(const Analysis& job) {
     join_strips<T>(job);
     for (i32 k = (i32)lane; k < COUNTS; k += 32) exact.counts[k] = 0;
     __syncwarp();
-    const u64 strips = (job.nx + 32 * W - 1) / (32 * W), bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS,
+    const u64 strips = (job.nx + 32 * W - 1) / (32 * W), bands = all_bands(job),
               groups = strips * bands * (ANALYSIS_ROWS / ROWS), step = (u64)gridDim.x * WARPS;
     u32 number = 0, zeros_wait = 0, found = 0, next[WORDS];
     auto load = [&](u64 group) {
@@ -254,7 +250,7 @@ __device__ __forceinline__ void compare_triangles(const Analysis& job) {
                 const u64 strip = group / (ANALYSIS_ROWS / ROWS);
                 exact.triangles.x[slot] = strip % strips * (32 * W);
                 exact.triangles.y[slot] =
-                    strip / strips * ANALYSIS_ROWS + group % (ANALYSIS_ROWS / ROWS) * ROWS;
+                    first_row(job, strip / strips) + group % (ANALYSIS_ROWS / ROWS) * ROWS;
             }
             number = exact.triangles.add(number, slot, words);
         }

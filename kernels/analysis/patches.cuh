@@ -10,7 +10,7 @@ template <typename T>
 __device__ __forceinline__ u32 edge_sides(const Analysis& job, u64 x, u64 y, bool has_row) {
     if (!has_row || x >= job.columns) return SIDES;
     const FieldView& field = job.fields[0];
-    const T u = value_of<T>(field.u, x, y), v = value_of<T>(field.v, x, y);
+    const T u = value_of<T>(job, field.u, x, y), v = value_of<T>(job, field.v, x, y);
     return is_zero(u, v) ? ZERO : sides(u, v);
 }
 

@@ -47,6 +47,21 @@ __device__ __forceinline__ void see_pair(const Analysis& job, T u, T v, Extent<T
     seen.filled += u_is_finite & v_is_finite & filled;
 }
 
+// The columns of a lane in a band from row y0 on.
+template <typename T>
+__device__ __forceinline__ void see_columns(const Analysis& job, bool wide, u64 x, u64 y0, Extent<T>& seen) {
+    constexpr i32 W = WIDTH<T>;
+    const u64 end = job.ny - y0 < ANALYSIS_ROWS ? job.ny : y0 + ANALYSIS_ROWS;
+    const i32 columns = job.nx - x < W ? (i32)(job.nx - x) : W;
+#pragma unroll 4
+    for (u64 y = y0; y < end; y++) {
+        const Pair<T> row = load_pair<T>(job, job.fields[0], wide, job.nx, x, y);
+#pragma unroll
+        for (i32 k = 0; k < W; k++)
+            if (k < columns) see_pair(job, row.u.at[k], row.v.at[k], seen);
+    }
+}
+
 // Adds the results of a block to those of the call.
 template <typename T>
 __device__ __forceinline__ void add_extents(const Analysis& job, Extent<T> seen, u64* counts) {
@@ -81,21 +96,14 @@ __device__ __forceinline__ void find_range(const Analysis& job) {
     __syncthreads();
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool wide = is_wide<T>(job.fields[0]);
-    const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = all_bands(job);
     const T infinite = Real<T>::infinity();
     Extent<T> seen = {infinite, -infinite, 0, 0, 0};
     for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
-        const u64 x = item % chunks * CHUNK + warp * STRIP + lane * W, y0 = item / chunks * ANALYSIS_ROWS;
-        const u64 end = job.ny - y0 < ANALYSIS_ROWS ? job.ny : y0 + ANALYSIS_ROWS;
+        const u64 x = item % chunks * CHUNK + warp * STRIP + lane * W;
         if (x >= job.nx) continue;
-        const i32 columns = job.nx - x < W ? (i32)(job.nx - x) : W;
-#pragma unroll 4
-        for (u64 y = y0; y < end; y++) {
-            const Pair<T> row = load_pair<T>(job.fields[0], wide, job.nx, x, y);
-#pragma unroll
-            for (i32 k = 0; k < W; k++)
-                if (k < columns) see_pair(job, row.u.at[k], row.v.at[k], seen);
-        }
+        in_plane<T>(job, first_row(job, item / chunks),
+            [&](const Analysis& plane, u64 y) { see_columns(plane, wide, x, y, seen); });
     }
     __syncwarp();
     add_extents(job, seen, counts);

@@ -17,8 +17,8 @@ __device__ __forceinline__ Line<T> load_line(const Analysis& job, u64 x, u64 y) 
     Line<T> line;
 #pragma unroll
     for (i32 f = 0; f < 2; f++) {
-        line.u[f] = load_columns<T>(job.fields[f].u, false, job.columns, x, y, false);
-        line.v[f] = load_columns<T>(job.fields[f].v, false, job.columns, x, y, false);
+        line.u[f] = load_columns<T>(job, job.fields[f].u, false, job.columns, x, stored_row(job, y), false);
+        line.v[f] = load_columns<T>(job, job.fields[f].v, false, job.columns, x, stored_row(job, y), false);
     }
     return line;
 }
@@ -39,12 +39,14 @@ struct RowsAhead {
     // `wide`: 16 bytes at a time.
     __device__ __forceinline__ void begin(
         const Analysis& job, bool wide, bool has_edge, u64 x, u64 y, u32 slot) {
+        const bool ends = stored_column(job, x + WIDTH<T>) == 0;
 #pragma unroll
         for (i32 c = 0; c < 4; c++) {
             const FieldView& field = job.fields[c / 2];
             const Component& from = c % 2 == 0 ? field.u : field.v;
             const u64 stride = from.layout.stride;
-            const T* values = static_cast<const T*>(from.values) + y * from.layout.pitch + x * stride;
+            const T *row = static_cast<const T*>(from.values) + stored_row(job, y) * from.layout.pitch,
+                    *values = row + x * stride;
             Vector& to = columns[slot][c][threadIdx.x];
             if (wide) {
                 copy_ahead<16>(&to, values);
@@ -52,7 +54,7 @@ struct RowsAhead {
 #pragma unroll
                 for (i32 k = 0; k < WIDTH<T>; k++) copy_ahead<sizeof(T)>(&to.at[k], values + k * stride);
             }
-            if (has_edge) copy_ahead<sizeof(T)>(edge(slot) + c, values + WIDTH<T> * stride);
+            if (has_edge) copy_ahead<sizeof(T)>(edge(slot) + c, ends ? row : values + WIDTH<T> * stride);
         }
     }
 

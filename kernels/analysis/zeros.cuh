@@ -27,18 +27,21 @@ struct Vertex {
 
 // False if the vertex is missing, or beyond the grid and its ghosts.
 template <typename T, i32 N>
-__device__ __forceinline__ bool load_vertex(const Analysis& job, long long x, long long y, Vertex<T, N>& p) {
+__device__ __forceinline__ bool load_vertex(
+    const Analysis& job, long long x, long long y, u64 z, Vertex<T, N>& p) {
     if (x < -job.columns_before || x >= (long long)job.columns || y < -job.rows_before ||
         y >= (long long)job.rows)
         return false;
+    wrap(job, x, y);
     bool finite = true;
 #pragma unroll
     for (i32 f = 0; f < N; f++) {
-        const Component &u = job.fields[f].u, &v = job.fields[f].v;
-        p.u[f] =
-            static_cast<const T*>(u.values)[y * (long long)u.layout.pitch + x * (long long)u.layout.stride];
-        p.v[f] =
-            static_cast<const T*>(v.values)[y * (long long)v.layout.pitch + x * (long long)v.layout.stride];
+        auto value = [&](const Component& c) {
+            const T* values = static_cast<const T*>(plane_of<T>(c, z).values);
+            return values[y * (long long)c.layout.pitch + x * (long long)c.layout.stride];
+        };
+        p.u[f] = value(job.fields[f].u);
+        p.v[f] = value(job.fields[f].v);
         finite &= Real<T>::finite(p.u[f]) & Real<T>::finite(p.v[f]);
     }
     return finite && !(job.has_fill && is_filled(p.u[0], p.v[0], job.fill));
@@ -78,7 +81,7 @@ struct Zeros {
 };
 
 template <typename T, i32 N>
-__device__ __noinline__ Zeros<N> zeros_at(const Analysis& job, i32 simplex, u64 base_x, u64 base_y) {
+__device__ __noinline__ Zeros<N> zeros_at(const Analysis& job, i32 simplex, u64 base_x, u64 base_y, u64 z) {
     const u32 ring = simplex == VERTEX   ? VERTEX_RING
                      : simplex == EDGE_X ? EDGE_X_RING
                      : simplex == EDGE_Y ? EDGE_Y_RING
@@ -86,11 +89,11 @@ __device__ __noinline__ Zeros<N> zeros_at(const Analysis& job, i32 simplex, u64 
     const i32 length = simplex == VERTEX ? AROUND : 4;
     const long long x = (long long)base_x, y = (long long)base_y;
     auto load = [&](i32 k, Vertex<T, N>& p) {
-        return load_vertex(job, x + ring_x(ring, k), y + ring_y(ring, k), p);
+        return load_vertex(job, x + ring_x(ring, k), y + ring_y(ring, k), z, p);
     };
     Zeros<N> zeros = {};
     Vertex<T, N> a, b;
-    if (!load_vertex(job, x, y, a)) return zeros;
+    if (!load_vertex(job, x, y, z, a)) return zeros;
     if (simplex != VERTEX && !load(2, b)) return zeros;
 #pragma unroll
     for (i32 f = 0; f < N; f++) {
@@ -135,15 +138,16 @@ __device__ __noinline__ Zeros<N> zeros_at(const Analysis& job, i32 simplex, u64 
 // Offset of a zero from the base of its simplex.
 template <typename T>
 __device__ __forceinline__ void position_of_zero(
-    const Analysis& job, i32 simplex, u64 base_x, u64 base_y, double& x, double& y) {
+    const Analysis& job, i32 simplex, u64 base_x, u64 base_y, u64 z, double& x, double& y) {
     x = y = 0.0;
     if (simplex == VERTEX) return;
     const i32 dx = end_corner(simplex) & 1, dy = end_corner(simplex) >> 1;
+    const FieldView field = plane_of<T>(job.fields[0], z);
     double p[2][2], largest = 0.0;
 #pragma unroll
     for (i32 k = 0; k < 2; k++) {
-        p[k][0] = (double)value_of<T>(job.fields[0].u, base_x + k * dx, base_y + k * dy);
-        p[k][1] = (double)value_of<T>(job.fields[0].v, base_x + k * dx, base_y + k * dy);
+        p[k][0] = (double)value_of<T>(job, field.u, base_x + k * dx, base_y + k * dy);
+        p[k][1] = (double)value_of<T>(job, field.v, base_x + k * dx, base_y + k * dy);
         largest = fmax(largest, fmax(fabs(p[k][0]), fabs(p[k][1])));
     }
     const double a = fabs(p[0][0] / largest) + fabs(p[0][1] / largest),

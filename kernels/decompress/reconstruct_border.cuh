@@ -179,7 +179,7 @@ __device__ __forceinline__ void copy_values(const Job& job, u64 index) {
     const u8* from = job.stream + HEADER_BYTES;
     const TileShape shape = wide_tile_shape(job, index);
     // Of the dense field.
-    const u64 first_row = (shape.ty / job.plane_tile_rows) * job.ny + shape.y_in_plane();
+    const u64 first_row = plane_of(job, (u32)shape.ty) * job.ny + shape.y_in_plane();
     for (i32 y = threadIdx.x >> 5; y < shape.owned_y(); y += RECONSTRUCT_BORDER_WARPS)
         for (i32 x = threadIdx.x & 31; x < shape.owned_x(); x += 32) {
             const u64 k = (first_row + y) * job.nx + shape.x0 + x;

@@ -377,6 +377,9 @@ constexpr u32 MOST_FEW_STRIPS = 4096;
 constexpr u32 STRIP_PARTS = 4;
 constexpr u32 SORT_WARPS = 16;
 
+// Threads of a block of `seam`.
+constexpr u32 SEAM_THREADS = 128;
+
 // The sample of the tuning: this fraction of all tiles, within the limits below.
 constexpr u64 TILES_PER_SAMPLE = 16;
 constexpr u64 LEAST_SAMPLES = 9;
@@ -618,7 +621,8 @@ struct Job {
     uint64_t plane_rows;
     uint64_t tiles_x;
     uint64_t tiles_y;
-    uint64_t plane_tile_rows;
+    uint32_t plane_tile_rows;
+    uint32_t plane_reciprocal;
     double bound;
     double dx;
     double dy;

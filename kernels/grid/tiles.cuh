@@ -16,13 +16,19 @@ struct TileShape {
     __device__ i32 owned_y() const { return last_y < TILE - 1 ? last_y + 1 : TILE; }
 };
 
-// Where a row of tiles begins in its plane, and the first row of the plane. Rows of tiles have 32 bits.
+// The plane of a row of tiles. Numbers of rows of tiles have 32 bits, so that the product with the reciprocal
+// is the quotient or one less.
+__device__ __forceinline__ u32 plane_of(const Job& job, u32 ty) {
+    const u32 z = __umulhi(ty, job.plane_reciprocal);
+    return z + (ty - z * job.plane_tile_rows >= job.plane_tile_rows);
+}
+// Where a row of tiles begins in its plane, and the first row of the plane.
 __device__ __forceinline__ u64 place_row(const Job& job, u64 ty, u64& plane) {
     plane = 0;
     if (job.nz == 1) return ty * TILE;
-    const u32 t = (u32)ty, each = (u32)job.plane_tile_rows, z = t / each;
+    const u32 z = plane_of(job, (u32)ty);
     plane = z * job.plane_rows;
-    return (u64)(t - z * each) * TILE;
+    return (u64)((u32)ty - z * job.plane_tile_rows) * TILE;
 }
 
 // Fills in the members that follow from tx and ty.

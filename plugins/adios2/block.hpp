@@ -1,5 +1,5 @@
-// The block of a variable that ADIOS2 hands over: which dimensions are the plane, and which sides have
-// neighbours.
+// The block of a variable that ADIOS2 hands over: which dimensions are the field, how many fields it holds,
+// and which sides have neighbours.
 #ifndef FACTZ_ADIOS2_BLOCK_HPP
 #define FACTZ_ADIOS2_BLOCK_HPP
 
@@ -11,6 +11,7 @@ namespace factz_adios2 {
 
 struct block {
     std::uint64_t nx = 0, ny = 0;
+    std::uint64_t nz = 1;  // fields, one behind the other: the product of the leading dimensions
     bool interleaved = false;
     bool has_place = false;  // x0 and y0 are known
     std::uint64_t x0 = 0, y0 = 0;
@@ -67,15 +68,13 @@ inline block understand(adios2::Dims start, adios2::Dims count, const choices& c
         refuse("a block " + axes + " has fewer than 3 dimensions: join u and v in one variable " +
                either_text(c));
     const std::size_t leading = count.size() - 3;
-    if (std::any_of(count.begin(), count.begin() + static_cast<std::ptrdiff_t>(leading),
-            [](std::size_t d) { return d != 1; }))
-        refuse("a block " + axes + " holds several fields: put one time step or level in each block");
     const adios2::Dims plane(count.end() - 3, count.end());
     block b;
     b.interleaved = is_interleaved(plane, c);
     const std::size_t y = b.interleaved ? 0 : 1;
     b.ny = plane[y];
     b.nx = plane[y + 1];
+    for (std::size_t axis = 0; axis < leading; axis++) b.nz *= count[axis];
     b.has_place = start.size() == count.size();
     if (b.has_place) {
         b.y0 = start[leading + y];
@@ -105,14 +104,42 @@ inline std::uint32_t sides_to_pin(const block& b, const choices& c) {
            (b.y0 ? FACTZ_SIDE_Y_MIN : 0u) | (y1 < c.field_ny ? FACTZ_SIDE_Y_MAX : 0u);
 }
 
+// Pins both sides of a periodic axis, in place of its period, where a block is not as long as the field along
+// it: the triangles between the last and the first vertices stay as they are if these do.
+inline void pin_ends(factz_config& config, std::uint32_t axis, std::uint32_t sides, bool is_whole) {
+    if ((config.periodic & axis) == 0 || is_whole) return;
+    config.periodic &= ~axis;
+    if (config.preserve != FACTZ_PRESERVE_NONE) config.pin |= sides;
+}
+
+// Where u and v lie in a block.
+inline void set_layout(factz_config& config, std::uint64_t nz, bool interleaved) {
+    config.nz = nz;
+    config.u_stride = config.v_stride = interleaved ? 2 : 1;
+    config.plane_rows = interleaved ? 0 : 2 * config.ny;
+}
+
+// Bytes from the first u to the first v.
+inline std::size_t offset_of_v(const factz_config& config) {
+    const std::size_t element = config.dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double);
+    return config.u_stride == 2 ? element : static_cast<std::size_t>(config.nx * config.ny) * element;
+}
+
+inline std::size_t vertices_of(const factz_config& config) {
+    return static_cast<std::size_t>(config.nx * config.ny * config.nz);
+}
+
 // The configuration of a block.
 inline factz_config configure(const block& b, adios2::DataType type, const choices& c) {
     factz_config config = c.config;
     config.nx = b.nx;
     config.ny = b.ny;
     config.dtype = type == adios2::DataType::Float ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
-    config.u_stride = config.v_stride = b.interleaved ? 2 : 1;
+    set_layout(config, b.nz, b.interleaved);
     config.pin = sides_to_pin(b, c);
+    // With pin every block is said to be a whole field.
+    pin_ends(config, FACTZ_PERIODIC_X, FACTZ_SIDE_X_MIN | FACTZ_SIDE_X_MAX, c.has_pin || b.nx == c.field_nx);
+    pin_ends(config, FACTZ_PERIODIC_Y, FACTZ_SIDE_Y_MIN | FACTZ_SIDE_Y_MAX, c.has_pin || b.ny == c.field_ny);
     return config;
 }
 

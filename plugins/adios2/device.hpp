@@ -4,7 +4,7 @@
 #ifndef FACTZ_ADIOS2_DEVICE_HPP
 #define FACTZ_ADIOS2_DEVICE_HPP
 
-#include "parameters.hpp"
+#include "block.hpp"
 
 #include <dlfcn.h>
 
@@ -142,7 +142,7 @@ inline void copy_from_device(char* to, const void* from, std::size_t bytes) {
 // block unless these are non-blocking. Only the stream comes to the host. Bytes of the stream; 0 where it is
 // longer than `capacity`.
 inline std::size_t compress_device(
-    const char* data, const factz_config& config, std::size_t v_offset, char* out, std::size_t capacity) {
+    const char* data, const factz_config& config, char* out, std::size_t capacity) {
     const driver& cuda = *driver::find();
     const current_context made_current(cuda, data);
     factz_sizes sizes;
@@ -151,8 +151,8 @@ inline std::size_t compress_device(
         static_cast<std::size_t>(std::min<std::uint64_t>(capacity, sizes.max_stream_bytes));
     const device_buffer stream(cuda, room), workspace(cuda, sizes.workspace_bytes);
     const device_buffer report_on_device(cuda, sizeof(factz_report));
-    check(factz_compress_device(data, data + v_offset, static_cast<std::size_t>(config.nx * config.ny),
-        &config, stream.get(), room, workspace.get(), static_cast<std::size_t>(sizes.workspace_bytes),
+    check(factz_compress_device(data, data + offset_of_v(config), vertices_of(config), &config, stream.get(),
+        room, workspace.get(), static_cast<std::size_t>(sizes.workspace_bytes),
         static_cast<factz_report*>(report_on_device.get()), nullptr));
     factz_report report;
     check_cuda(cuda.copy_to_host(&report, address_of(report_on_device.get()), sizeof report), "cuMemcpyDtoH");

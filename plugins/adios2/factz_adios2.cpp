@@ -65,11 +65,11 @@ inline content read_header(const char* in, std::size_t bytes, bool& interleaved)
 }
 
 // Bytes of the stream; 0 where it is longer than `capacity`.
-inline std::size_t compress(const char* data, const factz_config& config, std::size_t v_offset, char* out,
-    std::size_t capacity, int threads) {
+inline std::size_t compress(
+    const char* data, const factz_config& config, char* out, std::size_t capacity, int threads) {
     factz_report report;
-    const factz_status status = factz_compress_host(data, data + v_offset,
-        static_cast<std::size_t>(config.nx * config.ny), &config, out, capacity, &report, threads);
+    const factz_status status = factz_compress_host(
+        data, data + offset_of_v(config), vertices_of(config), &config, out, capacity, &report, threads);
     if (status == FACTZ_ERROR_BUFFER_TOO_SMALL) return 0;
     check(status);
     return static_cast<std::size_t>(report.stream_bytes);
@@ -84,13 +84,11 @@ inline std::size_t decompress(const char* in, std::size_t bytes, bool interleave
     factz_config config;
     check(factz_config_init(&config, info.nx, info.ny, info.bound_kind, info.bound));
     config.dtype = info.dtype;
-    config.u_stride = config.v_stride = interleaved ? 2 : 1;
-    const std::size_t n = static_cast<std::size_t>(info.nx * info.ny);
-    const std::size_t element = info.dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double);
+    set_layout(config, info.nz, interleaved);
+    const std::size_t n = vertices_of(config);
     factz_report report;
-    check(factz_decompress_host(
-        in, bytes, &config, out, out + (interleaved ? element : n * element), n, &report, 1));
-    return 2 * n * element;
+    check(factz_decompress_host(in, bytes, &config, out, out + offset_of_v(config), n, &report, 1));
+    return 2 * n * (info.dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double));
 }
 
 class factz_operator final : public adios2::plugin::PluginOperatorInterface {
@@ -138,12 +136,11 @@ private:
         const block b = understand(start, count, c);
         const factz_config config = configure(b, type, c);
         const memory_kind memory = memory_of(data);
-        const std::size_t v_offset = b.interleaved ? adios2::GetDataTypeSize(type) : bytes / 2;
         std::size_t written = 0;
         if (bytes >= FACTZ_INSPECT_BYTES)
             written = memory == memory_kind::device
-                          ? compress_device(data, config, v_offset, out + header_bytes, bytes)
-                          : compress(data, config, v_offset, out + header_bytes, bytes, c.threads);
+                          ? compress_device(data, config, out + header_bytes, bytes)
+                          : compress(data, config, out + header_bytes, bytes, c.threads);
         if (written == 0) return store(data, bytes, memory, out);
         write_header(out, b.interleaved, content::stream, written);
         return header_bytes + written;

@@ -24,7 +24,8 @@ static inline int kind_of(uint64_t bits)
     return (int)(bits * 0x9e3779b97f4a7c15u >> (64 - KIND_BITS));
 }
 
-/* Whether a neighbour in the decompressed chunk has these bits. Rows are followed by rows. */
+/* Whether a neighbour in the decompressed plane, which begins at `first`, has these bits. Rows are followed
+ * by rows. */
 static bool is_displaced(const struct values *decompressed, size_t first, size_t k, uint64_t bits)
 {
     const size_t nx = decompressed->nx, n = nx * decompressed->ny, stride = decompressed->stride;
@@ -34,11 +35,11 @@ static bool is_displaced(const struct values *decompressed, size_t first, size_t
            (k + nx < n && get_bits(decompressed, first + (k + nx) * stride) == bits);
 }
 
+/* Adds the counts of a component of one plane. */
 static void count_component(const struct values *values, const struct values *decompressed,
     const struct values *original, size_t first, struct counts *counts)
 {
     const size_t n = values->nx * values->ny;
-    *counts = (struct counts){.changed = 0};
     for (size_t k = 0; k < n; k++) {
         const size_t at = first + k * values->stride;
         const uint64_t now = get_bits(values, at), before = get_bits(decompressed, at);
@@ -78,9 +79,12 @@ static size_t all_same(const struct counts *counts)
 enum agreement agreement_of(
     const struct values *values, const struct values *decompressed, const struct values *original)
 {
-    struct counts u, v;
-    count_component(values, decompressed, original, 0, &u);
-    count_component(values, decompressed, original, values->to_v, &v);
+    struct counts u = {.changed = 0}, v = {.changed = 0};
+    for (size_t plane = 0; plane < values->planes; plane++) {
+        const size_t first = plane * to_plane(values);
+        count_component(values, decompressed, original, first, &u);
+        count_component(values, decompressed, original, first + values->to_v, &v);
+    }
     const size_t changed = u.changed + v.changed, displaced = u.displaced + v.displaced;
     const size_t same = original->bytes ? all_same(&u) + all_same(&v) : telling(&u) + telling(&v);
     if (original->bytes && changed == 0 && same > 0)

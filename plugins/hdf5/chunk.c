@@ -23,12 +23,20 @@ size_t value_bytes(const struct chunk *chunk)
 
 size_t vertices(const struct chunk *chunk)
 {
-    return (size_t)chunk->nx * chunk->ny;
+    return (size_t)chunk->nx * chunk->ny * chunk->planes;
 }
 
 size_t chunk_bytes(const struct chunk *chunk)
 {
     return 2 * value_bytes(chunk) * vertices(chunk);
+}
+
+const char *size_text(const struct chunk *chunk, char text[SIZE_BYTES])
+{
+    const int used = snprintf(text, SIZE_BYTES, "%u x %u vertices (nx x ny)", chunk->nx, chunk->ny);
+    if (chunk->planes > 1)
+        snprintf(text + used, SIZE_BYTES - (size_t)used, " in %u planes", chunk->planes);
+    return text;
 }
 
 void chunk_to_words(const struct chunk *chunk, unsigned *words)
@@ -47,6 +55,7 @@ void chunk_to_words(const struct chunk *chunk, unsigned *words)
         (unsigned)(fill & UINT32_MAX),
         (unsigned)(fill >> 32),
         chunk->has_fill_value,
+        chunk->planes,
     };
     memcpy(words, values, sizeof values);
 }
@@ -102,38 +111,85 @@ bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message,
     const uint64_t fill = words[8] | (uint64_t)words[9] << 32;
     memcpy(&chunk->fill_value, &fill, sizeof fill);
     chunk->has_fill_value = words[10] == 1;
-    if (chunk->nx == 0 || chunk->ny == 0 ||
-        (uint64_t)chunk->nx * chunk->ny > MAX_CHUNK_BYTES / (2 * value_bytes(chunk))) {
+    chunk->planes = words[11] > 0 ? words[11] : 1;
+    const uint64_t most = MAX_CHUNK_BYTES / (2 * value_bytes(chunk));
+    if (chunk->nx == 0 || chunk->ny == 0 || chunk->ny > most / chunk->nx ||
+        chunk->planes > most / ((uint64_t)chunk->nx * chunk->ny)) {
         snprintf(message, message_bytes,
-            "cd_values[%d] and [%d]: a chunk of %u x %u vertices is not between 1 vertex and 4 GiB",
-            FACTZ_CONFIG_WORDS + 5, FACTZ_CONFIG_WORDS + 6, chunk->nx, chunk->ny);
+            "cd_values[%d], [%d] and [%d]: a chunk of %u x %u vertices in %u planes is not between 1 vertex "
+            "and "
+            "4 GiB",
+            FACTZ_CONFIG_WORDS + 5, FACTZ_CONFIG_WORDS + 6, FACTZ_CONFIG_WORDS + 11, chunk->nx, chunk->ny,
+            chunk->planes);
         return false;
     }
     return true;
 }
 
-bool check_bound(
+/* The last chunk along an axis is padded unless the chunks divide the field, and its border is not the
+ * field's. */
+static bool divides(uint32_t chunk, uint32_t field)
+{
+    return field > 0 && field % chunk == 0;
+}
+
+static bool check_periodic(
     const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes)
 {
-    if (config->bound_kind == FACTZ_BOUND_ABSOLUTE || open_sides(chunk) == 0)
+    const bool x = config->periodic & FACTZ_PERIODIC_X && !divides(chunk->nx, chunk->field_nx);
+    const bool y = config->periodic & FACTZ_PERIODIC_Y && !divides(chunk->ny, chunk->field_ny);
+    char text[SIZE_BYTES];
+    if (config->preserve == FACTZ_PRESERVE_NONE || !(x || y))
         return true;
     snprintf(message, message_bytes,
-        "a relative bound is a fraction of the range of one chunk, so a chunk must be a whole field, and the "
-        "chunks have %u x %u vertices (nx x ny): give an absolute bound, fraction * (max - min), or make the "
-        "chunks as large as the field and say so (factz h5args --rel R --field NXxNY)",
-        chunk->nx, chunk->ny);
+        "%s is periodic, and chunks of %s do not end where a field of %u x %u does: make them as long as the "
+        "field, or such that they divide it, and say how large it is (factz h5args --field NXxNY)",
+        x ? "x" : "y", size_text(chunk, text), chunk->field_nx, chunk->field_ny);
     return false;
+}
+
+static bool check_bound(
+    const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes)
+{
+    if (config->bound_kind == FACTZ_BOUND_ABSOLUTE || (open_sides(chunk) == 0 && chunk->planes == 1))
+        return true;
+    char text[SIZE_BYTES];
+    snprintf(message, message_bytes,
+        "a relative bound is a fraction of the range of one chunk, so a chunk must be a whole field, and the "
+        "chunks have %s: give an absolute bound, fraction * (max - min), or make the chunks as large as one "
+        "field "
+        "and say so (factz h5args --rel R --field NXxNY)",
+        size_text(chunk, text));
+    return false;
+}
+
+bool check_configuration(
+    const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes)
+{
+    return check_bound(config, chunk, message, message_bytes) &&
+           check_periodic(config, chunk, message, message_bytes);
 }
 
 void describe_field(const struct chunk *chunk, struct factz_config *config)
 {
     config->nx = chunk->nx;
     config->ny = chunk->ny;
+    config->nz = chunk->planes;
     config->dtype = chunk->dtype;
+    /* The v of a plane, or none, lies between its u and the next plane. */
+    config->plane_rows = chunk->layout == LAYOUT_INTERLEAVED ? 0 : 2 * (uint64_t)chunk->ny;
     config->u_stride = config->v_stride = chunk->layout == LAYOUT_INTERLEAVED ? 2 : 1;
-    /* A triangle between two chunks has all its vertices on their borders: it stays as it is if these do. */
+    /*
+     * A triangle between two chunks, or across a periodic side, has all its vertices on their borders: it
+     * stays as it is if these do.
+     */
+    const uint32_t open = open_sides(chunk);
     if (config->preserve != FACTZ_PRESERVE_NONE)
-        config->pin |= open_sides(chunk);
+        config->pin |= open;
+    if (open & FACTZ_SIDE_X_MIN)
+        config->periodic &= ~(uint32_t)FACTZ_PERIODIC_X;
+    if (open & FACTZ_SIDE_Y_MIN)
+        config->periodic &= ~(uint32_t)FACTZ_PERIODIC_Y;
     if (chunk->has_fill_value && !config->has_fill_value) {
         config->has_fill_value = 1;
         config->fill_value = chunk->fill_value;
@@ -142,7 +198,7 @@ void describe_field(const struct chunk *chunk, struct factz_config *config)
 
 void *first_v(const struct chunk *chunk, void *bytes)
 {
-    size_t elements = chunk->layout == LAYOUT_INTERLEAVED ? 1 : vertices(chunk);
+    size_t elements = chunk->layout == LAYOUT_INTERLEAVED ? 1 : (size_t)chunk->nx * chunk->ny;
     return (char *)bytes + elements * value_bytes(chunk);
 }
 

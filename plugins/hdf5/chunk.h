@@ -21,7 +21,7 @@
  * ALLOW_WIDE_RANGE is added to the version of the words of the chunk, or to the first word of the short form,
  * where outliers may make the range of a relative bound.
  */
-#define CHUNK_WORDS 11
+#define CHUNK_WORDS 12
 #define FIELD_WORDS 3
 /* Version of the words of a chunk: the first of them. The command line reads these lines, too. */
 #define WORDS_VERSION 1
@@ -31,6 +31,8 @@
 /* Larger chunks have no words. */
 #define MAX_CHUNK_BYTES UINT32_MAX
 #define ALL_WORDS (FACTZ_CONFIG_WORDS + CHUNK_WORDS)
+/* The number of planes, the last word, is missing in files from before there were planes: it is 1 then. */
+#define WORDS_OF_ONE_PLANE (ALL_WORDS - 1)
 
 enum layout { LAYOUT_PLANES = 0, LAYOUT_INTERLEAVED = 1 };
 
@@ -43,6 +45,8 @@ struct chunk {
     enum layout layout;
     uint32_t nx;
     uint32_t ny;
+    /* Fields or parts of fields that the chunk has one behind the other, along its leading axes. */
+    uint32_t planes;
     /* Order of the bytes in the file. */
     bool big_endian;
     /* A relative bound counts even if outliers make the range. */
@@ -57,10 +61,14 @@ uint32_t open_sides(const struct chunk *chunk);
 
 /* Bytes of a value. */
 size_t value_bytes(const struct chunk *chunk);
-/* Vertices of the chunk. */
+/* Vertices of the chunk, of all planes. */
 size_t vertices(const struct chunk *chunk);
 /* Bytes of the chunk. */
 size_t chunk_bytes(const struct chunk *chunk);
+
+/* "100 x 100 vertices (nx x ny) in 24 planes", for messages. */
+#define SIZE_BYTES 80
+const char *size_text(const struct chunk *chunk, char text[SIZE_BYTES]);
 
 /* Makes FACTZ_CONFIG_WORDS + FIELD_WORDS words of the short form; false where their number is wrong. */
 bool expand_short_form(unsigned *words, size_t count);
@@ -71,14 +79,17 @@ void chunk_to_words(const struct chunk *chunk, unsigned *words);
 /* Reads the first FIELD_WORDS words; false, with a message, where their version is unknown. */
 bool field_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes);
 
-/* Reads CHUNK_WORDS words; false, with a message, where no chunk has them. */
+/* Reads CHUNK_WORDS words; false, with a message, where no chunk has them. 0 planes stand for 1. */
 bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes);
 
-/* Whether the bound suits chunks of this size: a relative one needs whole fields. If not, with a message. */
-bool check_bound(
+/*
+ * Whether bound and periodic axes suit chunks of this size: a relative bound needs a whole field, and a
+ * periodic axis whole chunks along it. If not, with a message.
+ */
+bool check_configuration(
     const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes);
 
-/* The shape and the layout of the chunk, and the sides to pin, for a call of the library. */
+/* Shape and layout of the chunk, the sides to pin and the periodic axes, for a call of the library. */
 void describe_field(const struct chunk *chunk, struct factz_config *config);
 
 /* The v of the first vertex, the u of which are the first bytes of the chunk. */

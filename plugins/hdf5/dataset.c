@@ -52,14 +52,15 @@ static bool read_words(
             message, "the filter has no cd_values, so no error bound: `factz h5args --abs BOUND` makes them");
     if (filter->words[0] > SHORT_FORM && expand_short_form(filter->words, count))
         count = FACTZ_CONFIG_WORDS + FIELD_WORDS;
-    if (count != FACTZ_CONFIG_WORDS && count != FACTZ_CONFIG_WORDS + FIELD_WORDS && count != ALL_WORDS)
+    const bool complete = count == ALL_WORDS || count == WORDS_OF_ONE_PLANE;
+    if (count != FACTZ_CONFIG_WORDS && count != FACTZ_CONFIG_WORDS + FIELD_WORDS && !complete)
         return refuse(message,
             "there are %zu cd_values, and factz takes %d, %d or %d: `factz h5args` makes them", count,
             FACTZ_CONFIG_WORDS, FACTZ_CONFIG_WORDS + FIELD_WORDS, ALL_WORDS);
     if (factz_config_from_words(filter->words, count, &filter->config) != FACTZ_OK)
         return refuse(message, "cd_values: %s: `factz h5args` makes them", factz_last_error());
     /* A copy of a dataset brings all words of the original. Only the size of the field still counts. */
-    filter->copied = count == ALL_WORDS;
+    filter->copied = complete;
     return count == FACTZ_CONFIG_WORDS ||
            field_from_words(filter->words + FACTZ_CONFIG_WORDS, chunk, message, MESSAGE_BYTES);
 }
@@ -142,13 +143,11 @@ static bool read_layout(const struct shape *shape, struct chunk *chunk, char *me
     const bool planes = sizes[rank - 3] == 2, interleaved = sizes[rank - 1] == 2;
     char text[256];
     sizes_text(rank, sizes, text, sizeof text);
-    bool one_field = true;
-    for (int axis = 0; axis < rank - 3; axis++)
-        one_field = one_field && sizes[axis] == 1;
-    if (!one_field || !(planes || interleaved))
+    if (!(planes || interleaved))
         return refuse(message,
-            "chunks of %.200s: a chunk must be (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2), one field or a "
-            "part of one with both components",
+            "chunks of %.200s: a chunk must be (..., 2, ny, nx) or (..., ny, nx, 2), fields or parts of "
+            "fields "
+            "with both components",
             text);
     if (planes && interleaved)
         return refuse(message,
@@ -157,7 +156,14 @@ static bool read_layout(const struct shape *shape, struct chunk *chunk, char *me
             text);
     const int y_axis = planes ? rank - 2 : rank - 3;
     const hsize_t most = MAX_CHUNK_BYTES / (2 * value_bytes(chunk));
-    if (sizes[y_axis] > most || sizes[y_axis + 1] > most / sizes[y_axis])
+    hsize_t count = 1;
+    bool fits = true;
+    for (int axis = 0; axis < rank; axis++) {
+        const bool of_components = axis == (planes ? rank - 3 : rank - 1);
+        fits = fits && (of_components || sizes[axis] <= most / count);
+        count *= of_components || !fits ? 1 : sizes[axis];
+    }
+    if (!fits)
         return refuse(message,
             "chunks of %.200s take 4 GiB or more, and a chunk of HDF5 must be shorter: make the chunks "
             "smaller",
@@ -165,6 +171,7 @@ static bool read_layout(const struct shape *shape, struct chunk *chunk, char *me
     chunk->layout = planes ? LAYOUT_PLANES : LAYOUT_INTERLEAVED;
     chunk->ny = (uint32_t)sizes[y_axis];
     chunk->nx = (uint32_t)sizes[y_axis + 1];
+    chunk->planes = (uint32_t)(count / (sizes[y_axis] * sizes[y_axis + 1]));
     return true;
 }
 
@@ -278,7 +285,7 @@ bool check_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hi
            read_type(h5, type, chunk, message) && read_shape(h5, creation, space, &shape, message) &&
            read_layout(&shape, chunk, message) &&
            (filter->copied || check_field(h5, space, &shape, chunk, message)) &&
-           check_bound(&filter->config, chunk, message, MESSAGE_BYTES);
+           check_configuration(&filter->config, chunk, message, MESSAGE_BYTES);
 }
 
 /* A field of another size than that of the dataset whose words were copied. */
@@ -301,7 +308,7 @@ bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type,
         return false;
     if (filter->copied)
         forget_field(h5, creation, space, &chunk);
-    if (!check_bound(&filter->config, &chunk, message, MESSAGE_BYTES))
+    if (!check_configuration(&filter->config, &chunk, message, MESSAGE_BYTES))
         return false;
     read_fill_value(h5, creation, type, &filter->config, &chunk);
     chunk_to_words(&chunk, filter->words + FACTZ_CONFIG_WORDS);

@@ -96,7 +96,7 @@ static struct result out_of_memory(struct call *call, size_t bytes)
 
 static bool read_words(struct call *call, const unsigned *words, size_t count)
 {
-    if (count != ALL_WORDS) {
+    if (count != ALL_WORDS && count != WORDS_OF_ONE_PLANE) {
         snprintf(call->message, sizeof call->message,
             "%zu cd_values do not describe the chunks, which takes %d: HDF5 did not let the filter look at "
             "the dataset; `factz h5args --chunk NXxNY` makes all of them",
@@ -107,7 +107,9 @@ static bool read_words(struct call *call, const unsigned *words, size_t count)
         snprintf(call->message, sizeof call->message, "cd_values: %s", factz_last_error());
         return false;
     }
-    return chunk_from_words(words + FACTZ_CONFIG_WORDS, &call->chunk, call->message, sizeof call->message);
+    unsigned chunk[CHUNK_WORDS] = {0};
+    memcpy(chunk, words + FACTZ_CONFIG_WORDS, (count - FACTZ_CONFIG_WORDS) * sizeof *chunk);
+    return chunk_from_words(chunk, &call->chunk, call->message, sizeof call->message);
 }
 
 /* Compresses the chunk `values`, which has the order of bytes of this machine. */
@@ -156,8 +158,8 @@ static bool may_add_up(void)
 
 static bool is_single(const struct values *values, size_t first)
 {
-    for (size_t k = 1; k < values->nx * values->ny; k++) {
-        if (get_bits(values, first + k * values->stride) != get_bits(values, first))
+    for (size_t k = 1; k < values_count(values) / 2; k++) {
+        if (get_bits(values, first + offset_of(values, k)) != get_bits(values, first))
             return false;
     }
     return true;
@@ -167,7 +169,7 @@ static bool is_single(const struct values *values, size_t first)
 static bool has_one_component(const struct factz_config *config, void *bytes)
 {
     const struct values values = values_of(config, bytes);
-    return values.nx * values.ny > 1 && is_single(&values, 0) != is_single(&values, values.to_v);
+    return values_count(&values) > 2 && is_single(&values, 0) != is_single(&values, values.to_v);
 }
 
 /* A stream of bound 0 whose bound is relative holds values that were decompressed before. */
@@ -179,10 +181,11 @@ static struct result store_exactly(struct call *call, void *values, enum reason 
     config.bound_kind = reason == DECOMPRESSED_BEFORE ? FACTZ_BOUND_RELATIVE : FACTZ_BOUND_ABSOLUTE;
     struct result result = compress_values(call, &config, values, &report);
     if (reason != NOT_EXACT && result.bytes > 0) {
-        char line[MESSAGE_BYTES];
+        char line[MESSAGE_BYTES], text[SIZE_BYTES];
         snprintf(line, sizeof line,
-            "a chunk of %u x %u vertices (nx x ny) of %s with %s bound of %g is stored exactly: %s",
-            call->chunk.nx, call->chunk.ny, call->chunk.dtype == FACTZ_DTYPE_F64 ? "doubles" : "floats",
+            "a chunk of %s of %s with %s bound of %g is stored exactly: "
+            "%s",
+            size_text(&call->chunk, text), call->chunk.dtype == FACTZ_DTYPE_F64 ? "doubles" : "floats",
             call->config.bound_kind == FACTZ_BOUND_ABSOLUTE ? "an absolute" : "a relative",
             call->config.bound, REASONS[reason]);
         log_repeated(line);
@@ -193,7 +196,7 @@ static struct result store_exactly(struct call *call, void *values, enum reason 
 /* Whether the values of a stream, which has been decompressed, may differ from the originals. */
 static bool holds_decompressed(const factz_info *info, const factz_report *report)
 {
-    return info->bound > 0 ? report->exact_vertices < info->nx * info->ny
+    return info->bound > 0 ? report->exact_vertices < info->nx * info->ny * info->nz
                            : info->bound_kind == FACTZ_BOUND_RELATIVE;
 }
 
@@ -228,7 +231,7 @@ static struct result compress(struct call *call)
         return FAILED;
     }
     /* Unchecked so far where HDF5 did not let the filter look at the dataset. */
-    if (!check_bound(&call->config, &call->chunk, call->message, sizeof call->message))
+    if (!check_configuration(&call->config, &call->chunk, call->message, sizeof call->message))
         return FAILED;
     const bool reversed = other_order(&call->chunk);
     if (reversed)
@@ -248,13 +251,15 @@ static bool inspect(struct call *call, factz_info *info)
         return false;
     }
     const struct chunk *chunk = &call->chunk;
-    if (info->nx != chunk->nx || info->ny != chunk->ny || info->dtype != chunk->dtype) {
+    if (info->nx != chunk->nx || info->ny != chunk->ny || info->nz != chunk->planes ||
+        info->dtype != chunk->dtype) {
         snprintf(call->message, sizeof call->message,
-            "a chunk cannot be read: its stream has %llu x %llu values of %zu bytes, and the chunks of the "
-            "dataset %u x %u of %zu",
-            (unsigned long long)info->nx, (unsigned long long)info->ny,
+            "a chunk cannot be read: its stream has %llu x %llu x %llu values of %zu bytes, and the chunks "
+            "of the "
+            "dataset %u x %u x %u of %zu",
+            (unsigned long long)info->nx, (unsigned long long)info->ny, (unsigned long long)info->nz,
             info->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float), chunk->nx, chunk->ny,
-            value_bytes(chunk));
+            chunk->planes, value_bytes(chunk));
         return false;
     }
     return true;

@@ -163,7 +163,7 @@ static bool visit_row(const struct walk *walk)
     return varies && changes && walk->visit(mix(line));
 }
 
-/* All fingerprints of a component, whose first value is number `first`. */
+/* All fingerprints of a component of a plane, whose first value is number `first`. */
 static bool walk_component(const struct walk *walk, size_t first)
 {
     const struct values *values = walk->values;
@@ -201,7 +201,12 @@ static uint64_t sampled_bits(const struct values *values)
 /* True where the walk was ended. */
 static bool walk_chunk(const struct walk *walk)
 {
-    return walk_component(walk, 0) || walk_component(walk, walk->values->to_v);
+    for (size_t plane = 0; plane < walk->values->planes; plane++) {
+        const size_t first = plane * to_plane(walk->values);
+        if (walk_component(walk, first) || walk_component(walk, first + walk->values->to_v))
+            return true;
+    }
+    return false;
 }
 
 bool fingerprints_add(const struct values *values, const struct values *original, uint32_t exact)

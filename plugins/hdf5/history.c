@@ -120,7 +120,7 @@ static void *decompressed(const struct stream *stream)
     struct values values = values_of(config, bytes);
     factz_report report;
     if (bytes && factz_decompress_host(stream->bytes, stream->count, config, bytes,
-                     values.bytes + values.to_v * value_size(&values), config->nx * config->ny, &report,
+                     values.bytes + values.to_v * value_size(&values), values_count(&values) / 2, &report,
                      1) == FACTZ_OK)
         return bytes;
     free(bytes);
@@ -135,10 +135,11 @@ static void leave_out_exact(struct values *values, const struct values *original
         if (get_bits(values, k) == get_bits(original, k))
             set_bits(values, k, nothing(values));
     }
-    for (size_t y = 0; y < ny; y++) {
+    for (size_t row = 0; row < ny * values->planes; row++) {
+        const size_t y = row % ny;
         const bool whole = (y == 0 && exact & FACTZ_SIDE_Y_MIN) || (y == ny - 1 && exact & FACTZ_SIDE_Y_MAX);
         for (size_t x = 0; x < nx; x++) {
-            const size_t k = (y * nx + x) * values->stride;
+            const size_t k = offset_of(values, row * nx + x);
             if (whole || (x == 0 && exact & FACTZ_SIDE_X_MIN) || (x == nx - 1 && exact & FACTZ_SIDE_X_MAX)) {
                 set_bits(values, k, nothing(values));
                 set_bits(values, k + values->to_v, nothing(values));

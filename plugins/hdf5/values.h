@@ -17,6 +17,7 @@ struct values {
     bool wide;
     size_t nx;
     size_t ny;
+    size_t planes;
     /* Elements from a value to the next of its row, and from a u to its v. */
     size_t stride;
     size_t to_v;
@@ -27,8 +28,8 @@ struct values {
 /* The values at `bytes`, in the order of bytes of this machine, of a configuration with shape and layout. */
 static inline struct values values_of(const struct factz_config *config, void *bytes)
 {
-    struct values values = {bytes, config->dtype == FACTZ_DTYPE_F64, config->nx, config->ny, config->u_stride,
-        config->u_stride == 1 ? config->nx * config->ny : 1, 0};
+    struct values values = {bytes, config->dtype == FACTZ_DTYPE_F64, config->nx, config->ny, config->nz,
+        config->u_stride, config->u_stride == 1 ? config->nx * config->ny : 1, 0};
     if (config->has_fill_value) {
         const float narrow = (float)config->fill_value;
         uint32_t bits;
@@ -43,18 +44,33 @@ static inline struct values values_of(const struct factz_config *config, void *b
 /* Bytes of the values of a configuration. */
 static inline size_t values_bytes(const struct factz_config *config)
 {
-    return 2 * config->nx * config->ny * (config->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float));
+    return 2 * config->nx * config->ny * config->nz *
+           (config->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float));
 }
 
 static inline bool same_shape(const struct values *a, const struct values *b)
 {
-    return a->nx == b->nx && a->ny == b->ny && a->wide == b->wide && a->stride == b->stride;
+    return a->nx == b->nx && a->ny == b->ny && a->planes == b->planes && a->wide == b->wide &&
+           a->stride == b->stride;
 }
 
 /* Number of values. */
 static inline size_t values_count(const struct values *values)
 {
+    return 2 * values->nx * values->ny * values->planes;
+}
+
+/* Elements from a plane to the next: both components lie between them. */
+static inline size_t to_plane(const struct values *values)
+{
     return 2 * values->nx * values->ny;
+}
+
+/* Elements from the first value of a component to its value number `k`, plane by plane. */
+static inline size_t offset_of(const struct values *values, size_t k)
+{
+    const size_t count = values->nx * values->ny;
+    return k / count * to_plane(values) + k % count * values->stride;
 }
 
 /* Bytes of a value. */

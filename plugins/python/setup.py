@@ -74,8 +74,11 @@ def platform_tag():
     """manylinux with the latest version of glibc that a symbol of the libraries needs (PEP 600)."""
     needed = [(2, 17)]
     for path in LIBRARIES.values():
-        for major, minor in re.findall(rb"\0GLIBC_(\d+)\.(\d+)", path.read_bytes()):
+        data = path.read_bytes()
+        for major, minor in re.findall(rb"\0GLIBC_(\d+)\.(\d+)", data):
             needed.append((int(major), int(minor)))
+        if b"\0GLIBC_ABI_DT_RELR\0" in data:  # relative relocations, which glibc 2.36 was the first to read
+            needed.append((2, 36))
     return "manylinux_%d_%d_%s" % (*max(needed), platform.machine())
 
 

@@ -89,6 +89,8 @@ shared! {
     MOST_FEW_STRIPS: u32 = 4096;
     STRIP_PARTS: u32 = 4;
     SORT_WARPS: u32 = 16;
+    /// Threads of a block of `seam`.
+    SEAM_THREADS: u32 = 128;
     /// The sample of the tuning: this fraction of all tiles, within the limits below.
     TILES_PER_SAMPLE: u64 = tuning::TILES_PER_SAMPLE;
     LEAST_SAMPLES: u64 = tuning::LEAST_SAMPLES;

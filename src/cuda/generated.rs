@@ -349,6 +349,7 @@ fn orders() -> String {
             signatures,
             few_strips: false,
             has_fill: false,
+            has_seam: false,
             relative: false,
         };
         let names: Vec<_> =

@@ -39,9 +39,11 @@ pub(super) struct Job {
     nz: u64,
     plane_rows: u64,
     tiles_x: u64,
-    /// Rows of tiles of all planes, and of one.
+    /// Rows of tiles of all planes.
     tiles_y: u64,
-    plane_tile_rows: u64,
+    /// Rows of tiles of a plane, and the quotient of 2^32 - 1 by them.
+    plane_tile_rows: u32,
+    plane_reciprocal: u32,
     bound: f64,
     dx: f64,
     dy: f64,
@@ -108,6 +110,8 @@ pub(super) fn address<T>(workspace: DevicePointer, region: Region) -> *mut T {
 impl Job {
     pub(super) fn new(request: &Request, plan: &Workspace, buffers: &Buffers, direction: Direction) -> Job {
         let (c, grid, workspace) = (request.config(), request.grid(), buffers.workspace);
+        // Grids of kernels, which are checked first, have fewer blocks than 2^31.
+        let rows_of_plane = grid.tiles_y() as u32;
         Job {
             u: buffers.u as *mut c_void,
             v: buffers.v as *mut c_void,
@@ -122,7 +126,8 @@ impl Job {
             plane_rows: c.plane_rows,
             tiles_x: grid.tiles_x(),
             tiles_y: grid.tile_rows(),
-            plane_tile_rows: grid.tiles_y(),
+            plane_tile_rows: rows_of_plane,
+            plane_reciprocal: u32::MAX / rows_of_plane,
             bound: c.bound,
             dx: c.dx,
             dy: c.dy,

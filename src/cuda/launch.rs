@@ -215,6 +215,8 @@ pub(super) struct Needs {
     /// Whether the field is small enough for the statistics kernel of few strips.
     pub(super) few_strips: bool,
     pub(super) has_fill: bool,
+    /// Whether there are critical points to keep across periodic sides.
+    pub(super) has_seam: bool,
     /// Whether the bound of a comparison is relative to the range of the first field.
     pub(super) relative: bool,
 }
@@ -227,6 +229,7 @@ impl Needs {
         signatures: false,
         few_strips: false,
         has_fill: false,
+        has_seam: false,
         relative: false,
     };
 
@@ -237,6 +240,7 @@ impl Needs {
             signatures: config.mode == Mode::Speculative && config.preserve != Preserve::None,
             few_strips: shape.strips() <= MOST_FEW_STRIPS as u64,
             has_fill: config.fill_value.is_some(),
+            has_seam: config.periodic != 0 && config.preserve != Preserve::None,
             relative: false,
         }
     }
@@ -269,6 +273,11 @@ impl Shape {
     /// The shape with the number of multiprocessors of a device.
     pub(super) fn on(self, multiprocessors: u64) -> Self {
         Shape { multiprocessors, ..self }
+    }
+
+    /// A thread takes a cell between the last and the first vertices of an axis.
+    pub(super) fn seam_blocks(&self) -> u64 {
+        ((self.nx + self.ny) * self.nz).div_ceil(SEAM_THREADS as u64).min(self.blocks_each(8))
     }
 
     /// A number of blocks for each multiprocessor of the device. Callers pass the number that runs at once,

@@ -88,7 +88,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 55;
+pub(super) const COUNT: usize = 56;
 
 use Call::{Compare, CriticalPoints};
 
@@ -351,6 +351,12 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .work("tiles once; four tiles a warp")
         .waits(Waits::Overlaps)
         .only(LORENZO),
+    kernel(phase::QUANTIZE, "seam", [SEAM_THREADS; 2], [0; 2])
+        .grid(|s, _| s.seam_blocks())
+        .data("field control", "control")
+        .work("cells of the seams once; their number / the threads of the grid")
+        .only(|n| n.has_seam)
+        .in_order(),
     kernel(phase::COUNT, "count", warps(COUNT_WARPS), [3; 2])
         .grid(|s, _| s.tiles.div_ceil(16).min(s.blocks_each(3)))
         .function("count_symbols<T>")
@@ -550,10 +556,18 @@ mod tests {
         let mut all = Vec::new();
         for coder in [Coder::Ans, Coder::Huffman] {
             for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-                for bits in 0..16 {
-                    let [signatures, few_strips, has_fill, relative] =
-                        [0, 1, 2, 3].map(|k| bits >> k & 1 == 1);
-                    all.push(Needs { coder, predictor, signatures, few_strips, has_fill, relative });
+                for bits in 0..32 {
+                    let [signatures, few_strips, has_fill, has_seam, relative] =
+                        [0, 1, 2, 3, 4].map(|k| bits >> k & 1 == 1);
+                    all.push(Needs {
+                        coder,
+                        predictor,
+                        signatures,
+                        few_strips,
+                        has_fill,
+                        has_seam,
+                        relative,
+                    });
                 }
             }
         }

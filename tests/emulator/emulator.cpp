@@ -2,18 +2,20 @@
 // and the output lies in memory of its own, fenced on both sides. Work that a device does in parallel is
 // done one after the other here, in one of several orders, so that results that depend on the order show.
 //
-//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE TIES HALO PIN DX DY
-//            U V FIRST PITCH FILL STREAM
-//   emulator decompress ORDER DTYPE NX NY STREAM U V
+//   emulator compress ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE TIES
+//   HALO
+//            PIN PERIODIC DX DY U V FIRST PITCH FILL STREAM
+//   emulator decompress ORDER DTYPE NX NY NZ PLANE_ROWS STREAM U V
 //   emulator walk SEED
-//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
-//            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH RESULTS
+//   emulator analyze ORDER DTYPE NX NY NZ PERIODIC COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
+//            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH PLANE OTHER_PLANE RESULTS
 //
-// Numbers are those of kernels/device/shared.cuh. FIRST is the element of U and V that is the first
-// vertex, FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of
-// the report. RESULTS are the comparison, the range, and the number of critical points with the points.
-// walk sums the differences of the anchors of an arbitrary group. With reads.cpp, FACTZ_COUNT_READS=1 lists
-// how often each kernel reads, and FACTZ_LIST_DATA=1 which regions it uses.
+// Numbers are those of kernels/device/shared.cuh; HALO has the sides of periodic axes too. FIRST is the
+// element of U and V that is the first vertex, PLANE and OTHER_PLANE the elements from a plane to the next,
+// FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of the report.
+// RESULTS are the comparison, the range, and the number of critical points with the points. walk sums the
+// differences of the anchors of an arbitrary group. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each
+// kernel reads, and FACTZ_LIST_DATA=1 which regions it uses.
 #include <link.h>
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -281,7 +283,7 @@ void carve(Job& job, bool compress) {
         job.anchor_codes = fenced_as<i32>("anchor_codes", tiles * 16);
         if (job.predictor == PREDICTOR_HIERARCHICAL && job.mode == SPECULATIVE) {
             job.row_lines = fenced_as<u8>("row_lines", job.tiles_y * job.nx * pair);
-            job.column_lines = fenced_as<u8>("column_lines", job.tiles_x * job.ny * pair);
+            job.column_lines = fenced_as<u8>("column_lines", job.tiles_x * column_line_length(job) * pair);
         }
         job.stored_tables = fenced_as<u8>("stored_tables", TABLE_SECTION_BYTES);
         job.slots =
@@ -349,6 +351,7 @@ void compress(const Job& job) {
         RUN(lorenzo_border, FEW, 32 * LORENZO_BORDER_WARPS);
         RUN(count_lorenzo, FEW, 32 * ROW_COUNT_WARPS);
     }
+    if (job.periodic && job.preserve != PRESERVE_NONE) RUN(seam, FEW, SEAM_THREADS);
     if (job.coder == CODER_ANS) {
         RUN(rans_tables, weighed, TABLE_THREADS);
         if (is_hierarchical)
@@ -439,7 +442,7 @@ bool walks(uint64_t seed) {
 
 void analyze(Analysis& job, uint32_t dtype, const char* results) {
     const uint64_t strip = 32 * (dtype ? 2 : 4), strips = (job.nx + strip - 1) / strip;
-    const uint64_t bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const uint64_t bands = analysis::all_bands(job);
     job.counts = fenced_as<u64>("counts", ANALYSIS_COUNT_BYTES, true);
     job.parts = fenced_as<double>("parts", strips * bands * PART * 8);
     job.open_triangles = fenced_as<u32>("open_triangles", strips * bands * ANALYSIS_ROWS * 32);
@@ -453,10 +456,10 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     RUN_ANALYSIS(find_range, FEW, 256);
     RUN_ANALYSIS(range_end, 1, 32);
     // A triangle has one point at most, on its boundary or inside.
-    job.capacity = 2 * (job.columns + 1) * (job.rows + 1);
+    job.capacity = 2 * (job.columns + 1) * (job.rows + 1) * job.nz;
     job.points = fenced_as<CriticalPoint>("points", job.capacity * sizeof(CriticalPoint));
     job.count = fenced_as<u64>("count", 8);
-    const uint64_t segments = job.ny * strips;
+    const uint64_t segments = job.ny * job.nz * strips;
     job.point_parts = fenced_as<u64>("point_parts", ((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>("segments", segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
@@ -506,8 +509,8 @@ int main(int argc, char** argv) {
         std::printf("%d\n", walks(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
         return 0;
     }
-    if (!(what == "compress" && argc == 23) && !(what == "decompress" && argc == 9) &&
-        !(what == "analyze" && argc == 24)) {
+    if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 11) &&
+        !(what == "analyze" && argc == 28)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -519,23 +522,26 @@ int main(int argc, char** argv) {
         const uint32_t dtype = (uint32_t)number(3);
         job.nx = number(4);
         job.ny = number(5);
-        job.columns = number(6);
-        job.rows = number(7);
-        job.columns_before = (i32)number(8);
-        job.rows_before = (i32)number(9);
-        job.bound_is_relative = (u32)number(10);
-        job.bound = std::strtod(argv[11], nullptr);
-        job.has_fill = (u32)number(12);
-        job.fill = number(13);
-        job.dx = std::strtod(argv[14], nullptr);
-        job.dy = std::strtod(argv[15], nullptr);
-        job.ties = (u32)number(16);
-        const uint64_t first = number(21) * (dtype ? 8 : 4);
+        job.nz = number(6);
+        job.periodic = (u32)number(7);
+        job.columns = number(8);
+        job.rows = number(9);
+        job.columns_before = (i32)number(10);
+        job.rows_before = (i32)number(11);
+        job.bound_is_relative = (u32)number(12);
+        job.bound = std::strtod(argv[13], nullptr);
+        job.has_fill = (u32)number(14);
+        job.fill = number(15);
+        job.dx = std::strtod(argv[16], nullptr);
+        job.dy = std::strtod(argv[17], nullptr);
+        job.ties = (u32)number(18);
+        const uint64_t first = number(23) * (dtype ? 8 : 4);
         for (int k = 0; k < 4; k++) {
             Component& component = k % 2 ? job.fields[k / 2].v : job.fields[k / 2].u;
-            component = {fenced_file(k < 2 ? "field" : "other_field", argv[17 + k]) + first, {number(22), 1}};
+            const unsigned char* values = fenced_file(k < 2 ? "field" : "other_field", argv[19 + k]);
+            component = {values + first, {number(24), 1}, number(25 + k / 2)};
         }
-        analyze(job, dtype, argv[23]);
+        analyze(job, dtype, argv[27]);
         std::printf("%d\n", job.comparison->status);
         return 0;
     }
@@ -544,46 +550,52 @@ int main(int argc, char** argv) {
     job.dtype = (u32)number(3);
     job.nx = number(4);
     job.ny = number(5);
+    job.nz = number(6);
+    job.plane_rows = number(7);
     job.tiles_x = (job.nx + 31) / 32;
-    job.tiles_y = (job.ny + 31) / 32;
+    job.plane_tile_rows = (u32)((job.ny + 31) / 32);
+    job.plane_reciprocal = UINT32_MAX / job.plane_tile_rows;
+    job.tiles_y = job.plane_tile_rows * job.nz;
     job.verify_checksum = 1;
     job.report = fenced_as<Report>("report", sizeof(Report));
-    const uint64_t element = job.dtype ? 8 : 4, field_bytes = job.nx * job.ny * element;
+    const uint64_t element = job.dtype ? 8 : 4, field_bytes = job.vertices() * element;
     if (what == "compress") {
-        job.bound_kind = (u32)number(6);
-        job.bound = std::strtod(argv[7], nullptr);
-        job.mode = (u32)number(8);
-        job.predictor = (u32)number(9);
-        job.coder = (u32)number(10);
-        job.preserve = (u32)number(11);
-        job.ties = (u32)number(12);
-        job.halo = (u32)number(13);
-        job.pin = (u32)number(14);
-        job.dx = std::strtod(argv[15], nullptr);
-        job.dy = std::strtod(argv[16], nullptr);
-        const uint64_t first = number(19), pitch = number(20);
-        job.has_fill = argv[21][0] != '-';
-        job.fill = job.has_fill ? number(21) : job.dtype ? no_fill<double>() : no_fill<float>();
-        job.u = fenced_file("field", argv[17]) + first * element;
-        job.v = fenced_file("field", argv[18]) + first * element;
+        job.bound_kind = (u32)number(8);
+        job.bound = std::strtod(argv[9], nullptr);
+        job.mode = (u32)number(10);
+        job.predictor = (u32)number(11);
+        job.coder = (u32)number(12);
+        job.preserve = (u32)number(13);
+        job.ties = (u32)number(14);
+        job.halo = (u32)number(15);
+        job.pin = (u32)number(16);
+        job.periodic = (u32)number(17);
+        job.dx = std::strtod(argv[18], nullptr);
+        job.dy = std::strtod(argv[19], nullptr);
+        const uint64_t first = number(22), pitch = number(23);
+        job.has_fill = argv[24][0] != '-';
+        job.fill = job.has_fill ? number(24) : job.dtype ? no_fill<double>() : no_fill<float>();
+        job.u = fenced_file("field", argv[20]) + first * element;
+        job.v = fenced_file("field", argv[21]) + first * element;
         job.u_layout = job.v_layout = {pitch, 1};
         job.stream_bytes = 2 * field_bytes + 128;
         job.stream = fenced_as<u8>("stream", job.stream_bytes);
         carve(job, true);
         compress(job);
-        if (job.report->status == STATUS_OK) write_file(argv[22], job.stream, job.report->stream_bytes);
+        if (job.report->status == STATUS_OK) write_file(argv[25], job.stream, job.report->stream_bytes);
     } else {
         // Each order of blocks comes with another predictor that the call expects: streams of both are
         // restored whichever it is.
         job.predictor = backwards ? PREDICTOR_LORENZO : PREDICTOR_HIERARCHICAL;
-        job.stream = fenced_file("stream", argv[6], &job.stream_bytes);
-        job.u = fenced_as<u8>("field", field_bytes);
-        job.v = fenced_as<u8>("field", field_bytes);
+        job.stream = fenced_file("stream", argv[8], &job.stream_bytes);
+        const uint64_t bytes = job.nx * job.plane_rows * job.nz * element;
+        job.u = fenced_as<u8>("field", bytes);
+        job.v = fenced_as<u8>("field", bytes);
         job.u_layout = job.v_layout = {job.nx, 1};
         carve(job, false);
         decompress(job);
-        write_file(argv[7], job.u, field_bytes);
-        write_file(argv[8], job.v, field_bytes);
+        write_file(argv[9], job.u, bytes);
+        write_file(argv[10], job.v, bytes);
     }
     const Report& r = *job.report;
     std::printf("%d", r.status);

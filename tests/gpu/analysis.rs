@@ -13,7 +13,10 @@ use factz::device::{
     ComparedFields, PointBuffers, RangeBuffers,
 };
 use factz::stream::header::HEADER_BYTES;
-use factz::{BoundKind, Comparison, Config, CriticalPoint, Error, Real, Request, Simplex, ValueRange};
+use factz::{
+    BoundKind, Comparison, Config, CriticalPoint, Error, Layout, Real, Request, Simplex, ValueRange,
+    PERIODIC_X, PERIODIC_Y,
+};
 
 /// How the other field differs from the first.
 const CHANGES: usize = 4;
@@ -138,7 +141,8 @@ fn check_points(device: &[CriticalPoint], host: &[CriticalPoint]) -> Check {
     // Eigenvalues may be NaN.
     let numbers = |p: &CriticalPoint| {
         let eigenvalues = [p.eigenvalues_real, p.eigenvalues_imaginary].map(|pair| pair.map(f64::to_bits));
-        (p.cell_x, p.cell_y, p.simplex, p.kind, p.index, p.rounding_divergence, eigenvalues)
+        let cell = [p.cell_x, p.cell_y, p.cell_z];
+        (cell, p.simplex, p.kind, p.index, p.rounding_divergence, eigenvalues)
     };
     let bits = |p: &CriticalPoint| (p.x.to_bits(), p.y.to_bits());
     let other = device.iter().zip(host).find(|(a, b)| numbers(a) != numbers(b) || bits(a) != bits(b));
@@ -347,6 +351,97 @@ pub fn isolated_zeros(_: &Device) -> Check {
         let zeros = |index| points.iter().filter(|p| p.simplex >= Simplex::EdgeX && p.index == index).count();
         let has_all = [Some(-1), Some(0), Some(1), None].into_iter().all(|index| zeros(index) > 0);
         ensure!(nx * ny < 1000 || has_all, "{nx} x {ny}: a field that shows little");
+    }
+    Ok(())
+}
+
+/// The shape of a stack, and the rows of memory from a plane to the next.
+#[derive(Clone, Copy)]
+struct Planes {
+    nx: u64,
+    ny: u64,
+    nz: u64,
+    rows: u64,
+}
+
+impl Planes {
+    /// The planes of a field one above the other, with rows of another value between them.
+    fn tall(&self, field: &Field<f32>) -> Field<f32> {
+        let vertex = |x: u64, y: u64| {
+            let (z, y) = (y / self.rows, y % self.rows);
+            match y < self.ny {
+                true => field.vertex(field.at(x, z * self.ny + y)).map(f64::from),
+                false => [-0.5; 2],
+            }
+        };
+        Field::new(self.nx, self.nz * self.rows, vertex)
+    }
+
+    fn placement(&self, variant: usize) -> Placement {
+        let place = Placement::new(variant, [self.nx, self.nz * self.rows]);
+        let [u, v] = [place.u, place.v].map(|layout| Layout { plane: self.rows * layout.pitch, ..layout });
+        Placement { u, v, pin: 0, ..place }
+    }
+
+    fn request<T: Real>(&self, place: &Placement, config: &Config) -> Result<Request, Error> {
+        let Planes { nx, ny, nz, rows } = *self;
+        let ([dx, dy], plane_rows) = (place.spacing, rows);
+        let config = Config { nx, ny, nz, plane_rows, dx, dy, ..*config };
+        Request::new(Config { dtype: dtype::<T>(), u: place.u, v: place.v, ..config })
+    }
+}
+
+/// Stacks of planes and periodic axes, with zeros and missing values in the seams.
+pub fn analysis_of_stacks(_: &Device) -> Check {
+    let shapes = [(3, 3, 1), (70, 31, 4), (128, 33, 3), (131, 64, 2), (257, 5, 9), (1, 40, 3), (300, 1, 40)];
+    let mut random = noise(21, 0.0);
+    let mut tally = Tally::default();
+    for (k, (nx, ny, nz)) in shapes.into_iter().enumerate() {
+        let mut field = coarse(nx, ny * nz);
+        for at in 0..field.len() {
+            if random() < 0.02 {
+                field.set(at, [f64::NAN, 1.0]);
+            }
+        }
+        for periodic in [0, PERIODIC_X, PERIODIC_Y, PERIODIC_X | PERIODIC_Y] {
+            let is_short = (periodic & PERIODIC_X != 0 && nx < 3) || (periodic & PERIODIC_Y != 0 && ny < 3);
+            if !is_short {
+                let shape = Planes { nx, ny, nz, rows: ny + k as u64 % 3 };
+                let config = Config { periodic, ..Config::new(nx, ny, BoundKind::Relative, 1e-3) };
+                analyze_stack::<f32>(&field, shape, &config, k, &mut tally)?;
+                analyze_stack::<f64>(&field, shape, &config, k + 1, &mut tally)?;
+            }
+        }
+    }
+    ensure!(tally.failures.is_empty(), "{:?}", tally.failures);
+    Ok(())
+}
+
+fn analyze_stack<T: Real>(
+    field: &Field<f32>,
+    shape: Planes,
+    config: &Config,
+    variant: usize,
+    tally: &mut Tally,
+) -> Check {
+    let other_shape = Planes { rows: shape.rows + 2, ..shape };
+    // No band of a plane is larger than one of so many rows.
+    let bench = Bench::new::<T>(shape.nx, shape.nz * (other_shape.rows + 32))?;
+    let fill_value = [None, Some(0.0), Some(1.0)][variant % 3];
+    let config = Config { fill_value, ..*config };
+    let places = [shape.placement(variant % 4), other_shape.placement((variant + 1) % 4)];
+    let images = [
+        places[0].image::<T>(&shape.tall(field)),
+        places[1].image::<T>(&other_shape.tall(&changed(field, 2))),
+    ];
+    let pair = [0, 1].map(|k| Placed { place: &places[k], image: &images[k] });
+    let requests = [shape.request::<T>(&places[0], &config)?, other_shape.request::<T>(&places[1], &config)?];
+    for (name, result) in [
+        ("compare", compare_once::<T>(&bench, pair, &requests)),
+        ("critical points", points_once::<T>(&bench, pair[0], &requests[0])),
+        ("range", range_once::<T>(&bench, pair[0], &requests[0])),
+    ] {
+        tally.add(|| format!("{name} {:?}", requests[0].config()), result);
     }
     Ok(())
 }

@@ -63,8 +63,10 @@ impl Placement {
                 (both, both, 0, 1, 2 * n)
             }
             3 => {
-                let (u, v) =
-                    (Layout { pitch: 3 * nx + 1, stride: 3, plane: 0 }, Layout { pitch: nx + 2, stride: 1 });
+                let (u, v) = (
+                    Layout { pitch: 3 * nx + 1, stride: 3, plane: 0 },
+                    Layout { pitch: nx + 2, stride: 1, plane: 0 },
+                );
                 pin = SIDE_X_MIN;
                 (u, v, 1, 1 + u.pitch * ny, 1 + (u.pitch + v.pitch) * ny)
             }

@@ -24,6 +24,7 @@ mod memory;
 mod modes;
 mod rare;
 mod scenarios;
+mod stacks;
 #[path = "../support"]
 mod support {
     pub mod fields;
@@ -81,7 +82,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 23] = [
+const SCENARIOS: [Scenario; 24] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -93,9 +94,11 @@ const SCENARIOS: [Scenario; 23] = [
     ("many_tiles", scenarios::many_tiles),
     ("many_constrained_tiles", scenarios::many_constrained_tiles),
     ("unexpected_predictors", scenarios::unexpected_predictors),
+    ("stacks", stacks::stacks),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),
+    ("analysis_of_stacks", analysis::analysis_of_stacks),
     ("isolated_zeros", analysis::isolated_zeros),
     ("rare_vertices", rare::rare_vertices),
     ("floating_point_modes", modes::floating_point_modes),

@@ -207,7 +207,7 @@ fn info_and_points_are_readable() {
     let list = f.succeeds("points u.f32 v.f32 --dims 2x2");
     let lines: Vec<&str> = list.lines().collect();
     assert!(
-        lines[0].starts_with("x,y,cell_x,cell_y,simplex,point_type,index,rounding_divergence,"),
+        lines[0].starts_with("x,y,cell_x,cell_y,cell_z,simplex,point_type,index,rounding_divergence,"),
         "{list}"
     );
     assert_eq!(lines.len(), 3, "{list}");
@@ -319,13 +319,13 @@ fn unsuitable_npy_files_are_explained() {
     f.write("good.npy", &npy("<f4", "(2, 3)", &data));
     let bad: &[(&str, Vec<u8>, &[&str])] = &[
         ("a.npy", npy_in_order(true, "<f4", "(2, 3)", &data), &["Fortran order", "np.ascontiguousarray"]),
-        ("b.npy", npy("<f4", "(2, 2, 3)", &[0; 48]), &["(2, 2, 3)", "holds both components", "alone"]),
+        ("b.npy", npy("<f4", "(2, 3, 2)", &[0; 48]), &["(2, 3, 2)", "holds both components", "alone"]),
         ("c.npy", npy("<i4", "(2, 3)", &data), &["'<i4'", "astype"]),
-        ("d.npy", npy("<f4", "(6,)", &data), &["(6)", "2D", "reshape"]),
+        ("d.npy", npy("<f4", "(6,)", &data), &["(6)", "(rows, columns)", "reshape"]),
         (
             "e.npy",
-            npy("<f4", "(3, 2, 3)", &[0; 72]),
-            &["(3, 2, 3)", "2D", "numpy.load('e.npy', mmap_mode='r')[0]"],
+            npy("<f4", "(3, 4, 2, 3)", &[0; 288]),
+            &["(3, 4, 2, 3)", "as planes", "numpy.load('e.npy', mmap_mode='r').reshape(-1, 2, 3)"],
         ),
         ("h.npy", npy("<f4", "(2, 3)", &data[4..]), &["20 bytes", "24"]),
         ("i.npy", b"not numpy at all".to_vec(), &["is not a NumPy .npy file"]),
@@ -338,10 +338,12 @@ fn unsuitable_npy_files_are_explained() {
     }
     f.write("f.npy", &npy("<f4", "(3, 3)", &[0; 36]));
     f.write("g.npy", &npy("<f8", "(2, 3)", &[0; 48]));
+    f.write("l.npy", &npy("<f4", "(4, 2, 3)", &[0; 96]));
     let disagree: &[(&str, &[&str])] = &[
         // The first file sets the shape, so the second one is named.
         ("f.npy", &["f.npy", "3x3", "3x2", "agree"]),
         ("g.npy", &["g.npy", "f64", "f32", "agree"]),
+        ("l.npy", &["l.npy", "3x2x4 values (columns x rows x planes)", "expected 3x2", "agree"]),
         ("good.npy --dims 2x3", &["3x2", "2x3", "good.npy"]),
         ("good.npy --dtype f64", &["f32", "f64", "--dtype"]),
     ];

@@ -87,6 +87,7 @@ scripts! {
     netcdf_files_are_written_and_read: "netcdf.py", "gcc" "nccopy" "ncdump";
     unsuitable_datasets_are_refused_with_a_reason: "refusals.py", "gcc" "h5repack";
     damaged_chunks_are_errors: "damage.py", "gcc" "h5dump";
+    chunks_of_several_fields_keep_each: "stacks.py", "gcc" "h5dump";
     golden_files_stay_readable: "golden.py", "gcc" "h5dump";
 }
 

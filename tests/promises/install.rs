@@ -18,11 +18,14 @@ const INSTALLED: &str = "
     lib/pkgconfig/factz-static.pc lib/pkgconfig/factz.pc
     lib/python3/site-packages/factz/__init__.py lib/python3/site-packages/factz/_abi.py
     lib/python3/site-packages/factz/_analysis.py lib/python3/site-packages/factz/_arrays.py
+    lib/python3/site-packages/factz/_chunk_options.py lib/python3/site-packages/factz/_chunk_parts.py
+    lib/python3/site-packages/factz/_chunk_streams.py
     lib/python3/site-packages/factz/_compression.py lib/python3/site-packages/factz/_config.py
     lib/python3/site-packages/factz/_device.py lib/python3/site-packages/factz/_fields.py
     lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_region.py
     lib/python3/site-packages/factz/_results.py lib/python3/site-packages/factz/_steps.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
+    lib/python3/site-packages/factz/numcodecs.py
     lib/python3/site-packages/factz/pack/__init__.py lib/python3/site-packages/factz/pack/__main__.py
     lib/python3/site-packages/factz/pack/appending.py lib/python3/site-packages/factz/pack/arguments.py
     lib/python3/site-packages/factz/pack/attributes.py
@@ -35,6 +38,7 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/pack/restoring.py lib/python3/site-packages/factz/pack/storage.py
     lib/python3/site-packages/factz/pack/values.py lib/python3/site-packages/factz/pack/virtual.py
     lib/python3/site-packages/factz/py.typed lib/python3/site-packages/factz/unpack.py
+    lib/python3/site-packages/factz/zarr.py
     share/bash-completion/completions/factz
     share/doc/factz/CHANGELOG.md share/doc/factz/CITATION.cff share/doc/factz/CONTRIBUTING.md
     share/doc/factz/FORMAT.md share/doc/factz/LICENSE-APACHE share/doc/factz/LICENSE-MIT
@@ -44,7 +48,8 @@ const INSTALLED: &str = "
     share/doc/factz/docs/figures/readme.png share/doc/factz/docs/figures/speculative.png
     share/doc/factz/docs/figures/stream.png share/doc/factz/docs/figures/tile.png
     share/doc/factz/docs/figures/types.png
-    share/doc/factz/docs/gpu.md share/doc/factz/docs/linking.md share/doc/factz/docs/plugins.md
+    share/doc/factz/docs/gpu.md share/doc/factz/docs/linking.md share/doc/factz/docs/packaging.md
+    share/doc/factz/docs/plugins.md share/doc/factz/docs/zarr.md
     share/doc/factz/examples-c/critical_points.c share/doc/factz/examples-c/cuda_graph.cu
     share/doc/factz/examples-c/ghost_layers.c share/doc/factz/examples-c/hdf5_chunks.c
     share/doc/factz/examples-c/hdf5_filter.h share/doc/factz/examples-c/hdf5_parallel.c
@@ -53,7 +58,9 @@ const INSTALLED: &str = "
     share/doc/factz/examples-c/roundtrip.cpp share/doc/factz/examples-c/vortices.h
     share/doc/factz/examples-fortran/roundtrip.f90 share/doc/factz/examples-fortran/shallow_water.f90
     share/doc/factz/plugins/adios2/README.md share/doc/factz/plugins/hdf5/README.md
+    share/doc/factz/plugins/libpressio/README.md share/doc/factz/plugins/paraview/README.md
     share/doc/factz/plugins/python/README.md share/doc/factz/plugins/python/examples/arrays.py
+    share/factz/paraview/FactzReader.py
     share/fish/vendor_completions.d/factz.fish
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
     share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1

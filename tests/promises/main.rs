@@ -17,6 +17,8 @@ mod cli_files;
 mod cli_points;
 #[cfg(all(feature = "cli", unix))]
 mod cli_region;
+#[cfg(feature = "cli")]
+mod cli_stacks;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod cli_steps;
 #[cfg(all(feature = "cli", unix))]
@@ -47,11 +49,15 @@ mod install;
 mod kernel_modes;
 mod layout;
 #[cfg(target_os = "linux")]
+mod libpressio;
+#[cfg(target_os = "linux")]
 mod mpi;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod names;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod pack;
+mod package;
+mod packaging;
 mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
@@ -65,3 +71,5 @@ mod sweep;
 mod symbols;
 mod textbook;
 mod unwritten;
+#[cfg(target_os = "linux")]
+mod zarr;

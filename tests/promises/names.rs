@@ -95,7 +95,7 @@ fn counts_types_and_members_have_one_name_everywhere() {
     let columns = table.lines().next().expect("a head").split(',');
     assert_eq!(names(columns.map(|name| name.trim_end_matches(['1', '2']).trim_end_matches('_'))), point);
     let of_list = |k: usize| names(table.lines().skip(1).map(|line| line.split(',').nth(k).expect("a cell")));
-    assert!(of_list(4).is_subset(&simplices) && of_list(5).is_subset(&types));
+    assert!(of_list(5).is_subset(&simplices) && of_list(6).is_subset(&types));
     let reported = f.json("compress u.f32 v.f32 -o w.fz --dims 360x181 --rel 1e-2");
     assert!(keys(&reported).is_superset(&names(["critical_points", "vertex_zeros", "edge_zeros"])));
 
@@ -103,7 +103,7 @@ fn counts_types_and_members_have_one_name_everywhere() {
     f.succeeds("compress u.f32 v.f32 -o none.fz --dims 360x181 --rel 1e-2 --preserve none");
     let out = f.factz("diff u.f32 v.f32 none.fz -o d.csv --json");
     let counted = keys(&serde_json::from_slice(&out.stdout).expect("JSON"));
-    let own = names(["command", "nx", "ny", "dtype"]);
+    let own = names(["command", "nx", "ny", "nz", "dtype"]);
     assert!(counted.difference(&own).all(|name| comparison.contains(name)), "{counted:?}");
     f.json("sweep u.f32 v.f32 --dims 360x181 -o r --bounds 1e-1 --repeat 1 --no-peers");
     let table = String::from_utf8(f.read("r/sweep.csv")).expect("text");

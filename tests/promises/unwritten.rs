@@ -121,10 +121,10 @@ fn run_kernels(
     // Ties take turns with the coders and fronts.
     let ties = (coder + (2 * mode + predictor) as usize) % 3;
     let compress = format!(
-        "compress 0 {dtype} {nx} {ny} 1 1e-2 {mode} {predictor} {coder} 2 {ties} 0 0 1 1 u v 0 {nx} - stream"
+        "compress 0 {dtype} {nx} {ny} 1 {ny} 1 1e-2 {mode} {predictor} {coder} 2 {ties} 0 0 0 1 1 u v 0 {nx} - stream"
     );
     let [decompress, backwards] =
-        [0, 1].map(|order| format!("decompress {order} {dtype} {nx} {ny} stream u2 v2"));
+        [0, 1].map(|order| format!("decompress {order} {dtype} {nx} {ny} 1 {ny} stream u2 v2"));
     let said = [compress, decompress, backwards].map(|arguments| {
         let command = &mut Command::new(program);
         command.current_dir(folder).env(list, "1").args(arguments.split(' '));

@@ -226,9 +226,14 @@ pub fn bless_if_missing(path: &Path, make: impl FnOnce()) {
 pub fn python_of_plugins(modules: &[&str]) -> Option<PathBuf> {
     let usual = root().join(".venv-plugins/bin/python");
     let python = std::env::var_os("FACTZ_PLUGINS_PYTHON").map_or(usual, PathBuf::from);
+    python_with(python, modules, "plugins-python")
+}
+
+/// A Python, if it has modules, which a target of the Makefile installs.
+pub fn python_with(python: PathBuf, modules: &[&str], target: &str) -> Option<PathBuf> {
     let found = Command::new(&python).args(["-c", &format!("import {}", modules.join(", "))]).output();
     if !found.is_ok_and(|out| out.status.success()) {
-        skip(&format!("no Python with {}: `make plugins-python` installs them", modules.join(", ")));
+        skip(&format!("no Python with {}: `make {target}` installs them", modules.join(", ")));
         return None;
     }
     Some(python)

@@ -17,6 +17,7 @@ PREDICTOR_HIERARCHICAL, PREDICTOR_LORENZO = 0, 1
 PRESERVE_NONE, PRESERVE_POINTS, PRESERVE_TYPES = 0, 1, 2
 TIES_ALL, TIES_ZEROS, TIES_SOS = 0, 1, 2
 SIDE_X_MIN, SIDE_X_MAX, SIDE_Y_MIN, SIDE_Y_MAX, SIDES_ALL = 1, 2, 4, 8, 15
+PERIODIC_X, PERIODIC_Y = 1, 2
 CONFIG_WORDS = 24
 WARNING_WIDE_RANGE = 1
 INSPECT_BYTES = 128
@@ -54,8 +55,8 @@ class Config(ctypes.Structure):
         + _fields(c_uint32, "halo pin")
         + _fields(c_int32, "verify_checksum has_fill_value")
         + _fields(c_double, "fill_value")
-        + _fields(c_int32, "ties reserved_flags")
-        + [("reserved", c_uint64 * 11)]
+        + [("ties", c_int32), ("periodic", c_uint32), ("plane_rows", c_uint64)]
+        + [("reserved", c_uint64 * 10)]
     )
 
 
@@ -67,7 +68,7 @@ class Info(ctypes.Structure):
         + _fields(c_int32, "bound_kind dtype mode coder predictor preserve")
         + _fields(c_double, "fill_value")
         + _fields(c_int32, "has_fill_value ties")
-        + [("reserved", c_uint64 * 1)]
+        + _fields(c_uint32, "periodic reserved")
     )
 
 
@@ -100,7 +101,7 @@ class Range(ctypes.Structure):
 
 class CriticalPoint(ctypes.Structure):
     _fields_ = (
-        _fields(c_uint64, "cell_x cell_y")
+        _fields(c_uint64, "cell_x cell_y cell_z")
         + _fields(c_double, "x y")
         + _fields(c_int32, "simplex point_type index rounding_divergence")
         + _fields(c_double * 2, "eigenvalues_real eigenvalues_imaginary")
@@ -129,6 +130,8 @@ _words = ctypes.POINTER(c_uint32)
 # Addresses are void pointers where arrays or device memory are meant, and all are where both are.
 _field = [c_void_p, c_void_p, c_size_t, _config]
 _memory = [c_void_p, c_size_t]
+# x0, y0, z0, u, v, n, report, threads.
+_part = [c_uint64, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int]
 
 # Name without factz_: result and arguments.
 FUNCTIONS = {
@@ -146,16 +149,8 @@ FUNCTIONS = {
         c_int32,
         _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
     ),
-    "decompress_region_host": (
-        c_int32,
-        _memory
-        + [_config, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
-    ),
-    "read_region_host": (
-        c_int32,
-        [c_void_p, c_void_p, c_uint64]
-        + [_config, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
-    ),
+    "decompress_region_host": (c_int32, _memory + [_config] + _part),
+    "read_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _part),
     "range_host": (c_int32, _field + [ctypes.POINTER(Range), c_int]),
     "relative_bound": (c_double, [c_double, c_double, c_double]),
     "critical_points_host": (c_int32, _field + [c_void_p, c_size_t, ctypes.POINTER(c_uint64), c_int]),

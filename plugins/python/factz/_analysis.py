@@ -28,6 +28,7 @@ def compare(
     dy: float = 1.0,
     halo: Sides = None,
     fill: Optional[float] = None,
+    periodic: Optional[str] = None,
     threads: int = 0,
     stream: Any = None,
     workspace: Any = None,
@@ -38,8 +39,8 @@ def compare(
         u, v: the first field, arrays as in :func:`compress`.
         u2, v2: the other field, of the same shape and dtype, in the same memory.
         abs, rel: the bound to check; give one of them.
-        ties, dx, dy, halo, fill, threads: as in :func:`compress`. The lines of ``halo`` are read in both
-            fields, so that the counts of blocks add up.
+        ties, dx, dy, halo, fill, periodic, threads: as in :func:`compress`. The lines of ``halo`` are read in
+            both fields, so that the counts of blocks add up.
         stream, workspace: device arrays: as in :func:`compress`; the workspace takes
             :attr:`Sizes.analysis_workspace_bytes`.
 
@@ -52,14 +53,16 @@ def compare(
     Device arrays: the call waits for the stream.
     """
     queue = queue_of(stream, u=u, v=v, u2=u2, v2=v2)
-    config, other = (configured(abs, rel, ties=ties, dx=dx, dy=dy, halo=halo, fill=fill) for _ in range(2))
+    options = {"ties": ties, "dx": dx, "dy": dy, "halo": halo, "fill": fill, "periodic": periodic}
+    config, other = (configured(abs, rel, **options) for _ in range(2))
     first = place(config, u, v, queue)
     second = place(other, u2, v2, queue, ("u2", "v2"))
-    if (config.nx, config.ny, config.dtype) != (other.nx, other.ny, other.dtype):
+    sizes = [(c.nz, c.ny, c.nx) for c in (other, config)]
+    if sizes[0] != sizes[1] or config.dtype != other.dtype:
         raise ValueError(
-            "u2 and v2 must have the shape and dtype of u and v: they have %d x %d and %d x %d vertices, "
-            "and %s the same dtype"
-            % (other.ny, other.nx, config.ny, config.nx, "have" if config.dtype == other.dtype else "not")
+            "u2 and v2 must have the shape and dtype of u and v: they have %d x %d x %d and %d x %d x %d "
+            "vertices, and %s the same dtype"
+            % (*sizes[0], *sizes[1], "have" if config.dtype == other.dtype else "not")
         )
     found = _abi.Comparison()
     call = (*first.call, config, second.u, second.v, other)
@@ -92,6 +95,7 @@ def critical_points(
     dy: float = 1.0,
     halo: Sides = None,
     fill: Optional[float] = None,
+    periodic: Optional[str] = None,
     threads: int = 0,
     stream: Any = None,
     workspace: Any = None,
@@ -104,14 +108,15 @@ def critical_points(
         dx, dy: the grid spacing as in :func:`compress`: types depend on it, and positions are multiples.
         halo: sides where the outermost line of u and v is a ghost line. Each point belongs to one block.
         fill: vertices where u or v has this value hold no data.
+        periodic: as in :func:`compress`: cells of the last column and row hold points, too.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         stream, workspace: device arrays: as in :func:`compare`.
 
     Returns:
-        A NumPy array of dtype :data:`CRITICAL_POINT`, sorted by cell, row by row, then by simplex:
-        ``cell_x``, ``cell_y`` (column and row), ``x``, ``y`` (position: dx and dy, with their signs,
-        times a column and a row),
-        ``simplex`` (:class:`Simplex`), ``point_type`` (:class:`PointType`), ``index`` (the Poincare index, or
+        A NumPy array of dtype :data:`CRITICAL_POINT`, sorted plane by plane, by cell, row by row, then by
+        simplex: ``cell_x``, ``cell_y``, ``cell_z`` (column, row and plane; plane 0 of a field without
+        planes), ``x``, ``y`` (position: dx and dy, with their signs, times a column and a row), ``simplex``
+        (:class:`Simplex`), ``point_type`` (:class:`PointType`), ``index`` (the Poincare index, or
         :data:`INDEX_UNDEFINED`), ``rounding_divergence`` (1: a focus whose divergence is at the level of
         rounding, which may be a centre in truth), ``eigenvalues_real``, ``eigenvalues_imaginary`` (two each,
         of the Jacobian; NaN at vertices and on edges). It is in host memory for device arrays too, whose
@@ -123,7 +128,7 @@ def critical_points(
     Device arrays: the call waits for the stream.
     """
     queue = queue_of(stream, u=u, v=v)
-    config = configured(abs=0.0, dx=dx, dy=dy, halo=halo, fill=fill)
+    config = configured(abs=0.0, dx=dx, dy=dy, halo=halo, fill=fill, periodic=periodic)
     field = place(config, u, v, queue)
     if queue is None:
         _no_workspace(workspace)

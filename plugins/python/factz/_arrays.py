@@ -194,15 +194,35 @@ def device_of(array: Any) -> Optional[int]:
 
 
 def fits(array: Array) -> bool:
-    """Whether pitch and stride in elements, both positive, express the array."""
-    (ny, nx), size = array.shape, array.dtype.itemsize
-    along_y, along_x = array.strides
+    """Whether the stride, the pitch and the rows from plane to plane, all positive, express the array."""
+    (ny, nx), size = array.shape[-2:], array.dtype.itemsize
+    along_y, along_x = array.strides[-2:]
     if not array.dtype.isnative:
         return False
     if nx > 1 and (along_x <= 0 or along_x % size):
         return False
     row = (nx - 1) * along_x + size if nx > 1 else size
-    return ny <= 1 or (along_y >= row and along_y % size == 0)
+    if ny > 1 and (along_y < row or along_y % size):
+        return False
+    if planes_of(array) <= 1:
+        return True
+    along_z = array.strides[0]
+    if ny > 1:
+        return along_z >= ny * along_y and along_z % along_y == 0
+    return along_z >= row and along_z % size == 0
+
+
+def planes_of(array: Array) -> int:
+    """The planes of a stack, 1 of a plane."""
+    return array.shape[0] if len(array.shape) == 3 else 1
+
+
+def plane_rows(array: Array) -> int:
+    """The rows from a plane of a stack to the next one; 0 where there is none."""
+    if planes_of(array) <= 1:
+        return 0
+    # Of planes with one row the pitch leads from plane to plane.
+    return array.strides[0] // array.strides[1] if array.shape[1] > 1 else 1
 
 
 def why_not(array: Array) -> str:
@@ -210,16 +230,17 @@ def why_not(array: Array) -> str:
     if not array.dtype.isnative:
         return "%s has the byte order of another machine (%s)" % (array.name, array.dtype.str)
     return (
-        "%s has the strides %s bytes; they must be positive multiples of the item size, and a row must end "
-        "before the next one begins" % (array.name, array.strides)
+        "%s has the strides %s bytes; they must be positive multiples of the item size, that of planes a "
+        "multiple of that of rows, and a row and a plane must end before the next one begins"
+        % (array.name, array.strides)
     )
 
 
 def check_pair(u: Array, v: Array) -> None:
     """Refuses shapes and types that are no field."""
-    if len(u.shape) != 2 or u.shape != v.shape:
+    if len(u.shape) not in (2, 3) or u.shape != v.shape:
         raise ValueError(
-            "%s and %s must both have the shape (ny, nx), not %s and %s"
+            "%s and %s must both have the shape (ny, nx) or (nz, ny, nx), not %s and %s"
             % (u.name, v.name, u.shape, v.shape)
         )
     for array in (u, v):
@@ -234,25 +255,29 @@ def check_pair(u: Array, v: Array) -> None:
 
 def set_layout(config: _abi.Config, u: Array, v: Array) -> Tuple[int, int, int]:
     """Writes shape, type and layout into a configuration, whose halo says which lines of the arrays are
-    ghosts.
+    ghosts. Both arrays have the same rows from plane to plane.
 
     Returns the addresses of the first owned u and v, and the number of owned vertices.
     """
     size, halo = u.dtype.itemsize, config.halo
-    ny, nx = u.shape
+    ny, nx = u.shape[-2:]
     x_min, x_max, y_min, y_max = (halo & bit != 0 for bit in SIDES.values())
     owned_x, owned_y = nx - x_min - x_max, ny - y_min - y_max
     if halo and (owned_x < 1 or owned_y < 1):
         raise ValueError(
             "halo leaves nothing of arrays of the shape %s: they must include the ghost lines" % (u.shape,)
         )
-    config.nx, config.ny = owned_x, owned_y
+    config.nx, config.ny, config.nz = owned_x, owned_y, planes_of(u)
+    config.plane_rows = plane_rows(u)
     config.dtype = _abi.DTYPE_F32 if size == 4 else _abi.DTYPE_F64
     addresses = []
     for component, array in zip("uv", (u, v)):
-        stride = array.strides[1] // size if nx > 1 else 1
-        pitch = array.strides[0] // size if ny > 1 else nx * stride
+        stride = array.strides[-1] // size if nx > 1 else 1
+        if ny > 1:
+            pitch = array.strides[-2] // size
+        else:
+            pitch = array.strides[0] // size if config.nz > 1 else nx * stride
         setattr(config, component + "_pitch", pitch)
         setattr(config, component + "_stride", stride)
         addresses.append(array.address + (y_min * pitch + x_min * stride) * size)
-    return addresses[0], addresses[1], owned_x * owned_y
+    return addresses[0], addresses[1], owned_x * owned_y * config.nz

@@ -8,11 +8,11 @@ import numpy as np
 
 from . import _abi
 from ._arrays import Array
-from ._config import DTYPES, Sides, configured, count_of, name_of, shape_of
+from ._config import DTYPES, Shape, Sides, configured, count_of, name_of, stack_shape_of
 from ._device import queue_of
 from ._fields import buffer, find_bytes, place, place_output
 from ._library import check, library
-from ._region import decompress_region, is_file
+from ._region import decompress_part, is_file
 from ._results import Info, Report, Sizes
 from .errors import WideRangeWarning, error_of
 
@@ -35,19 +35,20 @@ def _sizes(config: _abi.Config, function: Any = library.compress_sizes) -> _abi.
     return sizes
 
 
-def _shaped(config: _abi.Config, shape: Tuple[int, int], dtype: Any) -> _abi.Config:
+def _shaped(config: _abi.Config, shape: Shape, dtype: Any) -> _abi.Config:
     kind = np.dtype(dtype)
     if kind.name not in DTYPES:
         raise TypeError("dtype=%s: factz takes float32 and float64" % kind)
-    config.ny, config.nx = shape_of("shape", shape, 2**64 - 1)
+    config.nz, config.ny, config.nx = stack_shape_of("shape", shape, 2**64 - 1)
     config.dtype = DTYPES[kind.name]
     # As for arrays that include the ghost lines.
     config.u_pitch = config.v_pitch = config.nx + 2 if config.halo else 0
+    config.plane_rows = config.ny + 2 if config.halo else 0
     return config
 
 
 def compress_sizes(
-    shape: Tuple[int, int],
+    shape: Shape,
     dtype: Any,
     *,
     abs: Optional[float] = None,
@@ -62,20 +63,26 @@ def compress_sizes(
     pin: Sides = None,
     halo: Sides = None,
     fill: Optional[float] = None,
+    periodic: Optional[str] = None,
 ) -> Sizes:
     """How much memory :func:`enqueue_compress` and the analysis of device arrays need.
 
     Args:
-        shape: (ny, nx) of u and of v without ghost lines.
+        shape: (ny, nx), or (nz, ny, nx) of a stack, of u and of v without ghost lines.
         dtype: their element type.
         abs, rel, ...: the options of the call, as in :func:`compress`.
     """
-    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill)
+    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill, periodic)
     return Sizes._of(_sizes(_shaped(config, shape, dtype)))
 
 
-def decompress_sizes(shape: Tuple[int, int], dtype: Any) -> Sizes:
-    """How much memory :func:`enqueue_decompress` needs for fields of a shape (ny, nx) and an element type."""
+def decompress_sizes(shape: Shape, dtype: Any) -> Sizes:
+    """How much memory :func:`enqueue_decompress` needs for fields of a shape and an element type.
+
+    Args:
+        shape: (ny, nx), or (nz, ny, nx) of a stack.
+        dtype: float32 or float64.
+    """
     return Sizes._of(_sizes(_shaped(configured(abs=0.0), shape, dtype), library.decompress_sizes))
 
 
@@ -176,6 +183,7 @@ def enqueue_compress(
     pin: Sides = None,
     halo: Sides = None,
     fill: Optional[float] = None,
+    periodic: Optional[str] = None,
     dst: Any = None,
     workspace: Any = None,
     report: Any = None,
@@ -188,7 +196,7 @@ def enqueue_compress(
     :func:`prepare_device`).
 
     Args:
-        u, v: device arrays of the shape (ny, nx), as in :func:`compress`.
+        u, v: device arrays of the shape (ny, nx) or (nz, ny, nx), as in :func:`compress`.
         abs, rel, ...: options, as in :func:`compress`.
         dst: device memory (uint8) for the compressed data; by default :attr:`Sizes.max_stream_bytes`. If they
             do not fit, ``wait()`` raises :class:`BufferTooSmallError`.
@@ -200,7 +208,7 @@ def enqueue_compress(
         FactzError, ValueError, TypeError: as :func:`compress`, before anything is enqueued. Errors on the
             device are raised by ``wait()``.
     """
-    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill)
+    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill, periodic)
     queue = _required(queue_of(stream, u=u, v=v))
     return _enqueue_compress(queue, config, u, v, dst, workspace, report)
 
@@ -258,7 +266,7 @@ def enqueue_decompress(
 
     Args:
         data: device array of uint8 that begins with the compressed data; it may be longer.
-        out: device arrays (u, v) of the shape (ny, nx) and the dtype of the data. They need not be dense.
+        out: device arrays (u, v) of the shape and the dtype of the data. They need not be dense.
         verify: whether the checksum is compared.
         predictor: that of the data; another one is decompressed too, more slowly.
         workspace: device memory (uint8) of :attr:`Sizes.workspace_bytes` of :func:`decompress_sizes`.
@@ -326,6 +334,7 @@ def compress(
     pin: Sides = None,
     halo: Sides = None,
     fill: Optional[float] = None,
+    periodic: Optional[str] = None,
     threads: int = 0,
     report: Optional[Report] = None,
     stream: Any = None,
@@ -338,9 +347,12 @@ def compress(
             memory (NumPy and what NumPy converts) or both in device memory (CuPy, PyTorch, or others with
             ``__cuda_array_interface__`` or DLPack). Row u[y] is along x. They may be read-only, and slices or
             components of one array: ``compress(*uv)`` takes an array of shape (2, ny, nx),
-            ``compress(uv[..., 0], uv[..., 1])`` an interleaved one, without a copy. What the library cannot
-            read in place (negative or broadcast strides, columns that lie closer than rows, another byte
-            order) is copied first.
+            ``compress(uv[..., 0], uv[..., 1])`` an interleaved one, without a copy. Arrays of the shape (nz,
+            ny, nx) are a stack of planes, such as times or levels: fields of their own with one bound, of
+            which :func:`decompress` reads some without the others; ``compress(uv[:, 0], uv[:, 1])`` takes an
+            array of shape (nz, 2, ny, nx). What the library cannot read in place (negative or broadcast
+            strides, columns that lie closer than rows, planes that are not whole rows apart or not equally
+            far in u and v, another byte order) is copied first.
         abs: the largest error of any value, in the unit of the field; 0 is lossless.
         rel: the same as a fraction of max - min of u and v together. Give one of abs and rel.
         mode: "block" (fast) or "speculative" (smaller data).
@@ -356,6 +368,9 @@ def compress(
         halo: sides where the outermost line of u and v is a ghost line of a neighbour's original values. It
             belongs to the shape of u and v but not to the compressed data.
         fill: vertices where u or v has this value hold no data; they are kept bit for bit.
+        periodic: "x", "y" or "xy": axes along which the last vertex is a neighbour of the first, such as the
+            longitude of a global grid, whose cells are part of the field. Such an axis has at least 3
+            vertices, and no pin and halo. An axis that repeats its first vertex at its end is not periodic.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         report: receives the outcome.
         stream: device arrays: a CUDA stream of CuPy, PyTorch or another library, or its address; by default
@@ -376,7 +391,7 @@ def compress(
     for it, because the length of the result must be known; then the result is complete for every stream.
     :func:`enqueue_compress` does not wait.
     """
-    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill)
+    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill, periodic)
     queue = queue_of(stream, u=u, v=v)
     data: Any
     if queue is not None:
@@ -434,6 +449,7 @@ def decompress(
     out: Optional[Tuple[Any, Any]] = None,
     *,
     region: Any = None,
+    planes: Any = None,
     verify: bool = True,
     threads: int = 0,
     stream: Any = None,
@@ -444,26 +460,32 @@ def decompress(
     Args:
         data: bytes or another contiguous buffer, or a device array of uint8. Bytes behind the end are
         ignored.
-        out: arrays (u, v) of the shape (ny, nx) and the dtype of the data that receive the field, in the
+        out: arrays (u, v) of the shape of the result and the dtype of the data that receive the field, in the
             memory where the data are. They may be slices, but need positive strides. By default new arrays.
         region: two slices (rows, columns) without a step, such as ``numpy.s_[100:200, -300:]``: the result
             is the same part of u and v, bit for bit. Only the groups of tiles that hold it are decoded. Then
             ``data`` may also be a binary file that can seek, at the start of the data, of which only these
-            groups are read. For data in host memory.
-        verify: whether the checksum is compared. Of a region it is compared only if that takes all groups:
-            other damage of the data may go unnoticed.
+            groups are read. For data in host memory. Of a stack it is that part of each plane.
+        planes: a plane of a stack, or a slice of planes without a step: the result is the same part of u and
+            v, bit for bit; ``planes=3`` gives arrays (ny, nx), ``planes=slice(3, 5)`` arrays (2, ny, nx).
+            Negative numbers count from the end. As for ``region``, with which it may be given, only their
+            groups are decoded, and ``data`` may be a file.
+        verify: whether the checksum is compared. Of a region or of planes it is compared only if these take
+            all groups: other damage of the data may go unnoticed.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         stream, workspace: device arrays: as in :func:`compress`; the size of the workspace is that of
             :func:`decompress_sizes`.
 
     Returns:
         (u, v): ``out``, or new NumPy arrays for data in host memory, and device arrays of the library of
-        ``data`` for data in device memory.
+        ``data`` for data in device memory, of the shape (ny, nx), or (nz, ny, nx) of a stack of several
+        planes.
 
     Raises:
         CorruptStreamError: the data are truncated or damaged; the content of ``out`` is undefined.
         UnsupportedVersionError: this library does not read the format of the data.
         ReadError, or what the file raised: it could not be read.
+        IndexError: ``planes`` is a number that the data do not have.
         ValueError, TypeError: ``out`` has another shape or dtype, or cannot be written.
         FactzError: the library refused for another reason.
 
@@ -471,18 +493,21 @@ def decompress(
     reported there; :func:`enqueue_decompress` does not wait.
     """
     arrays = {} if out is None else dict(zip(("out[0]", "out[1]"), _pair(out)))
-    if region is None and is_file(data):
-        raise TypeError("data is a file: pass its bytes, data.read(), or a region of the field, region=")
+    is_part = region is not None or planes is not None
+    if is_file(data) and not is_part:
+        raise TypeError(
+            "data is a file: pass its bytes, data.read(), or a part of the field, region= or planes="
+        )
     queue = queue_of(stream, **({} if is_file(data) else {"data": data}), **arrays)
     if queue is None:
         _no_workspace(workspace)
-    if region is not None:
+    if is_part:
         if queue is not None:
-            raise ValueError("region= is for data in host memory")
-        return decompress_region(data, None if out is None else _pair(out), region, verify, threads)
+            raise ValueError("region= and planes= are for data in host memory")
+        return decompress_part(data, None if out is None else _pair(out), region, planes, verify, threads)
     info = _inspect(data, queue)
     if out is None:
-        shape, dtype = (info.ny, info.nx), np.dtype(name_of(info.dtype, DTYPES))
+        shape, dtype = Info.shape_of(info), np.dtype(name_of(info.dtype, DTYPES))
         empty = np.empty if queue is None else queue.empty
         out = (empty(shape, dtype), empty(shape, dtype))
     config = configured(abs=0.0)

@@ -22,7 +22,11 @@ SIDES = {
     "ymax": _abi.SIDE_Y_MAX,
 }
 
+AXES = {"x": _abi.PERIODIC_X, "y": _abi.PERIODIC_Y}
+
 Sides = Union[str, Iterable[str], None]
+#: (ny, nx), or (nz, ny, nx) of a stack.
+Shape = Union[Tuple[int, int], Tuple[int, int, int]]
 
 
 def number_of(option: str, value: str, names: Dict[str, int]) -> int:
@@ -70,6 +74,19 @@ def shape_of(option: str, value: Tuple[int, int], most: int) -> Tuple[int, int]:
     return count_of(names[0], ny, 1, most), count_of(names[1], nx, 1, most)
 
 
+def stack_shape_of(option: str, value: Shape, most: int) -> Tuple[int, int, int]:
+    """(nz, ny, nx) of (ny, nx) or (nz, ny, nx)."""
+    try:
+        lengths = tuple(value)
+    except TypeError:
+        lengths = ()
+    if len(lengths) not in (2, 3):
+        raise ValueError("%s=%r must be (ny, nx) or (nz, ny, nx)" % (option, value))
+    counts = [count_of("%s[%d]" % (option, k), n, 1, most) for k, n in enumerate(lengths)]
+    nz, ny, nx = [1] * (3 - len(counts)) + counts
+    return nz, ny, nx
+
+
 def name_of(number: int, names: Dict[str, int]) -> str:
     """The name of a number that a library may know and this package does not."""
     return next((name for name, known in names.items() if known == number), "number %d" % number)
@@ -92,6 +109,20 @@ def sides_of(option: str, value: Sides) -> int:
     return bits
 
 
+def axes_of(option: str, value: Optional[str]) -> int:
+    """The bits of axes, given as "x", "y", "xy", "none" or None."""
+    if value is None or value == "none":
+        return 0
+    if value not in ("x", "y", "xy"):
+        raise ValueError("%s=%r is none of none, x, y, xy" % (option, value))
+    return sum(AXES[axis] for axis in value)
+
+
+def axes_named(bits: int) -> Optional[str]:
+    """The axes of bits, as :func:`axes_of` takes them; None where there is none."""
+    return "".join(axis for axis, bit in AXES.items() if bits & bit) or None
+
+
 def configured(
     abs: Optional[float] = None,
     rel: Optional[float] = None,
@@ -105,6 +136,7 @@ def configured(
     pin: Sides = None,
     halo: Sides = None,
     fill: Optional[float] = None,
+    periodic: Optional[str] = None,
 ) -> _abi.Config:
     """A configuration without what arrays say: shape, element type and layout."""
     if (abs is None) == (rel is None):
@@ -121,6 +153,7 @@ def configured(
         setattr(config, option, number_of(option, value, names))
     config.dx, config.dy = float_of("dx", dx), float_of("dy", dy)
     config.pin, config.halo = sides_of("pin", pin), sides_of("halo", halo)
+    config.periodic = axes_of("periodic", periodic)
     if fill is not None:
         config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
     return config

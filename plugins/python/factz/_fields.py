@@ -5,7 +5,8 @@ from typing import Any, List, NamedTuple, Tuple
 import numpy as np
 
 from . import _abi
-from ._arrays import Array, check_pair, device_array, fits, host_array, host_bytes, set_layout, why_not
+from ._arrays import Array, check_pair, device_array, fits, host_array, host_bytes, plane_rows
+from ._arrays import set_layout, why_not
 from ._device import library_of
 
 
@@ -35,10 +36,12 @@ def find(name: str, array: Any, queue: Any) -> Array:
 
 
 def place(config: _abi.Config, u: Any, v: Any, queue: Any, names: Tuple[str, str] = ("u", "v")) -> Placed:
-    """A field to read, whose layout goes into `config`. What pitch and stride cannot express is copied."""
+    """A field to read, whose layout goes into `config`. What its numbers cannot express is copied."""
     pair = [find(name, array, queue) for name, array in zip(names, (u, v))]
     check_pair(*pair)
     pair = [array if fits(array) else _dense(array, queue) for array in pair]
+    if plane_rows(pair[0]) != plane_rows(pair[1]):
+        pair = [_dense(array, queue) for array in pair]
     return Placed(*set_layout(config, *pair), pair)
 
 
@@ -66,6 +69,11 @@ def place_output(config: _abi.Config, out: Any, queue: Any) -> Placed:
             raise ValueError("%s is read-only: pass an array that may be written" % array.name)
         if not fits(array):
             raise ValueError("%s: pass another array" % why_not(array))
+    if plane_rows(pair[0]) != plane_rows(pair[1]):
+        raise ValueError(
+            "%s has %d rows from a plane to the next and %s %d: pass arrays of one layout"
+            % (names[0], plane_rows(pair[0]), names[1], plane_rows(pair[1]))
+        )
     return Placed(*set_layout(config, *pair), pair)
 
 

@@ -1,4 +1,4 @@
-"""decompress of a part of a field, from bytes or from a file of which only a part is read."""
+"""decompress of a region or of planes of a field, from bytes or from a file of which only a part is read."""
 
 import ctypes
 import os
@@ -10,6 +10,7 @@ from . import _abi
 from ._config import DTYPES, configured, count_of, name_of
 from ._fields import find_bytes, place_output
 from ._library import check, library
+from ._results import Info
 
 
 class _Reader:
@@ -74,29 +75,55 @@ def _bounds(region: Any, shape: Tuple[int, int]) -> Tuple[Tuple[int, int], Tuple
     return (first[0], first[1]), (counts[0], counts[1])
 
 
-def decompress_region(
-    data: Any, out: Optional[Tuple[Any, Any]], region: Any, verify: bool, threads: int
+def _planes(planes: Any, nz: int) -> Tuple[int, int]:
+    """First plane and number of planes."""
+    if isinstance(planes, slice):
+        start, stop, step = planes.indices(nz)
+        if step != 1:
+            raise ValueError("planes=%r has a step: planes are without gaps" % (planes,))
+        return start, max(stop - start, 0)
+    number = count_of("planes", planes, -(2**63), 2**63 - 1)
+    if not -nz <= number < nz:
+        raise IndexError(
+            "planes=%d: the data have %d planes: give 0 to %d, or %d to -1 from the end"
+            % (number, nz, nz - 1, -nz)
+        )
+    return number % nz, 1
+
+
+def _part(info: _abi.Info, region: Any, planes: Any) -> Tuple[Tuple[int, int, int], Tuple[int, ...]]:
+    """First column, row and plane of a part, and its shape."""
+    (y0, x0), shape = ((0, 0), (info.ny, info.nx)) if region is None else _bounds(region, (info.ny, info.nx))
+    z0, nz = (0, info.nz) if planes is None else _planes(planes, info.nz)
+    # A slice keeps its axis, as in NumPy.
+    if isinstance(planes, slice) or planes is None and len(Info.shape_of(info)) == 3:
+        return (x0, y0, z0), (nz, *shape)
+    return (x0, y0, z0), shape
+
+
+def decompress_part(
+    data: Any, out: Optional[Tuple[Any, Any]], region: Any, planes: Any, verify: bool, threads: int
 ) -> Tuple[Any, Any]:
     reader = _Reader(data) if is_file(data) else None
     try:
         source = find_bytes("data", reader.read(0, _abi.INSPECT_BYTES) if reader else data, None)
         info = _abi.Info()
         check(library.inspect_host(*source.memory, info))
-        (y0, x0), shape = _bounds(region, (info.ny, info.nx))
+        first, shape = _part(info, region, planes)
         dtype = np.dtype(name_of(info.dtype, DTYPES))
         if out is None:
             out = (np.empty(shape, dtype), np.empty(shape, dtype))
         for number, array in enumerate(out):
             if np.shape(array) != shape:
                 given = (number, np.shape(array), shape)
-                raise ValueError("out[%d] has the shape %s, and the region %s" % given)
+                raise ValueError("out[%d] has the shape %s, and the part of the field %s" % given)
         # NumPy has empty slices, the library no empty fields.
         if 0 in shape:
             return out[0], out[1]
         config = configured(abs=0.0)
         config.verify_checksum = bool(verify)
         field = place_output(config, out, None)
-        call = (config, x0, y0, *field.call, _abi.Report(), count_of("threads", threads))
+        call = (config, *first, *field.call, _abi.Report(), count_of("threads", threads))
         if reader is None:
             check(library.decompress_region_host(*source.memory, *call))
         else:

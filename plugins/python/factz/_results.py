@@ -93,7 +93,7 @@ class Info:
     """The header of compressed data.
 
     Attributes:
-        shape: (ny, nx) of u and of v.
+        shape: of u and of v: (ny, nx), or (nz, ny, nx) of a stack of several planes.
         dtype: their element type.
         stream_bytes: bytes of the compressed data.
         format_version: version of the format.
@@ -102,9 +102,10 @@ class Info:
         absolute_bound: the absolute bound that was applied, in the unit of the field.
         mode, coder, predictor, preserve, ties, dx, dy: as in :func:`factz.compress`.
         fill: the fill value of the field, or None.
+        periodic: the periodic axes, "x", "y" or "xy", or None.
     """
 
-    shape: Tuple[int, int]
+    shape: Tuple[int, ...]
     dtype: np.dtype
     stream_bytes: int
     format_version: int
@@ -119,6 +120,11 @@ class Info:
     dx: float
     dy: float
     fill: Optional[float]
+    periodic: Optional[str]
+
+    @staticmethod
+    def shape_of(i: _abi.Info) -> Tuple[int, ...]:
+        return (i.nz, i.ny, i.nx) if i.nz > 1 else (i.ny, i.nx)
 
     @classmethod
     def _of(cls, i: _abi.Info) -> "Info":
@@ -127,11 +133,12 @@ class Info:
         for option, names in _config.CHOICES.items():
             values[option] = _config.name_of(values[option], names)
         values.update(
-            shape=(i.ny, i.nx),
+            shape=cls.shape_of(i),
             dtype=np.dtype(_config.name_of(i.dtype, _config.DTYPES)),
             abs=i.bound if absolute else None,
             rel=None if absolute else i.bound,
             fill=i.fill_value if i.has_fill_value else None,
+            periodic=_config.axes_named(i.periodic),
         )
         return cls(**values)
 

@@ -139,23 +139,26 @@ def load(
     step: Optional[int] = None,
     *,
     out: Optional[Tuple[Any, Any]] = None,
+    region: Any = None,
+    planes: Any = None,
     verify: bool = True,
     threads: int = 0,
 ) -> Tuple[Any, Any]:
-    """Decompresses a stream of a file.
+    """Decompresses a stream of a file, or a part of its field.
 
     Args:
         file: as in :func:`steps`.
         step: the number of the stream: 0 is the first one, -1 the last one. It may be left out if the file
             holds one stream. For 0 and above, what follows the stream is not looked at: the streams before
             one that is still being written can be read.
-        out, verify, threads: as in :func:`decompress`; arrays are in host memory.
+        out, region, planes, verify, threads: as in :func:`decompress`; arrays are in host memory. Of a region
+            or of planes only their groups are read.
 
     Returns:
         (u, v), as :func:`decompress` does.
 
     Raises:
-        IndexError: the file has no such stream.
+        IndexError: the file has no such stream, or the stream no such plane.
         ValueError: the file holds several streams, and ``step`` is left out.
         CorruptStreamError, UnsupportedVersionError, OSError: as :func:`steps` and :func:`decompress`.
     """
@@ -178,5 +181,7 @@ def load(
             )
         chosen = found[wanted or 0]
         opened.seek(chosen.offset)
+        if region is not None or planes is not None:
+            return decompress(opened, out, region=region, planes=planes, verify=verify, threads=threads)
         data = _read(opened, chosen.stream_bytes)
     return decompress(data, out, verify=verify, threads=threads)

@@ -11,7 +11,8 @@ cache holds it (:func:`file_options`). Chunks with values that the filter knows 
 originals of which it does not have, are stored exactly and take more space; :func:`stored` counts them.
 
 A dataset has the shape (..., 2, ny, nx) or (..., ny, nx, 2), of float32 or float64, and a chunk holds both
-components of one field or of a part of one. Reading needs the import only, or the environment variable
+components of one field or of a part of one, or of several along the leading axes, which are compressed
+together. Reading needs the import only, or the environment variable
 HDF5_PLUGIN_PATH set to :data:`PLUGIN_FOLDER` for other programs. The netCDF4 package brings an HDF5 of its
 own, which the import does not reach: ``python -m factz.hdf5 --path`` prints what HDF5_PLUGIN_PATH must be
 before Python starts.
@@ -114,6 +115,7 @@ def options(
     dy: float = 1.0,
     pin: Sides = None,
     fill: Optional[float] = None,
+    periodic: Optional[str] = None,
     field: Optional[Tuple[int, int]] = None,
     allow_wide_range: bool = False,
 ) -> Dict[str, Any]:
@@ -121,6 +123,8 @@ def options(
 
     Args:
         abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, fill: as in :func:`factz.compress`.
+        periodic: as in :func:`factz.compress`. It needs ``field``, and chunks that are as long as the field
+            along the axis or divide it; the exact borders of the latter keep the points across the seam.
         field: (ny, nx) of the whole field. A side of a chunk that is as long as the field has no neighbour,
             and its border need not be exact. By default every border of a chunk is stored exactly, so that
             the critical points between chunks are kept. ``rel`` needs it, and chunks of this size.
@@ -131,7 +135,7 @@ def options(
         ValueError, FactzError: no configuration has these values. The filter itself refuses datasets when
             they are created: h5py raises ValueError with the reason.
     """
-    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, None, fill)
+    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, None, fill, periodic)
     if allow_wide_range and rel is None:
         raise ValueError("allow_wide_range=%r is for rel= only" % (allow_wide_range,))
     words = (ctypes.c_uint32 * _abi.CONFIG_WORDS)()

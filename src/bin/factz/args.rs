@@ -1,9 +1,9 @@
 //! The commands and their arguments, with the text of `--help`. Options that several share: options.rs.
 
-use crate::array::Dims;
+use crate::array::{parse_plane, Dims};
 use crate::options::*;
 use crate::point_list::ListFormat;
-use crate::region::Region;
+use crate::region::{Planes, Region};
 use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -21,7 +21,9 @@ use std::path::PathBuf;
 Fields:
   A field is two arrays, u and v, in two files or both in one. The ending of a file name tells its format: .npy and \
 .npz are NumPy's and contain shape and type; all others are raw little-endian values, row by row, x fastest: --dims \
-NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x.
+NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x. NXxNYxNZ is a stack of NZ planes, \
+one behind the other, such as times or levels: fields of their own that are compressed into one stream, with one bound. \
+In .npy it is an array of shape (NZ, NY, NX).
   One file holds both components as u and then v (raw, or .npy of shape (2, NY, NX)), side by side (.npy of shape \
 (NY, NX, 2)), or as the arrays u and v of a .npz (other names: --keys).
   - is standard input or output; a file of that name is ./-. The first bytes of standard input, and of a pipe, tell its \
@@ -136,6 +138,7 @@ Examples:
   factz compress uo.npy vo.npy -o ocean.fz --rel 1e-3 --fill-value 9.96921e36
   solver | factz compress - -o - --dims 512x512 --rel 1e-3 | ssh host 'cat > flow.fz'
   factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json
+  factz compress uo.npy vo.npy -o year.fz --dims 360x180x365 --abs 0.02 --north-first --periodic x
   for t in 00 06 12 18; do factz compress u$t.npy v$t.npy -o day.fz --append --abs 0.05; done")]
 pub struct Compress {
     #[command(flatten)]
@@ -166,12 +169,14 @@ pub struct Compress {
 The stream contains shape and type. Of a file of several streams --step names one; bytes behind the last one that are no \
 stream are an error. The endings of the file names tell their format (--format overrules them): .npy, \
 .npz, or raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape \
-(2, NY, NX) in .npy, as the arrays u and v in .npz. On standard output the values are raw unless --format says \
+(2, NY, NX) in .npy, as the arrays u and v in .npz. Planes of a stack follow each other, with one axis more in front of \
+NY. On standard output the values are raw unless --format says \
 otherwise.
 
-With --region the outputs take a rectangle of the field, with the values of the whole decompression. Of a regular file \
-only the header, the tables and the groups of the rectangle are read, and the report says how many bytes these are; the \
-processor does the work. The checksum needs all bytes and is not compared unless the rectangle takes all groups: `factz \
+With --region the outputs take a rectangle of the field, of each plane of a stack, and with --planes some of its planes, \
+with the values of the whole decompression. Of a regular file only the header, the tables and the groups of this part are \
+read, and the report says how many bytes these are; the \
+processor does the work. The checksum needs all bytes and is not compared unless the part takes all groups: `factz \
 test` checks the whole stream.
 
 Both files are complete and on the disk before either replaces an older one; if the second replacement fails, the \
@@ -184,7 +189,8 @@ Examples:
   factz decompress flow.fz flow.npz --backend cpu --threads 8
   factz decompress flow.fz - --format npy | python3 plot.py
   factz decompress day.fz last.npz --step -1
-  factz decompress ocean.fz window.npz --region 1200,800,512x256"
+  factz decompress ocean.fz window.npz --region 1200,800,512x256
+  factz decompress year.fz july.npz --planes 181:212"
 )]
 pub struct Decompress {
     /// The stream; - is standard input
@@ -202,6 +208,10 @@ pub struct Decompress {
     /// Decompress a rectangle alone: its first column and row, counted from 0, and its columns and rows
     #[arg(long, value_name = "X,Y,WxH")]
     pub region: Option<Region>,
+    /// Decompress some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
+    /// one, and A or B may be left out
+    #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
+    pub planes: Option<Planes>,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -293,8 +303,8 @@ pub struct Test {
 
 /// Shows the header of a stream, or lists the streams of a file.
 ///
-/// The list has a line for each stream: its number, its first byte, its bytes, columns x rows and type, the
-/// bound as it was given, and the absolute bound. --step shows the whole header of one.
+/// The list has a line for each stream: its number, its first byte, its bytes, columns x rows (x planes) and
+/// type, the bound as it was given, and the absolute bound. --step shows the whole header of one.
 #[derive(Args)]
 #[command(after_long_help = "\
 Only headers are read, 128 bytes of each stream; `factz test` checks whole streams. If the end of the last stream is \
@@ -321,9 +331,9 @@ pub struct Info {
 
 /// Lists the critical points of a field: place, type, index, eigenvalues.
 ///
-/// Columns: x, y (position: grid coordinates times the spacing, with its signs), cell_x, cell_y (cell),
-/// simplex, point_type, index (Poincare: -1 of a saddle), rounding_divergence, and the eigenvalues of the
-/// Jacobian, real and imaginary parts.
+/// Columns: x, y (position: grid coordinates times the spacing, with its signs), cell_x, cell_y (cell), cell_z
+/// (plane, 0 without planes), simplex, point_type, index (Poincare: -1 of a saddle), rounding_divergence, and
+/// the eigenvalues of the Jacobian, real and imaginary parts.
 #[derive(Args)]
 #[command(
     override_usage = "factz points [OPTIONS] <U> <V>\n       factz points [OPTIONS] <FIELD>\n       \
@@ -342,8 +352,11 @@ level of rounding: it may be a centre in truth.
 With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of the arrays \
 is decoded (of several in one file the one that --step names); its header tells shape, type, fill value and spacing.
 
+With --periodic the cells between the last and the first column or row hold points too; they have the cell_x or cell_y \
+of the last one.
+
 The ending of -o tells the format: .json, .vtp, otherwise CSV. In .vtp each point is a vertex of a VTK PolyData with \
-the same columns as arrays, for ParaView and PyVista; the numbers of types and simplices are in the field data, no \
+the same columns as arrays, for ParaView and PyVista; its third coordinate is the plane; the numbers of types and simplices are in the field data, no \
 index is -100, and no eigenvalue is 0.
 
 Exit status: 0 the list is complete; 2 it is not.
@@ -377,7 +390,7 @@ pub struct Points {
 /// Lists the critical points in which two fields differ.
 ///
 /// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type or
-/// index), x, y, cell_x, cell_y, simplex as in `factz points`, point_type_before, point_type_after,
+/// index), x, y, cell_x, cell_y, cell_z, simplex as in `factz points`, point_type_before, point_type_after,
 /// index_before, index_after.
 #[derive(Args)]
 #[command(
@@ -477,6 +490,9 @@ pub struct Render {
     /// most points differ; none otherwise
     #[arg(long, value_name = "X,Y,NX,NY", value_parser = parse_zoom)]
     pub zoom: Option<Zoom>,
+    /// Plane of a stack to draw, counted from 0; -1 is the last one; default: 0
+    #[arg(long, value_name = "K", allow_hyphen_values = true)]
+    pub plane: Option<i64>,
     /// Width of the picture in pixels, 300 to 10000
     #[arg(long, value_name = "PIXELS", value_parser = parse_width, default_value = "1600")]
     pub width: usize,
@@ -672,8 +688,9 @@ pub enum ChunkLayout {
 /// Prints the arguments of the HDF5 filter for h5py, h5repack or nccopy.
 ///
 /// The filter compresses datasets of shape (..., 2, NY, NX) or (..., NY, NX, 2) that hold u and v. A chunk is
-/// a field or a part of one: (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2). Critical points are kept in the
-/// whole dataset, those between chunks included. Exactly one of --abs and --rel is required.
+/// a field or a part of one, (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2), or several along the leading axes, which
+/// are compressed together. Critical points are kept in the whole dataset, those between chunks included.
+/// Exactly one of --abs and --rel is required.
 #[derive(Args)]
 #[command(
     name = "h5args",
@@ -690,8 +707,11 @@ chunks are stored exactly and why; FACTZ_HDF5_AGAIN=lossy compresses such values
 Chunks:
   HDF5 shows the filter a chunk, not the dataset, so the filter stores the borders of every chunk exactly: the triangles \
 between two chunks then stay as they are. Large chunks cost least. Where the chunks are as long as the field along an axis, \
---field NXxNY saves the borders there.
-  --rel is a fraction of the range of one chunk. The filter accepts it only if a chunk is a whole field, given by --field; \
+--field NXxNY saves the borders there, and --periodic keeps the cells between the last and the first vertices. \
+Where chunks divide a periodic axis their exact borders do that; other chunks are refused.
+  Chunks of several steps or levels, (24, 2, ny, nx), are smaller in sum, most where a field is small. HDF5 reads and \
+decompresses whole chunks: a step alone takes as long as all of its chunk, and the chunk cache must hold a chunk.
+  --rel is a fraction of the range of one chunk. The filter accepts it only if a chunk is one whole field, given by --field; \
 each step of a series then has a bound of its own. A bound for all chunks is --abs, fraction * (max - min).
   A chunk in which outliers make the range, such as a fill value that nobody named, is stored exactly, unless \
 --allow-wide-range is given.
@@ -730,13 +750,13 @@ pub struct H5args {
     #[arg(long, value_enum, default_value = "h5py")]
     pub format: H5Format,
     /// Columns x rows of a field of the dataset; default: any
-    #[arg(long, value_name = "NXxNY")]
+    #[arg(long, value_name = "NXxNY", value_parser = parse_plane)]
     pub field: Option<Dims>,
     /// Let --rel count even where outliers make the range, such as a fill value that nobody named
     #[arg(long)]
     pub allow_wide_range: bool,
-    /// Columns x rows of a chunk, for programs with HDF5 linked statically
-    #[arg(long, value_name = "NXxNY")]
+    /// Columns x rows (x planes) of a chunk, for programs with HDF5 linked statically
+    #[arg(long, value_name = "NXxNY[xNZ]")]
     pub chunk: Option<Dims>,
     /// Type of the values in --chunk
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]), default_value = "f32", requires = "chunk")]

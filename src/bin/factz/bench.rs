@@ -34,7 +34,8 @@ fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Result<Vec<Config>, Fa
                     ties: a.promise.ties,
                     dx: spacing.dx,
                     dy: spacing.dy,
-                    ..Config::new(dims.nx, dims.ny, BoundKind::Relative, bound)
+                    periodic: a.promise.spacing.periodic_or(0),
+                    ..dims.config(BoundKind::Relative, bound)
                 }));
             }
         }
@@ -45,7 +46,7 @@ fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Result<Vec<Config>, Fa
 /// What to call the field, and where it comes from.
 fn subject(a: &Bench) -> Result<(String, Subject), Failure> {
     if let Some(kind) = a.synthetic {
-        let dims = a.shape.dims.ok_or_else(|| failure!("--synthetic takes --dims NXxNY"))?;
+        let dims = a.shape.dims.ok_or_else(|| failure!("--synthetic takes --dims NXxNY or NXxNYxNZ"))?;
         let dtype = a.shape.dtype.unwrap_or(Dtype::F32);
         let kind_name = kind.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
         return Ok((format!("synthetic, {kind_name}"), Subject::Made(kind, dims, dtype)));
@@ -60,7 +61,8 @@ fn subject(a: &Bench) -> Result<(String, Subject), Failure> {
 
 /// A made field in memory.
 fn make(kind: Kind, dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
-    let synthetic = Synthetic::new(kind, dims.nx, dims.ny)?;
+    // The planes of a stack are cut from one field.
+    let synthetic = Synthetic::new(kind, dims.nx, dims.ny * dims.nz)?;
     let mut field = Field::empty(dims, dtype)?;
     typed!([&mut field.u, &mut field.v] as [u, v] => synthetic.fill(0, u, v));
     Ok(field)
@@ -78,10 +80,11 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
         #[cfg(feature = "cuda")]
         return crate::bench_cuda::run(a, &name, subject, &configurations, &device);
     }
-    let field = match subject {
+    let mut field = match subject {
         Subject::Read(field) => field,
         Subject::Made(kind, dims, dtype) => make(kind, dims, dtype)?,
     };
+    field.periodic = a.promise.spacing.periodic_or(0);
     let threads = thread_counts(&a.threads);
     let voice = Voice::new(&a.talk);
     voice.text(&format!(
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn dense_fields_have_the_density_of_critical_points_that_is_said() {
-        let dims = Dims { nx: 2048, ny: 1024 };
+        let dims = Dims::plane(2048, 1024);
         let count = |kind| {
             let field = make(kind, dims, Dtype::F32).unwrap();
             engine::critical_points(&field, Spacing { dx: 1.0, dy: 1.0 }, 0).unwrap().len()

@@ -205,7 +205,7 @@ pub fn run(
     let Some(first) = configurations.first() else {
         return Err(failure!("no configuration is left: the Lorenzo predictor is block-wise"));
     };
-    let (dims, dtype) = (Dims { nx: first.nx, ny: first.ny }, first.dtype);
+    let (dims, dtype) = (Dims { nx: first.nx, ny: first.ny, nz: first.nz }, first.dtype);
     let bytes = 2 * dims.count() * dtype.bytes();
     let mut pipeline = Pipeline::new(&Request::new(*first)?)?;
     write(&pipeline, subject)?;

@@ -18,7 +18,7 @@ pub fn coast_triangles(field: &Field, points: &[CriticalPoint]) -> Result<u64, F
 }
 
 fn count<T: Real>(u: &[T], v: &[T], field: &Field, points: &[CriticalPoint]) -> Result<u64, Failure> {
-    let nx = field.dims.nx as usize;
+    let (nx, ny) = (field.dims.nx as usize, field.dims.ny);
     let fill = field.fill_value.map(|x| T::from_f64(x).to_bits64());
     let class = |a: T, b: T| match () {
         _ if !(a.is_finite() && b.is_finite()) => MISSING,
@@ -30,15 +30,15 @@ fn count<T: Real>(u: &[T], v: &[T], field: &Field, points: &[CriticalPoint]) -> 
     let (mut low, mut high) = (row()?, row()?);
     let mut coasts = 0;
     let mut alone = points.iter().filter(|p| p.kind == Kind::VertexZero).peekable();
-    for (y, (u, v)) in u.chunks_exact(nx).zip(v.chunks_exact(nx)).enumerate() {
+    for (row, (u, v)) in (0u64..).zip(u.chunks_exact(nx).zip(v.chunks_exact(nx))) {
         for (class_of, (&a, &b)) in high.iter_mut().zip(u.iter().zip(v)) {
             *class_of = class(a, b);
         }
-        while let Some(point) = alone.next_if(|point| point.cell_y == y as u64) {
+        while let Some(point) = alone.next_if(|point| point.cell_z * ny + point.cell_y == row) {
             high[point.cell_x as usize] = OTHER;
         }
         // Both triangles of a cell have the vertices of its diagonal.
-        let cells = low.windows(2).zip(high.windows(2)).filter(|_| y > 0);
+        let cells = low.windows(2).zip(high.windows(2)).filter(|_| row % ny > 0);
         coasts += cells
             .map(|(low, high)| {
                 let diagonal = low[0] | high[1];
@@ -116,7 +116,8 @@ mod tests {
         ] {
             let ny = u.len() as u64 / nx;
             let pair = || Values::F32(values(u));
-            let field = Field { dims: Dims { nx, ny }, u: pair(), v: pair(), fill_value: fill };
+            let field =
+                Field { dims: Dims::plane(nx, ny), u: pair(), v: pair(), fill_value: fill, periodic: 0 };
             let points = engine::critical_points(&field, Spacing::UNIT, 1).unwrap();
             assert_eq!(coast_triangles(&field, &points).unwrap(), expected, "{u} {fill:?}");
         }

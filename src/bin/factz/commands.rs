@@ -2,15 +2,17 @@
 
 use crate::append::{Added, Appended};
 use crate::args::{Compress, Decompress};
-use crate::array::{Dims, Field};
+use crate::array::Field;
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, is_dash, output_name, Failure};
-use crate::figures::{bound_kind_name, choices_json, fill_json, joined, report_json, shape_json};
+use crate::figures::{
+    bound_kind_name, choices_json, fill_json, joined, periodic_name, report_json, shape_json,
+};
 use crate::foreign::Product;
 use crate::options::{BoundArguments, Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
-use crate::region::{Part, Region};
+use crate::region::{Part, Selection};
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{coasts, input, steps, Verdict};
@@ -88,7 +90,8 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
-    let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    let mut field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    field.periodic = a.choices.promise.spacing.periodic_or(0);
     let config = config(a, &field, (bound_kind, bound))?;
     let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
@@ -110,6 +113,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 "offset": added.offset,
                 "dx": config.dx,
                 "dy": config.dy,
+                "periodic": periodic_name(config.periodic),
                 "bound_kind": bound_kind_name(bound_kind),
                 "bound": bound,
                 "fill_value": fill_json(config.fill_value),
@@ -205,14 +209,14 @@ pub fn chosen(
         fill_value: fill.fill_value,
         dx,
         dy,
+        periodic: a.promise.spacing.periodic_or(0),
         ..Config::new(0, 0, bound_kind, bound)
     })
 }
 
 fn config(a: &Compress, field: &Field, bound: (BoundKind, f64)) -> Result<Config, Failure> {
-    let Dims { nx, ny } = field.dims;
-    let dense = Config::new(nx, ny, bound.0, bound.1);
-    Ok(Config { dtype: field.dtype(), nx, ny, u: dense.u, v: dense.v, ..chosen(&a.choices, &a.fill, bound)? })
+    let Config { nx, ny, nz, u, v, .. } = field.dims.config(bound.0, bound.1);
+    Ok(Config { dtype: field.dtype(), nx, ny, nz, u, v, ..chosen(&a.choices, &a.fill, bound)? })
 }
 
 fn compressed_text(
@@ -329,8 +333,9 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let progress = Progress::new("decompressing", &voice);
-    let Part { field, done, info, number } = match &a.region {
-        Some(region) => region.read(&a.input, a.step.step, &a.place, &progress)?,
+    let selection = Selection::of(a);
+    let Part { field, first, done, info, number } = match &selection {
+        Some(selection) => selection.read(&a.input, a.step.step, &a.place, &progress)?,
         None => whole(a, &progress)?,
     };
     drop(progress);
@@ -353,15 +358,17 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
                 "absolute_bound": done.result.bound,
                 "mb_per_second": speed,
             });
-            let region = a.region.map_or(Value::Null, |r| json!({ "x": r.x, "y": r.y }));
-            let read = json!({ "region": region, "read_bytes": done.result.stream_bytes });
+            let [x, y, z] = first;
+            let region = a.region.map_or(Value::Null, |_| json!({ "x": x, "y": y }));
+            let planes = a.planes.map_or(Value::Null, |_| json!({ "z": z }));
+            let read = json!({ "region": region, "planes": planes, "read_bytes": done.result.stream_bytes });
             joined(joined(shape_json(dims, info.dtype), done.json()), joined(more, read))
         },
         || {
-            let read = match a.region {
-                Some(Region { x, y, .. }) => format!(
-                    "; from column {x} and row {y} on: {} of {} bytes of the stream were read, and its checksum \
-                     was not compared",
+            let read = match &selection {
+                Some(selection) => format!(
+                    "; {}: {} of {} bytes of the stream were read, and its checksum was not compared",
+                    selection.place(first),
                     grouped(done.result.stream_bytes),
                     grouped(info.stream_bytes)
                 ),
@@ -384,5 +391,5 @@ fn whole(a: &Decompress, progress: &Progress) -> Result<Part, Failure> {
     let stream = steps::read(&a.input, a.step.step)?;
     let engine = Engine::new(&a.place)?;
     let (field, done) = stream.decode(&engine, progress)?;
-    Ok(Part { field, done, info: stream.info, number: stream.number })
+    Ok(Part { field, first: [0; 3], done, info: stream.info, number: stream.number })
 }

@@ -15,7 +15,7 @@ use factz::{BoundKind, Config, CriticalPoint, Mode, Preserve};
 use serde_json::json;
 use std::fmt::Write;
 
-const DIMS: Dims = Dims { nx: 360, ny: 181 };
+const DIMS: Dims = Dims::plane(360, 181);
 const U: &[u8] = include_bytes!("../../../data/wind_global/u.f32");
 const V: &[u8] = include_bytes!("../../../data/wind_global/v.f32");
 const BOUNDS: [f64; 3] = [1e-1, 1e-2, 1e-3];
@@ -41,7 +41,7 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
 
 pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     refuse_other_ending("--picture", &a.picture)?;
-    let field = Field { dims: DIMS, u: component(U), v: component(V), fill_value: None };
+    let field = Field { dims: DIMS, u: component(U), v: component(V), fill_value: None, periodic: 0 };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
     let points = engine::critical_points(&field, SPACING, 0)?;
     let voice = Voice::new(&a.talk);

@@ -25,7 +25,7 @@ fn indices(pairing: &Pairing) -> [Option<i32>; 2] {
 
 fn write_csv(out: &mut impl Write, differences: &[Pairing]) -> Written<()> {
     out.write_all(
-        b"fate,x,y,cell_x,cell_y,simplex,point_type_before,point_type_after,index_before,index_after\n",
+        b"fate,x,y,cell_x,cell_y,cell_z,simplex,point_type_before,point_type_after,index_before,index_after\n",
     )?;
     for difference in differences {
         let (p, [before, after]) = (difference.point(), types(difference).map(Option::unwrap_or_default));
@@ -33,11 +33,12 @@ fn write_csv(out: &mut impl Write, differences: &[Pairing]) -> Written<()> {
         let [first, other] = indices(difference).map(index_text);
         writeln!(
             out,
-            "{fate},{},{},{},{},{simplex},{before},{after},{first},{other}",
+            "{fate},{},{},{},{},{},{simplex},{before},{after},{first},{other}",
             coordinate(p.x),
             coordinate(p.y),
             p.cell_x,
-            p.cell_y
+            p.cell_y,
+            p.cell_z
         )?;
     }
     out.flush()
@@ -67,8 +68,8 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let engine = Engine::new(&a.place)?;
-    let pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
-    let spacing = pair.spacing(&a.spacing)?;
+    let mut pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
+    let spacing = pair.place(&a.spacing)?;
     let [before, after] =
         pair.critical_points(&engine, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;
     let mut differences = paired(&before, &after);

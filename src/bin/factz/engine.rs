@@ -183,9 +183,9 @@ pub fn device(backend: BackendName) -> Result<Option<Device>, Failure> {
 /// The request for a field of this shape; without a bound nothing exceeds it.
 fn request_of(field: &Field, terms: &Terms) -> Result<Request, Failure> {
     let Terms { spacing, ties, bound } = *terms;
-    let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
-    let (dtype, fill_value) = (field.dtype(), field.fill_value);
-    Ok(Request::new(Config { dtype, dx: spacing.dx, dy: spacing.dy, ties, fill_value, ..config })?)
+    let config = field.dims.config(BoundKind::Absolute, bound.unwrap_or(0.0));
+    let (dtype, fill_value, periodic) = (field.dtype(), field.fill_value, field.periodic);
+    Ok(Request::new(Config { dtype, dx: spacing.dx, dy: spacing.dy, ties, fill_value, periodic, ..config })?)
 }
 
 /// A buffer that holds the stream of any field with this configuration.
@@ -201,9 +201,9 @@ pub fn compress(
     threads: usize,
     progress: Option<&Progress>,
 ) -> Result<Report, Failure> {
-    let (request, nx) = (Request::new(*config)?, field.dims.nx);
+    let (request, Dims { nx, ny, .. }) = (Request::new(*config)?, field.dims);
     let report = typed!([&field.u, &field.v] as [u, v] => {
-        let (u, v) = (View::dense(u, nx), View::dense(v, nx));
+        let (u, v) = (View::stack(u, nx, ny), View::stack(v, nx, ny));
         with_progress(threads, progress, |execution| factz::compress(&request, u, v, buffer, execution))
     })?;
     if report.status != Status::Ok {
@@ -223,10 +223,10 @@ pub fn decompress(
     threads: usize,
     progress: Option<&Progress>,
 ) -> Result<Report, Failure> {
-    let Dims { nx, ny } = field.dims;
-    let config = Config { dtype: field.dtype(), ..Config::new(nx, ny, BoundKind::Absolute, 0.0) };
+    let Dims { nx, ny, .. } = field.dims;
+    let config = Config { dtype: field.dtype(), ..field.dims.config(BoundKind::Absolute, 0.0) };
     Ok(typed!([&mut field.u, &mut field.v] as [u, v] => {
-        let (u, v) = (ViewMut::dense(u, nx), ViewMut::dense(v, nx));
+        let (u, v) = (ViewMut::stack(u, nx, ny), ViewMut::stack(v, nx, ny));
         with_progress(threads, progress, |execution| factz::decompress(&config, stream, u, v, execution))
     })?)
 }
@@ -243,10 +243,10 @@ pub fn with_progress<R>(threads: usize, progress: Option<&Progress>, body: impl 
 
 /// Compares on the processor.
 pub fn compare(before: &Field, after: &Field, terms: &Terms, threads: usize) -> Result<Comparison, Failure> {
-    let (request, nx) = (request_of(before, terms)?, before.dims.nx);
+    let (request, Dims { nx, ny, .. }) = (request_of(before, terms)?, before.dims);
     Ok(typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => {
-        let first = [View::dense(u0, nx), View::dense(v0, nx)];
-        let other = [View::dense(u1, nx), View::dense(v1, nx)];
+        let first = [u0, v0].map(|c| View::stack(c, nx, ny));
+        let other = [u1, v1].map(|c| View::stack(c, nx, ny));
         factz::compare(&request, first, other, terms.bound.is_some(), threads)
     })?)
 }
@@ -257,9 +257,9 @@ pub fn critical_points(
     spacing: Spacing,
     threads: usize,
 ) -> Result<Vec<CriticalPoint>, Failure> {
-    let (request, nx) = (request_of(field, &Terms::spaced(spacing))?, field.dims.nx);
+    let (request, Dims { nx, ny, .. }) = (request_of(field, &Terms::spaced(spacing))?, field.dims);
     Ok(typed!([&field.u, &field.v] as [u, v] =>
-        factz::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?)
+        factz::critical_points(&request, [u, v].map(|c| View::stack(c, nx, ny)), threads))?)
 }
 
 /// The absolute bound that a relative one stands for: the fraction times the joint range of the finite
@@ -268,8 +268,8 @@ pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64, threads: usize
     if kind == BoundKind::Absolute {
         return Ok(bound);
     }
-    let (request, nx) = (request_of(field, &Terms::spaced(Spacing::UNIT))?, field.dims.nx);
+    let (request, Dims { nx, ny, .. }) = (request_of(field, &Terms::spaced(Spacing::UNIT))?, field.dims);
     let range = typed!([&field.u, &field.v] as [u, v] =>
-        factz::range(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?;
+        factz::range(&request, [u, v].map(|c| View::stack(c, nx, ny)), threads))?;
     Ok(factz::relative_bound(bound, range.low, range.high))
 }

@@ -43,7 +43,7 @@ impl Pairing {
 /// The fate of every point, in the order of the lists. A point is another one's successor if it is in the
 /// same triangle or edge, or at the same vertex.
 pub fn paired(before: &[CriticalPoint], after: &[CriticalPoint]) -> Vec<Pairing> {
-    let place = |p: &CriticalPoint| (p.cell_y, p.cell_x, p.simplex);
+    let place = |p: &CriticalPoint| (p.cell_z, p.cell_y, p.cell_x, p.simplex);
     let mut new: HashMap<_, _> = after.iter().map(|p| (place(p), *p)).collect();
     let mut all: Vec<Pairing> = Vec::with_capacity(before.len());
     for p in before {

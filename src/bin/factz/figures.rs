@@ -2,6 +2,7 @@
 
 use crate::array::Dims;
 use crate::class::kind_name;
+use factz::config_text::PERIODIC;
 use factz::{BoundKind, Comparison, Config, Dtype, Kind, Report, StreamInfo, WARNING_WIDE_RANGE};
 use serde_json::{json, Value};
 
@@ -10,6 +11,11 @@ pub fn bound_kind_name(kind: BoundKind) -> &'static str {
         BoundKind::Absolute => "absolute",
         BoundKind::Relative => "relative",
     }
+}
+
+/// The periodic axes, as `--periodic` takes them.
+pub fn periodic_name(periodic: u32) -> &'static str {
+    PERIODIC.iter().find(|(_, bits)| *bits == periodic).map_or("unknown", |(name, _)| name)
 }
 
 /// Counts of critical points by their kind.
@@ -27,7 +33,7 @@ pub fn joined(mut first: Value, more: Value) -> Value {
 
 /// Shape and type of a field.
 pub fn shape_json(dims: Dims, dtype: Dtype) -> Value {
-    json!({ "nx": dims.nx, "ny": dims.ny, "dtype": dtype.name() })
+    json!({ "nx": dims.nx, "ny": dims.ny, "nz": dims.nz, "dtype": dtype.name() })
 }
 
 /// How a field is coded.
@@ -62,6 +68,8 @@ pub fn info_json(i: &StreamInfo) -> Value {
         "format_version": i.format_version,
         "nx": i.nx,
         "ny": i.ny,
+        "nz": i.nz,
+        "periodic": periodic_name(i.periodic),
         "dtype": i.dtype.name(),
         "mode": i.mode.name(),
         "predictor": i.predictor.name(),
@@ -87,7 +95,7 @@ pub fn fill_json(fill_value: Option<f64>) -> Value {
 
 /// Bytes of u and v together.
 pub fn field_bytes(i: &StreamInfo) -> u64 {
-    2 * i.nx * i.ny * i.dtype.bytes()
+    2 * i.nx * i.ny * i.nz * i.dtype.bytes()
 }
 
 /// PSNR as JSON and text know it: a number, or why there is none.

@@ -112,6 +112,7 @@ fn words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
         words.extend([a.dtype as u32, interleaved as u32, nx, ny, big_endian as u32]);
         // The dataset has no fill value.
         words.extend([0, 0, 0]);
+        words.push(u32::try_from(dims.nz).expect("a chunk has less than 4 GiB"));
     }
     Ok(words)
 }

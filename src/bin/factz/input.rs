@@ -94,8 +94,9 @@ fn agree(piece: &Piece, known: &mut Expected) -> Result<(), Failure> {
     if let (Some(dims), Some(d)) = (piece.dims, known.dims) {
         if d != dims {
             return Err(failure!(
-                "{name}: holds {dims} values (columns x rows), expected {d}: all files and --dims must agree \
-                 (a NumPy shape is (rows, columns))"
+                "{name}: holds {dims} values ({}), expected {d}: all files and --dims must agree (a NumPy shape is \
+                 (rows, columns), or (planes, rows, columns))",
+                dims.order()
             ));
         }
     }
@@ -257,7 +258,7 @@ fn read_pieces<T: Element>(pieces: Vec<Piece>, dims: Dims, expected: &Expected) 
         }
     }
     let [u, v] = <[Values; 2]>::try_from(components).expect("a field is given by two components");
-    Ok(Field { dims, u, v, fill_value: expected.fill_value })
+    Ok(Field { dims, u, v, fill_value: expected.fill_value, periodic: 0 })
 }
 
 /// The values of an array as they arrive.
@@ -307,11 +308,12 @@ impl<T: Element> Intake<T> {
         }
         if source.goes_on()? {
             return Err(failure!(
-                "{}: goes on behind the {expected} bytes that {} of {} take: check --dims (columns x rows) and \
-                 --dtype, or cut it there with `head -c {expected}` in the pipe",
+                "{}: goes on behind the {expected} bytes that {} of {} take: check --dims ({}) and --dtype, or cut \
+                 it there with `head -c {expected}` in the pipe",
                 self.name,
                 self.what(),
-                T::DTYPE.name()
+                T::DTYPE.name(),
+                self.dims.order()
             ));
         }
         match &raw {
@@ -358,13 +360,30 @@ impl<T: Element> Intake<T> {
             }
             return Ok(());
         }
-        let room = self.dims.count() - self.values[0].len() as u64;
-        let first = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX).saturating_mul(T::BYTES));
-        for (k, bytes) in [&bytes[..first], &bytes[first..]].into_iter().enumerate() {
-            self.grow(k, bytes.len() / T::BYTES)?;
-            self.values[k].extend(bytes.chunks_exact(T::BYTES).map(value));
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (k, room) = self.next_run();
+            let room = usize::try_from(room).unwrap_or(usize::MAX).saturating_mul(T::BYTES);
+            let (run, behind) = rest.split_at(rest.len().min(room));
+            self.grow(k, run.len() / T::BYTES)?;
+            self.values[k].extend(run.chunks_exact(T::BYTES).map(value));
+            rest = behind;
         }
         Ok(())
+    }
+
+    /// The component of the next value, and how many of its values follow before those of the other one.
+    fn next_run(&self) -> (usize, u64) {
+        let [u, v] = self.values.each_ref().map(|values| values.len() as u64);
+        let run = match self.arrangement {
+            Arrangement::Paired => self.dims.count() / self.dims.nz,
+            _ => self.dims.count(),
+        };
+        // v follows a whole run of u.
+        match u > v && u % run == 0 {
+            true => (1, u - v),
+            false => (0, run - u % run),
+        }
     }
 
     /// A file may be shorter than the shape says, and the length of a pipe is not known: memory is asked for
@@ -396,6 +415,7 @@ impl<T: Element> Intake<T> {
         let other = if T::BYTES == 4 { ("f64", expected * 2) } else { ("f32", expected / 2) };
         let both = self.components() == 2;
         let record = start.first_chunk().map_or(0, |&word| u32::from_le_bytes(word)) as u64;
+        let Dims { nx, ny, nz } = self.dims;
         let hint = if record > 0 && bytes % (record + RECORD_MARKS) == 0 {
             format!(
                 "it looks like a sequential file of Fortran, with marks around records of {record} bytes: write it with \
@@ -407,15 +427,23 @@ impl<T: Element> Intake<T> {
             "if it holds u and then v, give it alone, in place of U and V".into()
         } else if bytes == other.1 {
             format!("the size is that of {}: give --dtype {}", other.0, other.0)
+        } else if bytes > expected && bytes % expected == 0 && !both {
+            format!(
+                "if it holds {} planes (steps, levels), give --dims {nx}x{ny}x{}; otherwise check --dims ({}) and --dtype",
+                bytes / expected,
+                nz * (bytes / expected),
+                self.dims.order()
+            )
         } else if bytes > expected && bytes % expected == 0 {
             format!(
                 "if it holds {} fields or levels, cut one out: `tail -c +{} FILE | head -c {expected} > NEW` is the \
-                 second; otherwise check --dims (columns x rows) and --dtype",
+                 second; otherwise check --dims ({}) and --dtype",
                 bytes / expected,
-                expected + 1
+                expected + 1,
+                self.dims.order()
             )
         } else {
-            "check --dims (columns x rows) and --dtype".into()
+            format!("check --dims ({}) and --dtype", self.dims.order())
         };
         failure!("{name}: has {bytes} bytes of values, but {what} of {dtype} take {expected}: {hint}")
     }
@@ -426,8 +454,9 @@ impl<T: Element> Intake<T> {
         if !(is_swapped(u) || is_swapped(v)) {
             return Ok(());
         }
-        let Dims { nx, ny } = self.dims;
-        let shape = if self.components() == 2 { format!("2, {ny}, {nx}") } else { format!("{ny}, {nx}") };
+        let both = (self.components() == 2).then_some(2);
+        let sizes: Vec<String> = both.into_iter().chain(self.dims.shape()).map(|n| n.to_string()).collect();
+        let shape = sizes.join(", ");
         let program = format!(
             "import numpy; numpy.save('NEW.npy', numpy.fromfile('{}', '>f{}').reshape({shape}))",
             shell_name(path),

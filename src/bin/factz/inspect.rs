@@ -1,9 +1,10 @@
 //! The headers of streams (`info`), and a check of all of them (`test`).
 
 use crate::args::{Info, Test};
+use crate::array::Dims;
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, is_dash, Failure};
-use crate::figures::{bound_kind_name, field_bytes, info_json, joined};
+use crate::figures::{bound_kind_name, field_bytes, info_json, joined, periodic_name};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::steps::{self, Fault, FaultKind, Step, Steps, Walk};
@@ -80,7 +81,7 @@ fn list_text(name: &str, all: &[Step], about_file: Option<&str>) -> String {
             &number.to_string(),
             &grouped(*offset),
             &grouped(i.stream_bytes),
-            &format!("{}x{} {}", i.nx, i.ny, i.dtype.name()),
+            &format!("{} {}", dims_of(i), i.dtype.name()),
             &format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound),
             &format!("{:e}", i.absolute_bound),
         ]);
@@ -91,12 +92,18 @@ fn list_text(name: &str, all: &[Step], about_file: Option<&str>) -> String {
     text
 }
 
+fn dims_of(i: &StreamInfo) -> Dims {
+    Dims { nx: i.nx, ny: i.ny, nz: i.nz }
+}
+
 fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<15} {value}");
     };
-    line("field", format!("{} x {} values of {} (columns x rows)", i.nx, i.ny, i.dtype.name()));
+    let dims = dims_of(i);
+    let sizes = dims.to_string().replace('x', " x ");
+    line("field", format!("{sizes} values of {} ({})", i.dtype.name(), dims.order()));
     line("bound", format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound));
     line("absolute bound", format!("{:e}", i.absolute_bound));
     if let Some(fill) = i.fill_value {
@@ -108,6 +115,7 @@ fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
     line("preserves", i.preserve.name().into());
     line("ties", i.ties.name().into());
     line("spacing", format!("{}, {}", i.dx, i.dy));
+    line("periodic", periodic_name(i.periodic).into());
     let ratio = field_bytes(i) as f64 / i.stream_bytes as f64;
     line("stream", format!("{} bytes, ratio {ratio:.2}", grouped(i.stream_bytes)));
     if let Some(about_file) = about_file {
@@ -246,10 +254,9 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
 fn good_text(tested: &Stream) -> String {
     let i = &tested.info;
     format!(
-        "{}: good, {}x{} values of {}, {} bytes\n",
+        "{}: good, {} values of {}, {} bytes\n",
         tested.name,
-        i.nx,
-        i.ny,
+        tested.dims(),
         i.dtype.name(),
         grouped(i.stream_bytes)
     )

@@ -33,7 +33,7 @@ pub struct Measurement {
 
 impl Measurement {
     pub fn new(config: &Config, absolute_bound: f64, stream_bytes: u64, comparison: Comparison) -> Self {
-        let field_bytes = 2 * config.nx * config.ny * config.dtype.bytes();
+        let field_bytes = 2 * config.nx * config.ny * config.nz * config.dtype.bytes();
         let ratio = field_bytes as f64 / stream_bytes as f64;
         Measurement { config: *config, absolute_bound, stream_bytes, ratio, speeds: Vec::new(), comparison }
     }
@@ -95,6 +95,7 @@ pub fn measure(
 ) -> Result<(Measurement, Field), Failure> {
     let mut buffer = engine::stream_buffer(config)?;
     let mut decoded = Field::empty(field.dims, field.dtype())?;
+    decoded.periodic = field.periodic;
     let mut speeds = Vec::new();
     let mut first: Vec<u8> = Vec::new();
     let mut absolute_bound = 0.0;

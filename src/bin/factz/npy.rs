@@ -23,11 +23,13 @@ pub struct Header {
 /// How the components lie in one array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
-    /// One component: (rows, columns).
+    /// One component: (rows, columns) or (planes, rows, columns).
     Alone,
-    /// u, then v: (2, rows, columns).
+    /// u, then v: (2, rows, columns) or (2, planes, rows, columns).
     Stacked,
-    /// u and v of a vertex beside each other: (rows, columns, 2).
+    /// u and v of each plane in turn: (planes, 2, rows, columns).
+    Paired,
+    /// u and v of a vertex beside each other: (rows, columns, 2) or (planes, rows, columns, 2).
     Interleaved,
 }
 
@@ -41,17 +43,19 @@ impl Header {
     pub fn alone(&self, name: &str) -> Result<Dims, Failure> {
         let shape = shape_text(&self.sizes);
         match *without_leading_ones(&self.sizes, 2) {
-            [ny, nx] => positive(name, &shape, nx, ny),
-            [2, _, _] | [_, _, 2] => Err(failure!(
+            [ny, nx] => positive(name, &shape, [nx, ny, 1]),
+            [_, _, 2] => Err(failure!(
                 "{name}: has the shape {shape} and holds both components: give this file alone, in place of U and V"
             )),
+            [nz, ny, nx] => positive(name, &shape, [nx, ny, nz]),
             [_] | [] => Err(failure!(
-                "{name}: has the shape {shape}, and factz takes one component as a 2D array (rows, columns): save \
-                 a.reshape(rows, columns)"
+                "{name}: has the shape {shape}, and factz takes one component as an array (rows, columns) or \
+                 (planes, rows, columns): save a.reshape(rows, columns)"
             )),
-            ref axes => Err(failure!(
-                "{name}: has the shape {shape}, and factz takes one component as a 2D array (rows, columns): {}",
-                one_field(name, axes, 2)
+            [.., ny, nx] => Err(failure!(
+                "{name}: has the shape {shape}, and factz takes one component as an array (rows, columns) or \
+                 (planes, rows, columns): save all as planes: {}",
+                reshaped(name, &format!("-1, {ny}, {nx}"))
             )),
         }
     }
@@ -60,72 +64,85 @@ impl Header {
     pub fn both(&self, name: &str, expected: Option<Dims>) -> Result<(Dims, Arrangement), Failure> {
         let axes = without_leading_ones(&self.sizes, 3);
         let shape = shape_text(&self.sizes);
-        let wanted = "both components in one array have the shape (2, rows, columns) or (rows, columns, 2)";
-        let (a, b, c) = match *axes {
+        let wanted = "both components in one array have the shape (2, rows, columns) or (rows, columns, 2), or with \
+                      planes (planes, 2, rows, columns), (2, planes, rows, columns) or (planes, rows, columns, 2)";
+        let possible: Vec<(u64, [u64; 3], Arrangement)> = match *axes {
             [_, _] | [1, _, 1 | 3..] => {
                 return Err(failure!(
                     "{name}: has the shape {shape}, which is one component: give the file of the other one too; \
                      {wanted}"
                 ));
             }
-            [a, b, c] => (a, b, c),
             [_] | [] => return Err(failure!("{name}: has the shape {shape}; {wanted}")),
-            _ => {
-                return Err(failure!("{name}: has the shape {shape}; {wanted}: {}", one_field(name, axes, 3)))
+            [a, b, c] => vec![(a, [c, b, 1], Arrangement::Stacked), (c, [b, a, 1], Arrangement::Interleaved)],
+            [a, b, c, d] => vec![
+                (a, [d, c, b], Arrangement::Stacked),
+                (b, [d, c, a], Arrangement::Paired),
+                (d, [c, b, a], Arrangement::Interleaved),
+            ],
+            [.., a, b, c] => {
+                let advice = reshaped(name, &format!("-1, {a}, {b}, {c}"));
+                return Err(failure!("{name}: has the shape {shape}; {wanted}: {advice}"));
             }
         };
-        let stacked = (a == 2).then_some(((c, b), Arrangement::Stacked));
-        let interleaved = (c == 2).then_some(((b, a), Arrangement::Interleaved));
-        let ((nx, ny), arrangement) = match (stacked, interleaved) {
-            (Some(s), None) => s,
-            (None, Some(i)) => i,
-            (None, None) => {
-                return Err(failure!("{name}: has the shape {shape}; {wanted}: {}", three_axes(name, axes)))
-            }
-            (Some(s), Some(i)) if s.0 == i.0 => {
-                return Err(failure!(
-                    "{name}: has the shape {shape}, which may be u and then v, or u and v side by side, and --dims cannot \
-                     tell: save the components as two files, a[0] and a[1], or else a[..., 0] and a[..., 1]: {}",
-                    part(name, "0")
-                ));
-            }
-            (Some(s), Some(i)) => match expected.map(|d| (d.nx, d.ny)) {
-                Some(d) if d == s.0 => s,
-                Some(d) if d == i.0 => i,
-                _ => {
-                    return Err(failure!(
-                        "{name}: has the shape {shape}, which may be u and then v, or u and v side by side: say which \
-                         with --dims {c}x{b} or --dims {b}x{a}"
-                    ));
-                }
-            },
+        let possible: Vec<_> = possible.iter().filter(|p| p.0 == 2).map(|p| (p.1, p.2)).collect();
+        let (sizes, arrangement) = match possible[..] {
+            [] => return Err(failure!("{name}: has the shape {shape}; {wanted}: {}", no_pair(name, axes))),
+            [only] => only,
+            _ => chosen(name, &shape, &possible, expected)?,
         };
-        Ok((positive(name, &shape, nx, ny)?, arrangement))
+        Ok((positive(name, &shape, sizes)?, arrangement))
+    }
+}
+
+/// The arrangement that --dims tells, of several that a shape may have.
+fn chosen(
+    name: &str,
+    shape: &str,
+    possible: &[([u64; 3], Arrangement)],
+    expected: Option<Dims>,
+) -> Result<([u64; 3], Arrangement), Failure> {
+    let as_expected = |sizes: [u64; 3]| expected.is_some_and(|d| [d.nx, d.ny, d.nz] == sizes);
+    let fitting: Vec<_> = possible.iter().filter(|(sizes, _)| as_expected(*sizes)).collect();
+    let all: Vec<String> =
+        possible.iter().filter_map(|(sizes, _)| Dims::checked(*sizes)).map(|d| d.to_string()).collect();
+    let alike = possible.iter().enumerate().any(|(k, a)| possible[..k].iter().any(|b| a.0 == b.0));
+    match fitting[..] {
+        [one] => Ok(*one),
+        _ if alike => Err(failure!(
+            "{name}: has the shape {shape}, which may be u and then v, or u and v side by side, and --dims cannot \
+             tell: save the components as two files, a[0] and a[1], or else a[..., 0] and a[..., 1]: {}",
+            part(name, "0")
+        )),
+        _ => Err(failure!(
+            "{name}: has the shape {shape}, which may be u and then v, or u and v side by side: say which \
+             with --dims {}",
+            all.join(" or --dims ")
+        )),
     }
 }
 
 /// The command that saves a part of an array.
 fn part(name: &str, part: &str) -> String {
+    saved(name, &format!("[{part}]"))
+}
+
+/// The command that saves an array in another shape.
+fn reshaped(name: &str, shape: &str) -> String {
+    saved(name, &format!(".reshape({shape})"))
+}
+
+fn saved(name: &str, what: &str) -> String {
     let file = shell_name(Path::new(name));
-    python(&format!("import numpy; numpy.save('NEW.npy', numpy.load('{file}', mmap_mode='r')[{part}])"))
+    python(&format!("import numpy; numpy.save('NEW.npy', numpy.load('{file}', mmap_mode='r'){what})"))
 }
 
-/// How to save the first of the fields, of `keep` axes each, that an array of more axes holds.
-fn one_field(name: &str, axes: &[u64], keep: usize) -> String {
-    let first = vec!["0"; axes.len() - keep].join(", ");
-    format!("save one field (step, level) at a time, here the first: {}", part(name, &first))
-}
-
-/// Advice on three axes of which none has the length 2.
-fn three_axes(name: &str, axes: &[u64]) -> String {
+/// Advice on axes of which none has the length 2 of a pair.
+fn no_pair(name: &str, axes: &[u64]) -> String {
     match *axes {
         [.., 3] => format!("save the first two of three components: {}", part(name, "..., :2")),
         [3, ..] => format!("save the first two of three components (or steps): {}", part(name, ":2")),
-        _ => format!(
-            "if it is a series of one component, save one step of it, here the first, likewise one of the other \
-             component, and give both files: {}",
-            part(name, "0")
-        ),
+        _ => "if it is one component in planes (steps, levels), give it together with the file of the other one".into(),
     }
 }
 
@@ -134,10 +151,10 @@ fn without_leading_ones(sizes: &[u64], keep: usize) -> &[u64] {
     &sizes[ones.min(sizes.len().saturating_sub(keep))..]
 }
 
-fn positive(name: &str, shape: &str, nx: u64, ny: u64) -> Result<Dims, Failure> {
-    match (nx, ny) {
-        (0, _) | (_, 0) => Err(failure!("{name}: has the shape {shape}; all sizes must be positive")),
-        _ => Dims::checked(nx, ny).ok_or_else(|| {
+fn positive(name: &str, shape: &str, sizes: [u64; 3]) -> Result<Dims, Failure> {
+    match sizes.contains(&0) {
+        true => Err(failure!("{name}: has the shape {shape}; all sizes must be positive")),
+        false => Dims::checked(sizes).ok_or_else(|| {
             failure!("{name}: has the shape {shape}: more than 2^48 values, the most that a field may have")
         }),
     }
@@ -260,23 +277,35 @@ mod tests {
 
     #[test]
     fn shapes_tell_how_components_lie() {
-        let dims = |nx, ny| Dims { nx, ny };
+        let (dims, stack) = (Dims::plane, |nx, ny, nz| Dims { nx, ny, nz });
         assert_eq!(of(&[3, 4]).alone("a").unwrap(), dims(4, 3));
         assert_eq!(of(&[1, 1, 3, 4]).alone("a").unwrap(), dims(4, 3));
         assert_eq!(of(&[1, 4]).alone("a").unwrap(), dims(4, 1));
+        assert_eq!(of(&[2, 3, 4]).alone("a").unwrap(), stack(4, 3, 2));
+        assert_eq!(of(&[1, 5, 3, 4]).alone("a").unwrap(), stack(4, 3, 5));
+        let axes = of(&[2, 5, 3, 4]).alone("a").unwrap_err().message;
+        assert!(axes.contains(".reshape(-1, 3, 4)"), "{axes}");
         assert_eq!(of(&[2, 3, 4]).both("a", None).unwrap(), (dims(4, 3), Arrangement::Stacked));
         assert_eq!(of(&[1, 3, 4, 2]).both("a", None).unwrap(), (dims(4, 3), Arrangement::Interleaved));
+        assert_eq!(of(&[5, 2, 3, 4]).both("a", None).unwrap(), (stack(4, 3, 5), Arrangement::Paired));
+        assert_eq!(of(&[2, 5, 3, 4]).both("a", None).unwrap(), (stack(4, 3, 5), Arrangement::Stacked));
+        assert_eq!(of(&[5, 3, 4, 2]).both("a", None).unwrap(), (stack(4, 3, 5), Arrangement::Interleaved));
         let unclear = of(&[2, 5, 2]);
         assert!(unclear.both("a", None).unwrap_err().message.contains("--dims 2x5 or --dims 5x2"));
         assert_eq!(unclear.both("a", Some(dims(2, 5))).unwrap().1, Arrangement::Stacked);
         assert_eq!(unclear.both("a", Some(dims(5, 2))).unwrap().1, Arrangement::Interleaved);
-        // Of 2 x 2 values no option can tell.
-        let two = of(&[2, 2, 2]).both("a", Some(dims(2, 2))).unwrap_err().message;
-        assert!(
-            two.contains("a[0] and a[1], or else a[..., 0] and a[..., 1]") && !two.contains("or --dims"),
-            "{two}"
-        );
-        for sizes in [&[3, 4][..], &[3, 4, 5], &[2, 2, 3, 4], &[2, 0, 4], &[2, 1 << 40, 1 << 40]] {
+        let unclear = of(&[2, 3, 4, 2]);
+        assert!(unclear.both("a", None).unwrap_err().message.contains("--dims 2x4x3 or --dims 4x3x2"));
+        assert_eq!(unclear.both("a", Some(stack(4, 3, 2))).unwrap().1, Arrangement::Interleaved);
+        // Of 2 x 2 values, and of two planes of pairs, no option can tell.
+        for (sizes, dims) in [(&[2, 2, 2][..], dims(2, 2)), (&[2, 2, 3, 4], stack(4, 3, 2))] {
+            let message = of(sizes).both("a", Some(dims)).unwrap_err().message;
+            assert!(
+                message.contains("a[0] and a[1], or else") && !message.contains("or --dims"),
+                "{message}"
+            );
+        }
+        for sizes in [&[3, 4][..], &[3, 4, 5], &[3, 3, 4, 5], &[2, 0, 4], &[2, 1 << 40, 1 << 40]] {
             assert!(of(sizes).both("a", None).is_err(), "{sizes:?}");
         }
     }

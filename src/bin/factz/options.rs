@@ -5,6 +5,7 @@ use crate::failure::{failure, input_names, Failure};
 use crate::input::Expected;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use factz::config_text::PERIODIC;
 use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
 use std::path::{Path, PathBuf};
 
@@ -61,8 +62,8 @@ impl SourceArguments {
 /// Shape and type of the input arrays.
 #[derive(Args)]
 pub struct ShapeArguments {
-    /// Columns x rows, x fastest, for example 360x181; .npy and .npz contain it
-    #[arg(long, value_name = "NXxNY")]
+    /// Columns x rows (x planes), x fastest, for example 360x181 or 360x181x24; .npy and .npz contain it
+    #[arg(long, value_name = "NXxNY[xNZ]")]
     pub dims: Option<Dims>,
     /// Type of the values; f32 unless a .npy or .npz contains another
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
@@ -184,7 +185,7 @@ fn parse_spacing(text: &str) -> Result<Spacing, String> {
     }
 }
 
-/// The grid spacing, which the types of points depend on.
+/// The grid spacing, which the types of points depend on, and the periodic axes.
 #[derive(Args)]
 pub struct SpacingArguments {
     /// Distances from column to column and from row to row; a negative one where the axis runs backwards;
@@ -194,6 +195,10 @@ pub struct SpacingArguments {
     /// Rows run from north to south, and v is positive to the north: makes DY negative
     #[arg(long)]
     north_first: bool,
+    /// Axes along which the last vertex is a neighbour of the first, such as the longitude of a global grid;
+    /// the cells between them belong to the field; default: those of the stream, if there is one, otherwise none
+    #[arg(long, value_parser = choice(&PERIODIC, &[]))]
+    periodic: Option<u32>,
 }
 
 impl SpacingArguments {
@@ -209,6 +214,11 @@ impl SpacingArguments {
             _ if self.north_first => Ok(Spacing { dy: -spacing.dy.abs(), ..spacing }),
             _ => Ok(spacing),
         }
+    }
+
+    /// The periodic axes as given, or else others.
+    pub fn periodic_or(&self, otherwise: u32) -> u32 {
+        self.periodic.unwrap_or(otherwise)
     }
 }
 

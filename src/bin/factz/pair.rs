@@ -50,10 +50,18 @@ impl Pair {
         Ok(Pair { before, after, info: Some(stream.info) })
     }
 
-    /// The grid spacing: as given, or else that of the stream.
-    pub fn spacing(&self, given: &SpacingArguments) -> Result<Spacing, Failure> {
-        let of_stream = self.info.as_ref().map(|i| Spacing { dx: i.dx, dy: i.dy });
-        given.or(of_stream.unwrap_or(Spacing::UNIT))
+    /// The grid spacing and the periodic axes: as given, or else those of the stream. The fields keep the axes.
+    pub fn place(&mut self, given: &SpacingArguments) -> Result<Spacing, Failure> {
+        let of_stream = self.info.as_ref().map(|i| (Spacing { dx: i.dx, dy: i.dy }, i.periodic));
+        let (spacing, periodic) = of_stream.unwrap_or((Spacing::UNIT, 0));
+        self.before.periodic = given.periodic_or(periodic);
+        self.after.periodic = self.before.periodic;
+        given.or(spacing)
+    }
+
+    /// One plane of both fields.
+    pub fn plane(self, z: u64) -> Result<Pair, Failure> {
+        Ok(Pair { before: self.before.plane(z)?, after: self.after.plane(z)?, info: self.info })
     }
 
     pub fn critical_points(
@@ -78,7 +86,7 @@ impl Pair {
             with_gaps([u0, v0], fill, u1)?,
             with_gaps([u0, v0], fill, v1)?,
         ]);
-        Ok(Field { dims, u, v, fill_value: None })
+        Ok(Field { dims, u, v, fill_value: None, periodic: self.after.periodic })
     }
 }
 
@@ -103,9 +111,10 @@ fn decode(stream: &Stream, before: &Field, engine: &Engine, voice: &Voice) -> Re
     let (dims, dtype) = (stream.dims(), stream.info.dtype);
     if dims != before.dims || dtype != before.dtype() {
         return Err(failure!(
-            "{}: holds {dims} values of {} (columns x rows), the original {} of {}",
+            "{}: holds {dims} values of {} ({}), the original {} of {}",
             stream.name,
             dtype.name(),
+            dims.order(),
             before.dims,
             before.dtype().name()
         ));

@@ -45,17 +45,18 @@ pub fn write(out: &mut impl Write, format: ListFormat, points: &[CriticalPoint],
 
 fn write_csv(out: &mut impl Write, points: &[CriticalPoint]) -> Result<()> {
     out.write_all(
-        b"x,y,cell_x,cell_y,simplex,point_type,index,rounding_divergence,eigenvalues_real_1,eigenvalues_real_2,\
+        b"x,y,cell_x,cell_y,cell_z,simplex,point_type,index,rounding_divergence,eigenvalues_real_1,eigenvalues_real_2,\
           eigenvalues_imaginary_1,eigenvalues_imaginary_2\n",
     )?;
     for p in points {
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{}",
             coordinate(p.x),
             coordinate(p.y),
             p.cell_x,
             p.cell_y,
+            p.cell_z,
             simplex_name(p.simplex),
             kind_name(p.kind),
             index_text(p.index),
@@ -83,7 +84,8 @@ pub fn index_text(index: Option<i32>) -> String {
 pub fn place_json(p: &CriticalPoint) -> Value {
     let simplex = simplex_name(p.simplex);
     let (x, y) = (coordinate(p.x), coordinate(p.y));
-    json!({ "x": x, "y": y, "cell_x": p.cell_x, "cell_y": p.cell_y, "simplex": simplex })
+    let cell = json!({ "cell_x": p.cell_x, "cell_y": p.cell_y, "cell_z": p.cell_z });
+    joined(cell, json!({ "x": x, "y": y, "simplex": simplex }))
 }
 
 fn json_of(p: &CriticalPoint) -> Value {
@@ -141,9 +143,9 @@ fn write_vtp(out: &mut impl Write, points: &[CriticalPoint], dims: Dims) -> Resu
     )?;
     writeln!(
         out,
-        "<FieldData>\n<DataArray type=\"Int64\" Name=\"dims\" NumberOfTuples=\"2\" format=\"ascii\">"
+        "<FieldData>\n<DataArray type=\"Int64\" Name=\"dims\" NumberOfTuples=\"3\" format=\"ascii\">"
     )?;
-    writeln!(out, "{} {}\n</DataArray>", dims.nx, dims.ny)?;
+    writeln!(out, "{} {} {}\n</DataArray>", dims.nx, dims.ny, dims.nz)?;
     for kind in Kind::ALL {
         write_number(out, &format!("point_type_{}", kind_name(kind)), kind as u32)?;
     }
@@ -155,7 +157,7 @@ fn write_vtp(out: &mut impl Write, points: &[CriticalPoint], dims: Dims) -> Resu
         "</FieldData>\n<Piece NumberOfPoints=\"{n}\" NumberOfVerts=\"{n}\">\n<PointData Scalars=\"point_type\">"
     )?;
     write_array(out, ("Int32", "point_type", 1), points().map(|p| p.kind as u32))?;
-    write_array(out, ("Int64", "cell", 2), points().flat_map(|p| [p.cell_x, p.cell_y]))?;
+    write_array(out, ("Int64", "cell", 3), points().flat_map(|p| [p.cell_x, p.cell_y, p.cell_z]))?;
     write_array(out, ("Int32", "simplex", 1), points().map(|p| p.simplex as u32))?;
     write_array(out, ("Int32", "index", 1), points().map(|p| p.index.unwrap_or(FACTZ_INDEX_UNDEFINED)))?;
     write_array(out, ("Int32", "rounding_divergence", 1), points().map(|p| p.rounding_divergence as u32))?;
@@ -173,7 +175,7 @@ fn write_vtp(out: &mut impl Write, points: &[CriticalPoint], dims: Dims) -> Resu
     write_array(
         out,
         ("Float64", "Points", 3),
-        points().flat_map(|p| [coordinate(p.x), coordinate(p.y), 0.0]),
+        points().flat_map(|p| [coordinate(p.x), coordinate(p.y), p.cell_z as f64]),
     )?;
     out.write_all(b"</Points>\n<Verts>\n")?;
     write_array(out, ("Int64", "connectivity", 1), 0..n)?;

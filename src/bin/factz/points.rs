@@ -3,7 +3,7 @@
 use crate::args::Points;
 use crate::engine::Engine;
 use crate::failure::{input_names, Failure};
-use crate::figures::{joined, kinds_json};
+use crate::figures::{joined, kinds_json, periodic_name};
 use crate::output::ListTarget;
 use crate::point_list::{self, ListFormat};
 use crate::say::{classes_text, Voice};
@@ -17,9 +17,10 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files = a.field.files();
     let engine = Engine::new(&a.place)?;
-    let Single { field, spacing } =
+    let Single { mut field, spacing } =
         single::read_field(&files, &a.field.shape, &a.fill, &a.step, (&engine, &voice))?;
     let spacing = a.spacing.or(spacing)?;
+    field.periodic = a.spacing.periodic_or(field.periodic);
     let done = engine.critical_points(&field, spacing).map_err(|e| e.about(input_names(&files, ", ")))?;
     let points = &done.result;
     target.write(|out| point_list::write(out, format, points, field.dims))?;
@@ -28,6 +29,8 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
             "command": "points",
             "nx": field.dims.nx,
             "ny": field.dims.ny,
+            "nz": field.dims.nz,
+            "periodic": periodic_name(field.periodic),
             "critical_points": points.len(),
             "points_by_type": kinds_json(|kind| points.iter().filter(|p| p.kind == kind).count() as u64),
             "rounding_divergence": points.iter().filter(|p| p.rounding_divergence).count(),

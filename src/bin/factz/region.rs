@@ -1,6 +1,7 @@
-//! A rectangle of the field of a stream, for which only a part of a file is read.
+//! A rectangle or some planes of the field of a stream, for which only a part of a file is read.
 
-use crate::array::{typed, Dims, Field};
+use crate::args::Decompress;
+use crate::array::{parse_plane, typed, Dims, Field};
 use crate::engine::{with_progress, Done};
 use crate::failure::{failure, input_name, Failure};
 use crate::options::{BackendName, Place};
@@ -34,11 +35,63 @@ impl std::str::FromStr for Region {
                             rows, for example 100,200,512x256";
         let parts: Vec<&str> = text.split(',').collect();
         let &[x, y, dims] = parts.as_slice() else { return Err(FORM.into()) };
-        match (x.parse(), y.parse(), dims.parse()) {
+        match (x.parse(), y.parse(), parse_plane(dims)) {
             (Ok(x), Ok(y), Ok(dims)) => Ok(Region { x, y, dims }),
             _ => Err(FORM.into()),
         }
     }
+}
+
+/// Some planes that follow each other, as in a slice of Python: negative numbers count from the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planes {
+    One(i64),
+    /// The first one, and that behind the last one.
+    Range(Option<i64>, Option<i64>),
+}
+
+impl std::fmt::Display for Planes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = |end: &Option<i64>| end.map(|k| k.to_string()).unwrap_or_default();
+        match self {
+            Planes::One(k) => write!(f, "{k}"),
+            Planes::Range(first, end) => write!(f, "{}:{}", text(first), text(end)),
+        }
+    }
+}
+
+impl std::str::FromStr for Planes {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| {
+            text.parse::<i64>().map_err(|_| {
+            "give K, the number of a plane, or A:B, those from A on up to B, for example 3 or 0:12; -1 is the last one"
+        })
+        };
+        let end = |text: &str| if text.is_empty() { Ok(None) } else { number(text).map(Some) };
+        Ok(match text.split_once(':') {
+            None => Planes::One(number(text)?),
+            Some((first, last)) => Planes::Range(end(first)?, end(last)?),
+        })
+    }
+}
+
+impl Planes {
+    /// The first plane and how many there are; none where a stack does not have these.
+    fn of(&self, nz: u64) -> Option<(u64, u64)> {
+        let place = |k: i64| if k < 0 { nz.checked_sub(k.unsigned_abs()) } else { Some(k as u64) };
+        let (first, end) = match *self {
+            Planes::One(k) => (place(k)?, place(k)?.checked_add(1)?),
+            Planes::Range(first, end) => (first.map_or(Some(0), place)?, end.map_or(Some(nz), place)?),
+        };
+        (first < end && end <= nz).then(|| (first, end - first))
+    }
+}
+
+/// The part of a field that `--region` and `--planes` name.
+pub struct Selection {
+    region: Option<Region>,
+    planes: Option<Planes>,
 }
 
 /// Where the bytes of a stream are.
@@ -48,17 +101,25 @@ enum Bytes {
     Memory(Vec<u8>),
 }
 
-/// A decoded region.
+/// A decoded part of a field.
 pub struct Part {
     pub field: Field,
+    /// Its first column, row and plane.
+    pub first: [u64; 3],
     pub done: Done<Report>,
     pub info: StreamInfo,
     /// The number of the stream in its file.
     pub number: u64,
 }
 
-impl Region {
-    /// Decodes the region of the one stream of a file, or of that which `--step` means. Of a regular file a
+impl Selection {
+    /// As the options say; none if the whole field is wanted.
+    pub fn of(a: &Decompress) -> Option<Selection> {
+        let (region, planes) = (a.region, a.planes);
+        (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
+    }
+
+    /// Decodes the part of the one stream of a file, or of that which `--step` means. Of a regular file a
     /// part is read.
     pub fn read(
         &self,
@@ -68,9 +129,7 @@ impl Region {
         progress: &Progress,
     ) -> Result<Part, Failure> {
         if place.backend == BackendName::Cuda {
-            return Err(failure!(
-                "--region {self}: is decompressed on the processor: leave --backend cuda out"
-            ));
+            return Err(failure!("{self}: is decompressed on the processor: leave --backend cuda out"));
         }
         let (bytes, info, number) = match steps::find(path, step)? {
             Some(Step { number, offset, info }) => {
@@ -84,55 +143,80 @@ impl Region {
             }
         };
         let name = input_name(path);
-        self.check(&name, &info)?;
-        let decoded = self.decode(bytes, &info, place.threads, progress);
+        let (first, dims) = self.within(&name, &info)?;
+        let decoded = decode(bytes, &info, (first, dims), (place.threads, progress));
         let (field, done) = decoded.map_err(|e| e.about(&name))?;
-        Ok(Part { field, done, info, number })
+        Ok(Part { field, first, done, info, number })
     }
 
-    fn check(&self, name: &str, info: &StreamInfo) -> Result<(), Failure> {
+    /// First column, row and plane of the part of a field, and its size.
+    fn within(&self, name: &str, info: &StreamInfo) -> Result<([u64; 3], Dims), Failure> {
+        let whole = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
         let inside =
             |first: u64, count: u64, all: u64| first.checked_add(count).is_some_and(|end| end <= all);
-        if inside(self.x, self.dims.nx, info.nx) && inside(self.y, self.dims.ny, info.ny) {
-            return Ok(());
+        let outside = |option: &dyn std::fmt::Display| {
+            let order = whole.order();
+            failure!("{option}: is not inside the field of {name}, which has {whole} values ({order})")
+        };
+        let plane = Region { x: 0, y: 0, dims: whole };
+        let region = self.region.unwrap_or(plane);
+        let Dims { nx, ny, .. } = region.dims;
+        if !(inside(region.x, nx, info.nx) && inside(region.y, ny, info.ny)) {
+            return Err(outside(&format_args!("--region {region}")));
         }
-        Err(failure!(
-            "--region {self}: is not inside the field of {name}, which has {}x{} values (columns x rows)",
-            info.nx,
-            info.ny
-        ))
+        let (z, nz) = match self.planes {
+            None => (0, info.nz),
+            Some(planes) => planes.of(info.nz).ok_or_else(|| outside(&format_args!("--planes {planes}")))?,
+        };
+        Ok(([region.x, region.y, z], Dims { nx, ny, nz }))
     }
 
-    fn decode(
-        &self,
-        bytes: Bytes,
-        info: &StreamInfo,
-        threads: usize,
-        progress: &Progress,
-    ) -> Result<(Field, Done<Report>), Failure> {
-        let mut field = Field::empty(self.dims, info.dtype)?;
-        field.fill_value = info.fill_value;
-        let Dims { nx, ny } = self.dims;
-        let config = Config { dtype: info.dtype, ..Config::new(nx, ny, BoundKind::Absolute, 0.0) };
-        let mut read = |offset: u64, to: &mut [u8]| match &bytes {
-            Bytes::Memory(_) => unreachable!("memory is not read"),
-            Bytes::File(file, start, _) => file
-                .read_exact_at(to, start + offset)
-                .map_err(|e| Error::new(Status::Read, format!("cannot be read: {e}"))),
-        };
-        let source = match &bytes {
-            Bytes::Memory(stream) => Source::Memory(stream),
-            Bytes::File(_, _, length) => Source::Read(*length, &mut read),
-        };
-        let start = Instant::now();
-        let result = typed!([&mut field.u, &mut field.v] as [u, v] => {
-            let (u, v) = (ViewMut::dense(u, nx), ViewMut::dense(v, nx));
-            with_progress(threads, Some(progress), |execution| {
-                factz::decompress_region(&config, source, [self.x, self.y, 0], u, v, execution)
-            })
-        })?;
-        Ok((field, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))
+    /// Where the part begins, for a report.
+    pub fn place(&self, [x, y, z]: [u64; 3]) -> String {
+        match (self.region, self.planes) {
+            (Some(_), Some(_)) => format!("from column {x}, row {y} and plane {z} on"),
+            (Some(_), None) => format!("from column {x} and row {y} on"),
+            (None, _) => format!("from plane {z} on"),
+        }
     }
+}
+
+impl std::fmt::Display for Selection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let region = self.region.map(|region| format!("--region {region}"));
+        let planes = self.planes.map(|planes| format!("--planes {planes}"));
+        write!(f, "{}", region.into_iter().chain(planes).collect::<Vec<_>>().join(" "))
+    }
+}
+
+fn decode(
+    bytes: Bytes,
+    info: &StreamInfo,
+    (first, dims): ([u64; 3], Dims),
+    (threads, progress): (usize, &Progress),
+) -> Result<(Field, Done<Report>), Failure> {
+    let mut field = Field::empty(dims, info.dtype)?;
+    field.fill_value = info.fill_value;
+    let Dims { nx, ny, .. } = dims;
+    let config = Config { dtype: info.dtype, ..dims.config(BoundKind::Absolute, 0.0) };
+    let mut read = |offset: u64, to: &mut [u8]| match &bytes {
+        Bytes::Memory(_) => unreachable!("memory is not read"),
+        Bytes::File(file, start, _) => file
+            .read_exact_at(to, start + offset)
+            .map_err(|e| Error::new(Status::Read, format!("cannot be read: {e}"))),
+    };
+    let source = match &bytes {
+        Bytes::Memory(stream) => Source::Memory(stream),
+        Bytes::File(_, _, length) => Source::Read(*length, &mut read),
+    };
+    let start = Instant::now();
+    let result = typed!([&mut field.u, &mut field.v] as [u, v] => {
+        let (u, v) = (ViewMut::stack(u, nx, ny), ViewMut::stack(v, nx, ny));
+        with_progress(threads, Some(progress), |execution| {
+            factz::decompress_region(&config, source, first, u, v, execution)
+        })
+    })?;
+    Ok((field, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))
 }
 
 #[cfg(test)]
@@ -142,10 +226,33 @@ mod tests {
     #[test]
     fn regions_are_read_from_text() {
         let region: Region = "100,200,512x256".parse().unwrap();
-        assert_eq!(region, Region { x: 100, y: 200, dims: Dims { nx: 512, ny: 256 } });
+        assert_eq!(region, Region { x: 100, y: 200, dims: Dims::plane(512, 256) });
         assert_eq!(region.to_string(), "100,200,512x256");
-        for bad in ["", "1,2", "1,2,3", "1,2,0x3", "-1,2,3x3", "1,2,3x3,4", "a,2,3x3", "1,2,3x"] {
+        for bad in ["", "1,2", "1,2,3", "1,2,0x3", "-1,2,3x3", "1,2,3x3,4", "1,2,3x3x2", "a,2,3x3", "1,2,3x"]
+        {
             assert!(bad.parse::<Region>().unwrap_err().contains("X,Y,WxH"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn planes_are_those_of_a_slice() {
+        for (text, expected) in [
+            ("3", Some((3, 1))),
+            ("-1", Some((4, 1))),
+            ("1:3", Some((1, 2))),
+            (":2", Some((0, 2))),
+            ("-2:", Some((3, 2))),
+            (":", Some((0, 5))),
+            ("5", None),
+            ("-6", None),
+            ("2:2", None),
+            ("3:6", None),
+        ] {
+            let planes: Planes = text.parse().unwrap();
+            assert_eq!((planes.of(5), planes.to_string()), (expected, text.to_owned()));
+        }
+        for bad in ["", "a", "1:2:3", "1.5", "3:b"] {
+            assert!(bad.parse::<Planes>().unwrap_err().contains("or A:B"), "{bad}");
         }
     }
 }

@@ -87,8 +87,14 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
         ));
     }
     let names = input_names(files, ", ");
-    let Single { field, spacing } = single::read_field(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
+    let Single { mut field, spacing } =
+        single::read_field(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
     let spacing = a.spacing.or(spacing)?;
+    field.periodic = a.spacing.periodic_or(field.periodic);
+    let field = match plane(a, field.dims, voice)? {
+        Some(z) => field.plane(z)?,
+        None => field,
+    };
     let points = engine.critical_points(&field, spacing).map_err(|e| e.about(&names))?.result;
     let about = critical_points_text(points.len() as u64);
     let title = format!("{}: {} x {}, {about}", bare_names(files), field.dims.nx, field.dims.ny);
@@ -98,8 +104,12 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
 }
 
 fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
-    let pair = Pair::read(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
-    let spacing = pair.spacing(&a.spacing)?;
+    let mut pair = Pair::read(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
+    let spacing = pair.place(&a.spacing)?;
+    let pair = match plane(a, pair.before.dims, voice)? {
+        Some(z) => pair.plane(z)?,
+        None => pair,
+    };
     let [before, after] =
         pair.critical_points(engine, spacing).map_err(|e| e.about(input_names(files, ", ")))?;
     let dims = pair.before.dims;
@@ -113,6 +123,26 @@ fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Re
     ];
     let picture = of_comparison(columns, &pairings, zoom, style(a, spacing))?;
     Ok(Drawn { picture, dims, dtype: pair.before.dtype(), about: titles.join("; ") })
+}
+
+/// The plane to draw of a stack: the first one, unless `--plane` says otherwise.
+fn plane(a: &Render, dims: Dims, voice: &Voice) -> Result<Option<u64>, Failure> {
+    match a.plane {
+        Some(k) => {
+            let z = if k < 0 { dims.nz.checked_sub(k.unsigned_abs()) } else { Some(k as u64) };
+            z.filter(|&z| z < dims.nz).map(Some).ok_or_else(|| {
+                let last = dims.nz - 1;
+                failure!(
+                    "--plane {k}: the field has {dims} values: give 0 to {last}, or -1 for the last plane"
+                )
+            })
+        }
+        None if dims.is_stack() => {
+            voice.note(&format!("plane 0 of {} is drawn; --plane K draws another one", dims.nz));
+            Ok(Some(0))
+        }
+        None => Ok(None),
+    }
 }
 
 /// The cells of `--zoom`.

@@ -10,7 +10,7 @@ use crate::stream::Stream;
 use crate::{input, steps};
 use std::path::Path;
 
-/// A field with the spacing of the stream, otherwise 1,1.
+/// A field with the spacing and the periodic axes of the stream, otherwise 1,1 and none.
 pub struct Single {
     pub field: Field,
     pub spacing: Spacing,
@@ -45,7 +45,8 @@ fn check(stream: &Stream, files: &[&Path], shape: &ShapeArguments) -> Result<(),
     if shape.dims.is_some_and(|d| d != stream.dims()) || shape.dtype.is_some_and(|t| t != info.dtype) {
         let (dims, dtype) = (stream.dims(), info.dtype.name());
         return Err(failure!(
-            "{name}: holds {dims} values of {dtype} (columns x rows), --dims or --dtype say otherwise: leave them out"
+            "{name}: holds {dims} values of {dtype} ({}), --dims or --dtype say otherwise: leave them out",
+            dims.order()
         ));
     }
     Ok(())

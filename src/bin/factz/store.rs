@@ -13,7 +13,7 @@ use zip::write::SimpleFileOptions;
 pub enum Format {
     /// Little-endian values without a header; u and then v where both are in one file
     Raw,
-    /// NumPy's .npy; an array of shape (2, NY, NX) where both are in one file
+    /// NumPy's .npy; an array of shape (2, NY, NX), or (2, NZ, NY, NX) of a stack, where both are in one file
     Npy,
     /// NumPy's .npz with the arrays u and v, both in one file
     Npz,
@@ -35,7 +35,7 @@ impl Format {
 pub fn component(path: &Path, format: Format, values: &Values, dims: Dims) -> Result<Output, Failure> {
     let mut output = Output::create(path)?;
     if format == Format::Npy {
-        output.write(&npy::header(&[dims.ny, dims.nx], values.dtype()))?;
+        output.write(&npy::header(&dims.shape(), values.dtype()))?;
     }
     write_values(output.writer(), values).map_err(|e| output.cannot(e))?;
     Ok(output)
@@ -44,7 +44,6 @@ pub fn component(path: &Path, format: Format, values: &Values, dims: Dims) -> Re
 /// Writes both components into one file. The caller commits.
 pub fn both(path: &Path, format: Format, field: &Field) -> Result<Output, Failure> {
     let mut output = Output::create(path)?;
-    let Dims { nx, ny } = field.dims;
     let written = match format {
         Format::Npz => {
             // A pipe takes the lengths after the values.
@@ -55,7 +54,7 @@ pub fn both(path: &Path, format: Format, field: &Field) -> Result<Output, Failur
         }
         Format::Npy | Format::Raw => {
             if format == Format::Npy {
-                output.write(&npy::header(&[2, ny, nx], field.dtype()))?;
+                output.write(&npy::header(&[vec![2], field.dims.shape()].concat(), field.dtype()))?;
             }
             let writer = output.writer();
             write_values(writer, &field.u).and_then(|()| write_values(writer, &field.v))
@@ -66,14 +65,13 @@ pub fn both(path: &Path, format: Format, field: &Field) -> Result<Output, Failur
 }
 
 fn archive<W: Write + std::io::Seek>(mut zip: zip::ZipWriter<W>, field: &Field) -> std::io::Result<()> {
-    let Dims { nx, ny } = field.dims;
     // As numpy.savez writes it; entries above 4 GiB say so beforehand.
     let options = SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Stored)
         .large_file(field.bytes() / 2 > u32::MAX as u64 - 1024);
     for (name, values) in [("u.npy", &field.u), ("v.npy", &field.v)] {
         zip.start_file(name, options)?;
-        zip.write_all(&npy::header(&[ny, nx], field.dtype()))?;
+        zip.write_all(&npy::header(&field.dims.shape(), field.dtype()))?;
         write_values(&mut zip, values)?;
     }
     zip.finish()?.flush()

@@ -20,7 +20,8 @@ pub struct Stream {
 
 impl Stream {
     pub fn dims(&self) -> Dims {
-        Dims { nx: self.info.nx, ny: self.info.ny }
+        let StreamInfo { nx, ny, nz, .. } = self.info;
+        Dims { nx, ny, nz }
     }
 
     pub fn spacing(&self) -> Spacing {
@@ -31,7 +32,7 @@ impl Stream {
     pub fn decode(&self, engine: &Engine, progress: &Progress) -> Result<(Field, Done<Report>), Failure> {
         let decoded = || {
             let mut field = Field::empty(self.dims(), self.info.dtype)?;
-            field.fill_value = self.info.fill_value;
+            (field.fill_value, field.periodic) = (self.info.fill_value, self.info.periodic);
             let done = engine.decompress(&self.bytes, &mut field, progress)?;
             Ok((field, done))
         };

@@ -3,7 +3,7 @@
 use crate::args::Verify;
 use crate::engine::{self, Engine, Terms};
 use crate::failure::{input_names, Failure};
-use crate::figures::{comparison_json, joined, shape_json};
+use crate::figures::{comparison_json, joined, periodic_name, shape_json};
 use crate::pair::Pair;
 use crate::say::{critical_points_text, grouped, Voice};
 use crate::violations::{allowed, complaints, violations};
@@ -49,23 +49,24 @@ fn verdict_text(c: &Comparison, preserve: Preserve, bound: Option<f64>) -> Strin
 }
 
 /// By what the fields are compared: what is given, or else what the stream says.
-fn terms(a: &Verify, pair: &Pair) -> Result<(Terms, Preserve), Failure> {
+fn terms(a: &Verify, pair: &mut Pair) -> Result<(Terms, Preserve), Failure> {
+    let spacing = pair.place(&a.spacing)?;
     let info = pair.info.as_ref();
     let ties = a.ties.or(info.map(|i| i.ties)).unwrap_or(Ties::All);
     let preserve = a.preserve.or(info.map(|i| i.preserve)).unwrap_or(Preserve::Types);
     let bound = a.bound.bound().or(info.map(|i| (i.bound_kind, i.bound)));
     let absolute = |(kind, bound)| engine::absolute_bound(&pair.before, kind, bound, a.place.threads);
     let bound = bound.map(absolute).transpose()?;
-    Ok((Terms { spacing: pair.spacing(&a.spacing)?, ties, bound }, preserve))
+    Ok((Terms { spacing, ties, bound }, preserve))
 }
 
 pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let voice = Voice::new(&a.talk);
     let engine = Engine::new(&a.place)?;
-    let pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
+    let mut pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
     let names = || input_names(&files, ", ");
-    let (terms, preserve) = terms(a, &pair).map_err(|e| e.about(names()))?;
+    let (terms, preserve) = terms(a, &mut pair).map_err(|e| e.about(names()))?;
     let Pair { before, after, .. } = &pair;
     let done = engine.compare(before, after, &terms).map_err(|e| e.about(names()))?;
     let c = &done.result;
@@ -76,6 +77,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
                 "command": "verify",
                 "dx": terms.spacing.dx,
                 "dy": terms.spacing.dy,
+                "periodic": periodic_name(before.periodic),
                 "preserve": preserve.name(),
                 "ties": terms.ties.name(),
                 "violations": violations,

@@ -134,7 +134,6 @@ static void blocks_are_checked() {
     with({20, 30}, {"(20 x 30) has fewer than 3 dimensions"});
     with({3, 20, 30}, {"(3 x 20 x 30) is no vector field", "(2 x ny x nx) or (ny x nx x 2)"});
     with({1, 20, 30}, {"do not divide the components between blocks"});
-    with({5, 2, 20, 30}, {"(5 x 2 x 20 x 30) holds several fields"});
     with({2, 30, 2}, {"give layout=planes or layout=interleaved"});
     with({2, 20, 30}, {"layout=interleaved takes (ny x nx x 2), not (2 x 20 x 30)"},
         {{"layout", "interleaved"}});
@@ -143,7 +142,7 @@ static void blocks_are_checked() {
     const Params column = {{"order", "column"}}, mixed = {{"order", "column"}, {"layout", "interleaved"}};
     with({30, 20}, {"(30 x 20) has fewer than 3 dimensions", "(nx x ny x 2) or (2 x nx x ny)"}, column);
     with({30, 20, 3}, {"(30 x 20 x 3) is no vector field", "(nx x ny x 2) or (2 x nx x ny)"}, column);
-    with({30, 20, 2, 5}, {"(30 x 20 x 2 x 5) holds several fields"}, column);
+    with({30, 20, 3, 5}, {"(30 x 20 x 3) is no vector field"}, column);
     with({30, 20, 2}, {"layout=interleaved takes (2 x nx x ny), not (30 x 20 x 2)"}, mixed);
 
     const auto object = make({{"abs", "1"}});
@@ -223,6 +222,52 @@ static void layouts_agree() {
     }
 }
 
+// Leading dimensions are planes of one stream.
+static void several_fields_are_one_stream() {
+    const std::size_t nx = 30, ny = 20, n = nx * ny, nz = 6;
+    std::vector<float> planes, interleaved(2 * n * nz);
+    for (std::size_t z = 0; z < nz; z++)
+        for (const float value : vortices(nx, ny)) planes.push_back(value * static_cast<float>(1 + z));
+    for (std::size_t i = 0; i < 2 * n * nz; i++)
+        interleaved[i / (2 * n) * 2 * n + 2 * (i % n) + i / n % 2] = planes[i];
+    const auto keeps = [&](const std::vector<float>& data, const Dims& count, Params parameters) {
+        parameters["abs"] = "0.01";
+        const std::vector<char> block =
+            compress(parameters, data, Dims(count.size()), count, DataType::Float);
+        factz_info info;
+        require(factz_inspect_host(block.data() + 16, block.size() - 16, &info) == FACTZ_OK, "a stream");
+        require(info.nx == nx && info.ny == ny && info.nz == nz, "the block is one stream");
+        const std::vector<float> after = decompress<float>(block, data.size());
+        for (std::size_t i = 0; i < data.size(); i++)
+            require(std::abs(after[i] - data[i]) <= 0.01, "a value within the bound");
+    };
+    const Params column = {{"order", "column"}};
+    keeps(planes, {nz, 2, ny, nx}, {});
+    keeps(planes, {2, 3, 2, ny, nx}, {});
+    keeps(planes, {nx, ny, 2, nz}, column);
+    keeps(interleaved, {nz, ny, nx, 2}, {});
+    keeps(interleaved, {2, nx, ny, 3, 2}, column);
+}
+
+// A block as long as the field along a periodic axis keeps its period, others keep both ends exact.
+static void periodic_axes_have_ends_in_parts_of_a_field() {
+    const std::vector<float> data = vortices(30, 20);
+    const auto with = [&](Params parameters, std::uint32_t periodic, std::uint32_t sides) {
+        parameters["abs"] = "0.01";
+        parameters["periodic"] = "x";
+        const std::vector<char> block = compress(parameters, data, {0, 0, 0}, {2, 20, 30}, DataType::Float);
+        factz_info info;
+        require(factz_inspect_host(block.data() + 16, block.size() - 16, &info) == FACTZ_OK, "a stream");
+        require(info.periodic == periodic, "the periodic axes of the block");
+        require(exact_sides(data, decompress<float>(block, data.size()), 30, 20) == sides, "the exact sides");
+    };
+    const std::uint32_t ends = FACTZ_SIDE_X_MIN | FACTZ_SIDE_X_MAX;
+    with({{"field", "30x20"}}, FACTZ_PERIODIC_X, 0);
+    with({{"pin", "none"}}, FACTZ_PERIODIC_X, 0);
+    with({{"field", "31x20"}}, 0, ends);
+    with({}, 0, ends | FACTZ_SIDE_Y_MAX);
+}
+
 static void what_does_not_compress_is_stored() {
     std::mt19937_64 random(7);
     std::vector<double> noise(2 * 20 * 30);
@@ -292,6 +337,8 @@ int main(int, char** arguments) {
         blocks_are_checked();
         sides_are_pinned_where_neighbours_may_be();
         layouts_agree();
+        several_fields_are_one_stream();
+        periodic_axes_have_ends_in_parts_of_a_field();
         what_does_not_compress_is_stored();
         damage_is_an_exception();
     } catch (const std::exception& e) {

@@ -37,12 +37,13 @@ create("plain.nc")
 # nccopy copies _FillValue, but gives the dataset of HDF5 no fill value.
 arguments = text_options("--abs 0.02 --mode speculative --fill-value 9.96921e36", "netcdf")
 run("nccopy", "-c", "uv:1,2,45,50", "-F", f"uv,{arguments}", "plain.nc", "packed.nc")
+run("nccopy", "-c", "uv:2,2,45,50", "-F", f"uv,{arguments}", "plain.nc", "stacks.nc")
 create("written.nc", chunks=(1, 2, 45, 50), **options("--abs 0.02 --mode speculative"))
-for path in ("packed.nc", "written.nc"):
+for path, steps in (("packed.nc", 1), ("stacks.nc", 2), ("written.nc", 1)):
     back = read(path)
     same(back, read_with_ncdump(path), f"{path}: xarray and ncdump")
     with h5py.File(path) as file:
-        expect("411" in file["uv"]._filters and file["uv"].chunks == (1, 2, 45, 50), f"the filter of {path}")
+        expect("411" in file["uv"]._filters and file["uv"].chunks == (steps, 2, 45, 50), f"the filter of {path}")
         expect(file["uv"].id.get_storage_size() < 0.7 * series.nbytes, f"{path}: size")
     # The fill value of the variable marks land.
     fields.add(path, series, back, "planes", 0.02, fill=float(LAND))

@@ -5,6 +5,7 @@ from common import expect, h5py, np, options, read, run, same, text_options, wri
 
 good = options("--abs 0.1")["compression_opts"]
 relative = options("--rel 1e-3 --field 360x181")["compression_opts"]
+periodic = options("--abs 0.1 --periodic x")["compression_opts"]
 shape, chunks = (2, 181, 360), (2, 64, 64)
 
 
@@ -27,12 +28,16 @@ CASES = [
     (dict(dtype=[("u", "f4"), ("v", "f4")], shape=(181, 360), chunks=(64, 64)), "the values are compounds"),
     (dict(shape=(100,), chunks=(10,)), "has 1 axis, and factz compresses u and v together: store both"),
     (dict(shape=(181, 360), chunks=(64, 64)), "has 2 axes"),
-    (dict(shape=(3, 181, 360), chunks=(3, 64, 64)), "chunks of 3 x 64 x 64: a chunk must be (1, ..., 2,"),
+    (dict(shape=(3, 181, 360), chunks=(3, 64, 64)), "chunks of 3 x 64 x 64: a chunk must be (..., 2,"),
     (dict(chunks=(1, 64, 64)), "chunks of 1 x 64 x 64"),
-    (dict(shape=(5, 2, 181, 360), chunks=(5, 2, 64, 64)), "chunks of 5 x 2 x 64 x 64"),
+    (dict(words=relative, shape=(5, 2, 181, 360), chunks=(3, 2, 181, 360)), "(nx x ny) in 3 planes: give an"),
+    (dict(words=periodic), "x is periodic, and chunks of 64 x 64 vertices (nx x ny) do not end where"),
+    (dict(words=periodic + (1, 360, 181)), "as long as the field, or such that they divide it"),
+    (dict(shape=(5, 2, 181, 2), chunks=(5, 2, 181, 2)), "chunks of 5 x 2 x 181 x 2 may be"),
+    (dict(shape=(99, 99, 2, 999, 999), chunks=(99, 99, 2, 999, 999)), "take 4 GiB or more"),
     (dict(shape=(2, 181, 2), chunks=(2, 181, 2)), "chunks of 2 x 181 x 2 may be"),
     (dict(words=None), "no cd_values, so no error bound: `factz h5args --abs BOUND`"),
-    (dict(words=good[:5]), "there are 5 cd_values, and factz takes 24, 27 or 35"),
+    (dict(words=good[:5]), "there are 5 cd_values, and factz takes 24, 27 or 36"),
     (dict(words=good + (0,) * 30), "there are 54 cd_values"),
     (dict(words=changed(0, 2)), "words[0] = 2 is a version of the encoding that this library does not know"),
     (dict(words=changed(4, 9)), "words[4] = 9, the mode, is none of block (0), speculative (1)"),

@@ -136,7 +136,8 @@ def on_host(name):
     return call
 
 
-def main():
+def run(script):
+    """Runs a script of tests/gpu with the stand-in."""
     is_device = _arrays.is_device
     claims = mock.Mock(side_effect=lambda array: isinstance(array, ndarray) or is_device(array))
     changes = [
@@ -144,14 +145,14 @@ def main():
         mock.patch.object(_arrays, "is_device", claims),
         mock.patch.object(_device, "is_device", claims),
         mock.patch.object(library, "prepare_device", lambda stream: _abi.OK),
-        mock.patch.object(sys, "argv", ["python_device.py"]),
+        mock.patch.object(sys, "argv", [script]),
     ]
     changes += [mock.patch.object(library, name + "_device", on_host(name)) for name in TWINS]
     with contextlib.ExitStack() as stack:
         for change in changes:
             stack.enter_context(change)
-        runpy.run_path(str(ROOT / "tests/gpu/python_device.py"), run_name="__main__")
+        runpy.run_path(str(ROOT / "tests/gpu" / script), run_name="__main__")
 
 
 if __name__ == "__main__":
-    main()
+    run("python_device.py")

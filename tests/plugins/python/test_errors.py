@@ -30,7 +30,7 @@ class Refused(unittest.TestCase):
 
         refuses(ValueError, "shape (ny, nx)|(30, 40)|(40, 30)", U, V.T)
         refuses(ValueError, "shape (ny, nx)|(1200,)", U.ravel(), V.ravel())
-        refuses(ValueError, "shape (ny, nx)|(1, 30, 40)", U[None], V[None])
+        refuses(ValueError, "(nz, ny, nx)|(1, 1, 30, 40)", U[None, None], V[None, None])
         refuses(TypeError, "v is float64|u is float32|convert", U.astype("f4"), V.astype("f8"))
         for kind in ("i4", "f2", "c8", "?", "O", "U3"):
             with warnings.catch_warnings():
@@ -89,7 +89,7 @@ class Refused(unittest.TestCase):
             ((-3, 4), ValueError, "shape[0]=-3 is not between 1 and"),
             ((4, 0), ValueError, "shape[1]=0 is not between 1 and"),
             ((4, 2**64), ValueError, "shape[1]=18446744073709551616 is not between 1 and"),
-            ((1, 3, 4), ValueError, "shape=(1, 3, 4) must be (ny, nx)"),
+            ((1, 2, 3, 4), ValueError, "shape=(1, 2, 3, 4) must be (ny, nx) or (nz, ny, nx)"),
             (12, ValueError, "shape=12 must be (ny, nx)"),
             ((3.5, 4), TypeError, "shape[0]=3.5 is no integer"),
             ((3, True), TypeError, "shape[1]=True is a truth value"),

@@ -69,7 +69,8 @@ class Regions(unittest.TestCase):
         found = factz.decompress(self.data, (out[..., 0], out[..., 1]), region=region)
         self.assertTrue(np.shares_memory(found[0], out))
         self.check((out[..., 0], out[..., 1]), region)
-        with self.assertRaisesRegex(ValueError, r"out\[0\] has the shape \(30, 41\), and the region \(30, 40\)"):
+        message = r"out\[0\] has the shape \(30, 41\), and the part of the field \(30, 40\)"
+        with self.assertRaisesRegex(ValueError, message):
             factz.decompress(self.data, (np.empty((30, 41), "f4"),) * 2, region=region)
 
     def test_little_of_a_file_is_read(self):

@@ -8,10 +8,12 @@ mod analysis;
 mod fields;
 mod golden;
 mod random;
+mod stacks;
 
 use crate::support::fields::Field;
 use crate::support::{emulator, fresh_folder, run};
 use factz::grid::missing;
+use factz::grid::sides::periodic_sides;
 use factz::{Config, Real};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,16 +61,18 @@ fn compressed<T: Real>(
     let [u, v] = field.bytes();
     let (u, v, stream) = (written(folder, "in_u", &u), written(folder, "in_v", &v), folder.join("out"));
     let fill = c.fill_value.map_or("-".into(), |x| missing::fill_bits(T::BYTES, x).to_string());
-    let grid: [&dyn ToString; 6] =
-        [&order, &(c.dtype as u32), &c.nx, &c.ny, &(c.bound_kind as u32), &c.bound];
-    let choices: [&dyn ToString; 9] = [
+    let (kind, halo) = (c.bound_kind as u32, c.halo | periodic_sides(c.periodic));
+    let grid: [&dyn ToString; 8] =
+        [&order, &(c.dtype as u32), &c.nx, &c.ny, &c.nz, &rows_of_plane(c), &kind, &c.bound];
+    let choices: [&dyn ToString; 10] = [
         &(c.mode as u32),
         &(c.predictor as u32),
         &(c.coder as u32),
         &(c.preserve as u32),
         &(c.ties as u32),
-        &c.halo,
+        &halo,
         &c.pin,
+        &c.periodic,
         &c.dx,
         &c.dy,
     ];
@@ -78,13 +82,18 @@ fn compressed<T: Real>(
     (fs::read(stream).expect("the stream is there"), counts[1..].to_vec())
 }
 
+/// Rows from plane to plane.
+fn rows_of_plane(c: &Config) -> u64 {
+    c.plane_rows.max(c.ny)
+}
+
 /// The bytes of u and of v that the kernels restore.
 fn restored(c: &Config, order: u32, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
     let [u, v] = ["u", "v"].map(|name| folder.join(name));
     let stream = written(folder, "stream", stream);
     let status = emulate(
         "decompress",
-        &[&order, &(c.dtype as u32), &c.nx, &c.ny, &stream, &u.display(), &v.display()],
+        &[&order, &(c.dtype as u32), &c.nx, &c.ny, &c.nz, &c.ny, &stream, &u.display(), &v.display()],
     );
     match status[0] {
         0 => Ok([u, v].map(|path| fs::read(path).expect("the output is there"))),

@@ -16,7 +16,7 @@ from .output import check_paths, finished_file
 from .pairs import GROUP, Pair, find_pairs
 from .progress import Progress
 from .references import attach_all, copy_references
-from .request import Request, seam_note
+from .request import Request
 from .values import Component
 from .virtual import create_half, create_joint
 
@@ -140,7 +140,7 @@ def _notes(plan: _Plan, request: Request) -> Iterator[str]:
     yield "%s: %s of %s, bound %g" % (pair.text, sizes, pair.u.dtype, bound)
     if request.rel is not None:
         yield "  the bound is %g of the range of all fields" % request.rel
-    for note in plan.grid.notes + [seam_note(plan.grid.periodic, request.preserve)]:
+    for note in plan.grid.notes + [request.seam_warning(plan.grid, pair.shape[-2:])]:
         if note:
             yield "  " + note
     if plan.fill is not None:

@@ -22,8 +22,8 @@ Bound:
 Grid:
   The types of critical points depend on the direction of rows and columns. Pack takes it from the coordinates
   and prints it: a latitude that falls from row to row makes dy negative. On curvilinear grids give --spacing.
-  A longitude is periodic if its steps add up to 360 degrees. Critical points across the seam are kept: the
-  first and the last column are stored exactly for that. --periodic none does without.
+  A longitude is periodic if its steps add up to 360 degrees. Critical points between its last and its first
+  value are kept then. --periodic none does without.
 
 Packed integers:
   Variables with scale_factor or add_offset are unpacked to float32 (float64 for integers of 32 bits or more).

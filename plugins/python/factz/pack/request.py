@@ -49,6 +49,22 @@ class Request:
         ny, nx = self.chunk or field
         return min(ny, field[0]), min(nx, field[1])
 
+    def kept_axes(self, grid: Grid, field: Tuple[int, int]) -> str:
+        """The periodic axes of a grid along which chunks end where the field does."""
+        lengths = dict(zip("yx", zip(field, self.chunk_of(field))))
+        return "".join(axis for axis in grid.periodic if lengths[axis][0] % lengths[axis][1] == 0)
+
+    def seam_warning(self, grid: Grid, field: Tuple[int, int]) -> Optional[str]:
+        """The line for people where the seam of a periodic axis is not kept."""
+        lost = [axis for axis in grid.periodic if axis not in self.kept_axes(grid, field)]
+        if not lost or self.preserve == "none":
+            return None
+        return (
+            "warning: chunks of %d x %d do not divide the field of %d x %d along %s: the critical points between"
+            " its last and its first value may change"
+            % (*reversed(self.chunk_of(field)), *reversed(field), " and ".join(lost))
+        )
+
     def filter(
         self, bound: float, grid: Grid, fill: Optional[float], field: Tuple[int, int]
     ) -> Dict[str, Any]:
@@ -57,33 +73,10 @@ class Request:
 
         return hdf5.options(
             **self._options(),
-            **periodic_options(grid.periodic, self.preserve),
+            periodic=self.kept_axes(grid, field) or None,
             abs=bound,
             dx=grid.dx,
             dy=grid.dy,
             fill=fill,
             field=field,
         )
-
-
-def periodic_options(periodic: str, preserve: str) -> Dict[str, Any]:
-    """The options of the filter for periodic axes.
-
-    The one place for an option `periodic` of the library: where it is there, return {"periodic": periodic},
-    and let `seam_note` say nothing of exact sides. Without it, the triangles across the seam are kept because
-    the vertices on both sides of the seam are stored exactly, as those between chunks are.
-    """
-    if not periodic or preserve == "none":
-        return {}
-    return {"pin": "+".join(side for axis in periodic for side in (axis + "min", axis + "max"))}
-
-
-def seam_note(periodic: str, preserve: str) -> Optional[str]:
-    """The line for people on periodic axes."""
-    if not periodic or preserve == "none":
-        return None
-    what = {"x": "columns", "y": "rows"}
-    return (
-        "the first and the last of the %s are stored exactly, which keeps the critical points across the seam"
-        % " and ".join(what[axis] for axis in periodic)
-    )

@@ -16,10 +16,11 @@ pub struct DeviceField {
 }
 
 impl DeviceField {
-    /// Room for a field of the request, which has dense rows and no halo.
+    /// Room for a field of the request, which has dense rows and planes and no halo.
     pub fn new(request: &Request) -> Result<DeviceField> {
         let c = request.config();
-        let dense = Layout { pitch: c.nx, stride: 1, plane: 0 };
+        let plane = if c.nz > 1 { c.nx * c.ny } else { 0 };
+        let dense = Layout { pitch: c.nx, stride: 1, plane };
         if c.u != dense || c.v != dense || c.halo != 0 {
             return Err(Error::argument("a dense field without a halo is needed"));
         }

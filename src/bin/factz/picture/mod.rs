@@ -203,7 +203,11 @@ impl Layout {
             |(k, column): (usize, &Column)| Background::new(column.field, self.view(window, k, row));
         let backgrounds = columns.iter().enumerate().map(background).collect::<Result<Vec<_>, _>>()?;
         let shown = |column: &Column| -> Vec<Placed> {
+            let Dims { nx, ny, .. } = column.field.dims;
+            // Half a cell surrounds the field: a point across a periodic side lies at one end or the other.
+            let wrapped = |at: f64, n: u64| if at > n as f64 - 0.5 { at - n as f64 } else { at };
             let placed = column.points.iter().map(|(mark, point)| self.style.placed(point, *mark));
+            let placed = placed.map(|p| Placed { x: wrapped(p.x, nx), y: wrapped(p.y, ny), ..p });
             placed.filter(|p| window.contains(p.x, p.y)).collect()
         };
         let shown: Vec<Vec<Placed>> = columns.iter().map(shown).collect();

@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_mark_stands_for_its_neighbours() {
-        let window = Window::whole(Dims { nx: 100, ny: 100 });
+        let window = Window::whole(Dims::plane(100, 100));
         let marks: Vec<Placed> = placed(Fate::Kept, 905).chain(placed(Fate::Lost, 7)).collect();
         let drawn = Thinning { common: 10, rare: 1 }.apply(marks, window);
         assert_eq!((count(&drawn, Fate::Kept), count(&drawn, Fate::Lost)), (91, 7));

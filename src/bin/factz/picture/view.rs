@@ -180,7 +180,7 @@ mod tests {
     fn field(nx: u64, ny: u64, vertex: impl Fn(u64, u64) -> [f32; 2]) -> Field {
         let values = |c: usize| (0..nx * ny).map(|k| vertex(k % nx, k / nx)[c]).collect();
         let [u, v] = [0, 1].map(|c| Component::F32(values(c)));
-        Field { dims: Dims { nx, ny }, u, v, fill_value: None }
+        Field { dims: Dims::plane(nx, ny), u, v, fill_value: None, periodic: 0 }
     }
 
     fn view(field: &Field, width: usize, height: usize, rows_up: bool) -> View {
@@ -214,7 +214,7 @@ mod tests {
         for value in [f64::MAX, 1e39, 1e-310] {
             let (u, v) = (vec![value; 45], vec![-value; 45]);
             let (u, v) = (Component::F64(u), Component::F64(v));
-            let field = Field { dims: Dims { nx: 9, ny: 5 }, u, v, fill_value: None };
+            let field = Field { dims: Dims::plane(9, 5), u, v, fill_value: None, periodic: 0 };
             for (width, height) in [(90, 50), (9, 5), (2, 1)] {
                 let flow = sample(&field, &view(&field, width, height, false)).unwrap();
                 let is_right = |[u, v]: [f64; 2]| (u / value - 1.0).abs() < 1e-9 && v == -u;

@@ -56,7 +56,7 @@ mod tests {
         let many: Vec<CriticalPoint> = (0..30).map(|k| saddle_at(10 + k, 10)).collect();
         let lost = [saddle_at(350, 170), saddle_at(345, 165), saddle_at(200, 20)];
         let before: Vec<CriticalPoint> = many.iter().chain(&lost).copied().collect();
-        let dims = Dims { nx: 360, ny: 180 };
+        let dims = Dims::plane(360, 180);
         let window = busiest(dims, &paired(&before, &many), Spacing::UNIT).unwrap();
         assert!(window.contains(350.4, 170.4) && window.contains(345.4, 165.4), "{window:?}");
         assert!(window.x1 <= 359.5 && window.y1 <= 179.5);
@@ -65,7 +65,7 @@ mod tests {
         let window = busiest(dims, &paired(&[saddle_at(100, 70)], &[]), Spacing::UNIT).unwrap();
         let (x, y) = ((100.4 - window.x0) / window.width(), (70.4 - window.y0) / window.height());
         assert!((0.25..0.75).contains(&x) && (0.25..0.75).contains(&y), "{window:?}");
-        assert!(busiest(Dims { nx: 20, ny: 20 }, &paired(&before, &many), Spacing::UNIT).is_none());
+        assert!(busiest(Dims::plane(20, 20), &paired(&before, &many), Spacing::UNIT).is_none());
         assert!(busiest(dims, &[], Spacing::UNIT).is_none());
     }
 }

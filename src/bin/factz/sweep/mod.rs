@@ -9,7 +9,7 @@ mod tables;
 use crate::args::Sweep;
 use crate::array::{Dims, Field};
 use crate::engine;
-use crate::failure::{bare_names, input_names, Failure};
+use crate::failure::{bare_names, failure, input_names, Failure};
 use crate::fate::paired;
 use crate::figures::{error_over_bound, joined, psnr_json, shape_json};
 use crate::measure::{measure, Measurement};
@@ -109,14 +109,14 @@ pub struct Subject {
 
 /// The configurations of factz, and whether the plots have them.
 fn configurations(a: &Sweep, spacing: Spacing, field: &Field) -> Vec<(Codec, Config)> {
-    let Dims { nx, ny } = field.dims;
     let base = Config {
         dtype: field.dtype(),
         ties: a.ties,
         fill_value: a.fill.fill_value,
         dx: spacing.dx,
         dy: spacing.dy,
-        ..Config::new(nx, ny, BoundKind::Relative, 0.0)
+        periodic: field.periodic,
+        ..field.dims.config(BoundKind::Relative, 0.0)
     };
     let choice = |name: &str, mode, predictor, coder, preserve| {
         let codec = Codec {
@@ -152,8 +152,12 @@ fn pictured(bounds: &[f64]) -> f64 {
 pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     a.look.check()?;
     let files = a.field.files();
-    let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    let mut field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    field.periodic = a.spacing.periodic_or(0);
     let about = |e: Failure| e.about(input_names(&files, ", "));
+    if field.dims.is_stack() {
+        return Err(about(failure!("{} values are a stack: sweep takes one plane", field.dims)));
+    }
     output::make_folder(&a.output)?;
     let voice = Voice::new(&a.talk);
     let spacing = a.spacing.or(Spacing::UNIT)?;

@@ -128,5 +128,6 @@ fn read_field(folder: &Path, like: &Field) -> std::io::Result<Field> {
         Values::F32(_) => component::<f32>(&folder.join(name)),
         Values::F64(_) => component::<f64>(&folder.join(name)),
     };
-    Ok(Field { dims: like.dims, u: read("u.decoded")?, v: read("v.decoded")?, fill_value: None })
+    let (u, v) = (read("u.decoded")?, read("v.decoded")?);
+    Ok(Field { dims: like.dims, u, v, fill_value: None, periodic: like.periodic })
 }

@@ -1,0 +1,76 @@
+"""The codec `factz` of numcodecs, for Zarr v2 and other programs with codecs of numcodecs.
+
+    import factz.numcodecs
+
+    zarr.create_array("wind.zarr", shape=uv.shape, chunks=(1, 2, 181, 360), dtype=uv.dtype, zarr_format=2,
+                      compressors=factz.numcodecs.Factz(abs=0.05, field=(181, 360)))
+
+Where the package is installed by pip, readers need no import.
+"""
+
+import sys
+from typing import Any, Dict
+
+import numcodecs
+import numcodecs.abc
+import numpy as np
+
+from ._chunk_options import ChunkOptions, check_array
+from ._chunk_streams import decode, encode, shape_of_content
+
+__all__ = ["Factz"]
+
+_ORDERS = {"little": "<", "big": ">"}
+
+
+def _order(dtype: np.dtype) -> str:
+    native = {"little": "<", "big": ">"}[sys.byteorder]
+    return {"=": native, "|": native}.get(dtype.byteorder, dtype.byteorder)
+
+
+class Factz(numcodecs.abc.Codec):
+    """The compressor of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v.
+
+    Args:
+        abs, rel, mode, ..., field: as in :class:`factz.zarr.Pair`. The codec does not see the fill value of
+            the array: name it in ``fill`` if it marks missing data.
+        byteorder: "little" or "big", that of the array: Zarr v2 does not tell the codec when it reads.
+    """
+
+    codec_id = "factz"
+
+    def __init__(self, byteorder: str = "little", **options: Any):
+        if byteorder not in _ORDERS:
+            raise ValueError("byteorder=%r is none of %s" % (byteorder, ", ".join(_ORDERS)))
+        self.byteorder, self.options = byteorder, ChunkOptions.of(options)
+
+    def get_config(self) -> Dict[str, Any]:
+        return {"id": self.codec_id, "byteorder": self.byteorder, **self.options.to_json()}
+
+    def __repr__(self) -> str:
+        return "Factz(byteorder=%r, %s)" % (self.byteorder, self.options)
+
+    def encode(self, buf: Any) -> bytes:
+        array = np.asanyarray(buf)
+        check_array("the chunk", array.shape, array.dtype)
+        if not array.flags.c_contiguous:
+            raise ValueError(
+                "the chunk has no C order: create the array with order='C', or pass "
+                "numpy.ascontiguousarray(a)"
+            )
+        if _order(array.dtype) != _ORDERS[self.byteorder]:
+            other = "big" if self.byteorder == "little" else "little"
+            raise ValueError(
+                "dtype=%s of the chunk, and the codec has byteorder=%r: give byteorder=%r"
+                % (array.dtype.str, self.byteorder, other)
+            )
+        return encode(array, self.options.of_chunk(array.shape))
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        data = numcodecs.compat.ensure_contiguous_ndarray(buf).view(np.uint8)
+        shape, dtype = shape_of_content(data)
+        array = decode(data, shape, dtype.newbyteorder(_ORDERS[self.byteorder]))
+        return array if out is None else numcodecs.compat.ndarray_copy(array, out)
+
+
+numcodecs.register_codec(Factz)

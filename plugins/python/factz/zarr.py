@@ -1,0 +1,224 @@
+"""The codec `factz` of Zarr v3, for zarr-python 3 and xarray.
+
+    import factz.zarr
+
+    options = factz.zarr.encoding(uv, abs=0.05)                     # uv: (time, 2, lat, lon)
+    array = zarr.create_array("wind.zarr", shape=uv.shape, dtype=uv.dtype, **options)
+    array[:] = uv
+
+    dataset.to_zarr("wind.zarr", zarr_format=3, encoding={"uv": factz.zarr.encoding(dataset.uv, abs=0.05)})
+
+An array has the shape (..., 2, ny, nx), of float32 or float64, and a chunk holds both components. Write whole
+chunks: of a chunk that is written in parts Zarr reads, changes and compresses the rest again for each part.
+
+Where the package is installed by pip, readers need no import. docs/zarr.md of the sources has the rest.
+"""
+
+import asyncio
+import dataclasses
+from typing import Any, Dict, Optional, Tuple
+
+import numpy as np
+from zarr.abc.codec import ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin
+from zarr.abc.store import RangeByteRequest
+from zarr.registry import register_codec
+
+from ._arrays import is_device
+from ._chunk_options import ChunkOptions, check_array, check_chunks
+from ._chunk_parts import Missing, Part, Pieces, Range
+from ._chunk_streams import corrupt, decode, encode
+
+__all__ = ["Pair", "encoding"]
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype:
+    """zarr-python has data types of its own since 3.1."""
+    return np.dtype(dtype.to_native_dtype() if hasattr(dtype, "to_native_dtype") else dtype)
+
+
+@dataclasses.dataclass(frozen=True, init=False, repr=False)
+class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
+    """The serializer of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v.
+
+    Args:
+        abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, fill: as in :func:`factz.compress`.
+            ``rel`` needs ``field`` and chunks of one whole field. By default the fill value of the array
+            marks missing data if it is finite and not 0.
+        field: (ny, nx) of the whole field. A side of a chunk that is as long as the field has no neighbour,
+            and its border need not be exact. By default every border of a chunk is stored exactly, so that
+            the critical points between chunks are kept.
+    """
+
+    options: ChunkOptions
+
+    is_fixed_size = False
+
+    def __init__(self, **options: Any):
+        object.__setattr__(self, "options", ChunkOptions.of(options))
+
+    def __repr__(self) -> str:
+        return "Pair(%s)" % self.options
+
+    # ------------------------------------------------------------ metadata
+
+    @classmethod
+    def from_dict(cls, data: Dict[str, Any]) -> "Pair":
+        return cls(**data.get("configuration", {}))
+
+    def to_dict(self) -> Dict[str, Any]:
+        return {"name": "factz", "configuration": self.options.to_json()}
+
+    def validate(self, *, shape: Tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
+        check_array("the array", tuple(shape), _numpy_dtype(dtype))
+        if self.options.field not in (None, tuple(shape[-2:])):
+            raise ValueError(
+                "field=%s, and the array has fields of %s: correct it or leave it out"
+                % (self.options.field, tuple(shape[-2:]))
+            )
+        # Within shards the grid is that of the shards, and zarr does not call this function.
+        chunks = getattr(chunk_grid, "chunk_shape", None)
+        if chunks is not None:
+            check_chunks(tuple(chunks))
+            self.options.check_bound(tuple(chunks))
+
+    def evolve_from_array_spec(self, array_spec: Any) -> "Pair":
+        """Called with the shape of the array or of a chunk: within shards nothing else is checked."""
+        shape = tuple(array_spec.shape)
+        if len(shape) >= 3 and shape[-3] == 1:
+            check_chunks(shape, "shape or chunks")
+        check_array("the array", shape, _numpy_dtype(array_spec.dtype))
+        return self
+
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
+        raise NotImplementedError("the size of a compressed chunk is not known before")
+
+    # ------------------------------------------------------------ chunks
+
+    def _encode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        array = chunk_data.as_ndarray_like()
+        data = encode(array, self.options.of_chunk(tuple(array.shape), chunk_spec.fill_value))
+        buffer = chunk_spec.prototype.buffer
+        return buffer.from_array_like(data) if is_device(data) else buffer.from_bytes(data)
+
+    def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        array = decode(chunk_data.as_array_like(), tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
+        return chunk_spec.prototype.nd_buffer.from_ndarray_like(array)
+
+    # Each chunk has a thread: the library releases the interpreter's lock.
+
+    async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        return await asyncio.to_thread(self._encode_sync, chunk_data, chunk_spec)
+
+    async def _decode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
+
+    async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Any:
+        part = Part(selection, tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
+        if part.is_whole:
+            data = await byte_getter.get(chunk_spec.prototype)
+            return None if data is None else (await self._decode_single(data, chunk_spec))[selection]
+        source = _Source(byte_getter, chunk_spec.prototype)
+        try:
+            planes = await source.supply(part.locate)
+            await asyncio.gather(*(source.supply(part.decode, plane) for plane in planes))
+        except _NoChunk:
+            return None
+        return chunk_spec.prototype.nd_buffer.from_numpy_array(part.result())
+
+
+class _NoChunk(Exception):
+    """The store has no such chunk."""
+
+
+class _Source:
+    """Reads pieces of a chunk from a store.
+
+    No thread waits for the store: zarr's stores use the same threads as the codec, which would all wait.
+    """
+
+    def __init__(self, byte_getter: Any, prototype: Any):
+        self._getter, self._prototype = byte_getter, prototype
+        self._pieces = Pieces()
+
+    async def supply(self, call: Any, *arguments: Any) -> Any:
+        """The result of a call that raises Missing until the pieces suffice."""
+        while True:
+            try:
+                return await asyncio.to_thread(call, self._pieces, *arguments)
+            except Missing as error:
+                ranges = error.args[0]
+            await asyncio.gather(*map(self._read, ranges))
+
+    async def _read(self, missing: Range) -> None:
+        first, wanted = missing.first, RangeByteRequest(missing.first, missing.useful)
+        # The chunks of a shard are in memory by now, and zarr-python 3.0 gives no parts of them.
+        if hasattr(self._getter, "shard_dict"):
+            first, wanted = 0, None
+        data = await self._getter.get(self._prototype, wanted)
+        if data is None:
+            raise _NoChunk
+        if first + len(data) < missing.end:
+            raise corrupt(
+                "it ends at byte %d, and its streams need the bytes up to %d: the end is missing"
+                % (first + len(data), missing.end)
+            )
+        self._pieces.add(first, data.as_numpy_array())
+
+
+def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options: Any) -> Dict[str, Any]:
+    """The encoding of a variable for xarray's ``to_zarr``, or the arguments for ``zarr.create_array``.
+
+    It has the codec, chunks of one field each, the size of the field, and no compressor behind the codec:
+    zarr's default one would make chunks larger and partial reads impossible.
+
+    Args:
+        array: what will be written, of the shape (..., 2, ny, nx): an xarray variable, or an array of NumPy
+            or dask.
+        chunks: the shape of a chunk, (..., 2, cy, cx); by default (1, ..., 1, 2, ny, nx).
+        options: those of :class:`Pair`.
+
+    Raises:
+        ValueError, TypeError: the array holds no fields, chunks or options are none, dask splits u from v, or
+            a coordinate runs backwards and no option says what this means.
+    """
+    name = "array=%s" % (getattr(array, "name", None) or type(array).__name__)
+    shape = tuple(array.shape)
+    check_array(name, shape, array.dtype)
+    chunks = tuple(chunks) if chunks is not None else (1,) * len(shape[:-3]) + shape[-3:]
+    if len(chunks) != len(shape):
+        raise ValueError(
+            "chunks=%s must have a length for each axis of shape=%s of %s" % (chunks, shape, name)
+        )
+    check_chunks(chunks)
+    split = getattr(array, "chunks", None)
+    if split is not None and len(split[-3]) != 1:
+        axis = getattr(array, "dims", range(len(shape)))[-3]
+        raise ValueError(
+            "dask splits u from v along the axis %r of %s, and both are compressed together: use "
+            ".chunk({%r: 2}) or .rechunk({%d: 2}) first" % (axis, name, axis, len(shape) - 3)
+        )
+    for option, axis in (("dx", -1), ("dy", -2)):
+        _check_direction(array, axis, option, options)
+    codec = Pair(field=shape[-2:], **options)
+    codec.options.check_bound(chunks)
+    return {"serializer": codec, "compressors": None, "chunks": chunks}
+
+
+def _check_direction(array: Any, axis: int, option: str, options: Dict[str, Any]) -> None:
+    """Types of critical points depend on the direction of an axis, which coordinates of xarray tell."""
+    if option in options or options.get("preserve", "types") != "types":
+        return
+    dimension = getattr(array, "dims", (None, None))[axis]
+    coordinate = getattr(array, "coords", {}).get(dimension)
+    if coordinate is None or coordinate.dtype.kind not in "iuf" or coordinate.size < 2:
+        return
+    first, last = float(coordinate[0]), float(coordinate[-1])
+    if last < first:
+        raise ValueError(
+            "%s runs from %g to %g: give %s=-1, as for north-first files whose v is positive to the north, "
+            "or %s=1 if the component along it counts in this direction"
+            % (dimension, first, last, option, option)
+        )
+
+
+register_codec("factz", Pair)

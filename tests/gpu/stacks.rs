@@ -1,0 +1,110 @@
+//! Stacks of planes and periodic axes: the same streams and values as on the host.
+
+use crate::device::Device;
+use crate::expected::{check_images, check_reports, check_streams, host_compress, host_decompress};
+use crate::fields::{noise, Placement};
+use crate::matrix::CONFIGURATIONS;
+use crate::memory::Bench;
+use crate::support::fields::{dtype, Field, PRESERVED, TIES};
+use crate::Check;
+use factz::{BoundKind, Config, Real, Request, PERIODIC_X, PERIODIC_Y, SIDES_ALL};
+
+/// Columns, rows and planes, and rows from plane to plane beyond those of a plane.
+const SHAPES: [([u64; 3], u64); 8] = [
+    ([64, 64, 5], 0),
+    ([65, 33, 7], 3),
+    ([32, 97, 4], 1),
+    ([200, 31, 9], 0),
+    ([3, 5, 400], 2),
+    ([1, 1, 300], 0),
+    ([300, 200, 3], 0),
+    ([33, 300, 40], 0),
+];
+
+/// Planes of waves, of whole numbers, of zeros and missing values, and of values far from zero, in turn.
+fn planes(nx: u64, rows: u64, nz: u64) -> Field<f32> {
+    let mut noise = noise(7, 0.5);
+    Field::new(nx, rows * nz, |x, row| {
+        let (z, y) = (row / rows, row % rows);
+        let [a, b] = [0.13 * x as f64 + z as f64, 0.11 * y as f64 + 0.3];
+        let wave = [a.sin() + b.cos(), a.cos() * b.sin()].map(|value| value + 0.02 * noise() as f64);
+        match z % 5 {
+            1 => [0, 1].map(|_| (6.0 * noise()).round() as f64),
+            2 if (x + 2 * y) % 23 == 0 => [f64::NAN, 1.0],
+            2 if x < 40 => [0.0; 2],
+            3 => [wave[0] + 4.0, wave[1] - 3.0],
+            _ => wave,
+        }
+    })
+}
+
+/// Both directions of a configuration.
+fn check<T: Real>(bench: &Bench, place: &Placement, image: &[u8], config: Config) -> Check {
+    let request = Request::new(config)?;
+    let (report, stream) = host_compress::<T>(&request, place, image);
+    let capacity = factz::max_stream_bytes(&request) as usize;
+    let (of_device, bytes) = bench.compress(&request, place, image, capacity)?;
+    check_streams(&bytes, &stream).and(check_reports(&of_device, &report))?;
+    let request = Request::new(Config { halo: 0, ..config })?;
+    let (report, output) = host_decompress::<T>(&request, place, &stream)?;
+    let (of_device, bytes) = bench.decompress(&request, place, &stream)?;
+    check_images(&bytes, &output, place, T::BYTES).and(check_reports(&of_device, &report))
+}
+
+/// The vertices inside a border of ghosts around each plane.
+fn inside(place: Placement) -> Placement {
+    let first = place.u.pitch + place.u.stride;
+    Placement { nx: place.nx - 2, u_at: place.u_at + first, v_at: place.v_at + first, ..place }
+}
+
+fn of_shape<T: Real>(k: usize, [nx, ny, nz]: [u64; 3], gap: u64) -> Check {
+    let rows = ny + gap;
+    let field = planes(nx, rows, nz);
+    let bench = Bench::new([nx.next_multiple_of(32), rows.next_multiple_of(32) * nz], dtype::<T>())?;
+    for (c, (mode, predictor, coder)) in CONFIGURATIONS.into_iter().enumerate() {
+        for turn in 0..6 {
+            let variant = [0, 1, 2, 3][(turn + c) % 4];
+            let mut place = Placement::new(variant, [nx, rows * nz]);
+            (place.u.plane, place.v.plane) = (place.u.pitch * rows, place.v.pitch * rows);
+            let image = place.image::<T>(&field);
+            let periodic = match turn {
+                1 if nx > 2 => PERIODIC_X,
+                2 if ny > 2 => PERIODIC_Y,
+                3 if nx > 2 && ny > 2 => PERIODIC_X | PERIODIC_Y,
+                _ => 0,
+            };
+            let config = Config {
+                ny,
+                nz,
+                plane_rows: rows,
+                mode,
+                predictor,
+                coder,
+                periodic,
+                pin: if periodic == 0 { place.pin } else { 0 },
+                preserve: PRESERVED[(turn + c + k) % 3],
+                ties: TIES[(turn + k) % 3],
+                fill_value: (turn == 5).then_some(0.0),
+                bound_kind: BoundKind::Relative,
+                bound: [1e-1, 1e-2, 1e-3, 1e-6, 1e-2, 0.0][turn],
+                ..place.config::<T>()
+            };
+            let what = |e| format!("{config:?}: {e}");
+            check::<T>(&bench, &place, &image, config).map_err(what)?;
+            if turn == 4 && variant < 3 && nx > 4 && ny > 4 {
+                let (place, ny) = (inside(place), ny - 2);
+                let config = Config { nx: place.nx, ny, halo: SIDES_ALL, pin: 0, ..config };
+                check::<T>(&bench, &place, &image, config).map_err(|e| format!("{config:?}: {e}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn stacks(_: &Device) -> Check {
+    for (k, (shape, gap)) in SHAPES.into_iter().enumerate() {
+        of_shape::<f32>(k, shape, gap)?;
+        of_shape::<f64>(k, shape, gap)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+"""Reads of parts of Zarr chunks: the values of the whole, and few bytes of the store."""
+
+import unittest
+
+import numpy as np
+import zarr
+from zarr_fields import Counting, Folder, stack
+
+from factz._chunk_parts import HEAD, Part, _span
+from factz.zarr import Pair
+
+NX, NY = 700, 500
+
+
+class Parts(Folder):
+    def setUp(self):
+        super().setUp()
+        self.store = Counting("a.zarr")
+        values = stack(4, 2, nx=NX, ny=NY)
+        values[np.isfinite(values)] += np.random.default_rng(3).normal(0, 0.02, np.isfinite(values).sum())
+        codec = Pair(abs=1e-3, field=(NY, NX))
+        layout = {"shape": values.shape, "dtype": "f4", "chunks": (4, 2, 2, NY, NX), "compressors": None}
+        self.array = zarr.create_array(self.store, serializer=codec, **layout)
+        self.array[...] = values
+        [self.size] = self.store.sizes().values()
+        self.whole = self.array[...]
+        self.store.forget()
+
+    def check(self, part, of_chunk, requests, rounds):
+        """The values, the share of the chunk that was read, and how often the store was asked at most."""
+        found, expected = self.array[part], self.whole[part]
+        read = self.store.bytes / self.size, self.store.requests, self.store.rounds
+        self.store.forget()
+        self.assertEqual((found.shape, found.tobytes()), (expected.shape, expected.tobytes()))
+        for measured, most in zip(read, (of_chunk, requests, rounds)):
+            self.assertLessEqual(measured, most, read)
+
+    def test_steps(self):
+        # Eight streams: their headers one after the other, then those that are selected.
+        for part, of_chunk, requests, rounds in (
+            (np.s_[0, 0], 0.13, 2, 2),
+            (np.s_[3, 1], 0.14, 9, 9),
+            (np.s_[1:3, 1, 0], 0.26, 8, 8),
+            (np.s_[::3, 0, 1], 0.26, 9, 9),
+            (np.s_[:, 1], 0.51, 12, 12),
+            (np.s_[2:2], 0, 0, 0),
+            (np.s_[:], 1, 1, 1),
+        ):
+            with self.subTest(part=part):
+                self.check(part, of_chunk, requests, rounds)
+
+    def test_regions(self):
+        # The start of the stream, then all runs of groups at once; those of several streams on their own.
+        for part, of_chunk, requests, rounds in (
+            (np.s_[0, 0, :, 250:314, 300:364], 0.01, 5, 2),
+            (np.s_[0, 0, 1, 250, 300], 0.005, 3, 2),
+            (np.s_[0, 0, :, 499, :], 0.01, 2, 2),
+            (np.s_[0, 1, :, :, 0], 0.02, 18, 4),
+            (np.s_[2, 0, :, 3:300:50, 5:699:9], 0.08, 6, 6),
+            (np.s_[:, :, 0, 64:70, 64:70], 0.03, 24, 24),
+        ):
+            with self.subTest(part=part):
+                self.check(part, of_chunk, requests, rounds)
+
+    def test_lists_of_indices_and_masks(self):
+        # Products of lists, lists of points, and masks.
+        rows, columns = np.array([3, 17, 40]), np.array([2, 2, 650])
+        found = self.array.oindex[1, [1], :, rows, columns]
+        self.assertTrue(np.array_equal(found, self.whole[1][np.ix_([1], [0, 1], rows, columns)]))
+        self.assertLess(self.store.bytes, 0.03 * self.size)
+        points = ([0, 3, 3], [1, 0, 0], [0, 1, 1], [9, 400, 400], [5, 6, 60])
+        self.store.forget()
+        self.assertTrue(np.array_equal(self.array.vindex[points], self.whole[points]))
+        self.assertLess(self.store.bytes, 0.2 * self.size)
+        mask = np.zeros(self.whole.shape, bool)
+        mask[2, 1, :, 100:103, 50:53] = True
+        self.store.forget()
+        self.assertTrue(np.array_equal(self.array.vindex[mask], self.whole[mask]))
+        self.assertLess(self.store.bytes, 0.02 * self.size)
+        keep = np.arange(NX) % 100 == 7
+        found = self.array.oindex[0, 0, 0, slice(0, 40), keep]
+        self.assertTrue(np.array_equal(found, self.whole[0, 0, 0, :40][:, keep]))
+
+    def test_no_chunk(self):
+        self.array.resize((8, 2, 2, NY, NX))
+        self.assertTrue((self.array[6, 1, :, 3:5] == 0).all())
+        self.assertTrue((self.array[6] == 0).all())
+
+
+class Stores(Folder):
+    def test_chunks_shorter_than_the_first_request(self):
+        values = stack(2, nx=20, ny=12)
+        layout = {"shape": values.shape, "dtype": "f4", "chunks": (2, 2, 12, 20), "compressors": None}
+        for store in (
+            zarr.storage.MemoryStore(),
+            zarr.storage.LocalStore("a.zarr"),
+            zarr.storage.ZipStore("a.zip", mode="w"),
+        ):
+            with self.subTest(store=type(store).__name__):
+                array = zarr.create_array(store, serializer=Pair(abs=0.1), **layout)
+                array[...] = values
+                whole = array[...]
+                for part in (np.s_[1], np.s_[0, :, 3:5, 2:9], np.s_[:, 1, 11, 19]):
+                    self.assertTrue(np.array_equal(array[part], whole[part], equal_nan=True), part)
+                store.close()
+
+
+class Selections(unittest.TestCase):
+    def test_spans(self):
+        for part, span in (
+            (slice(None), (0, 9)),
+            (slice(3, 5), (3, 5)),
+            (slice(1, 9, 3), (1, 8)),
+            (slice(7, 2, -2), (3, 8)),
+            (slice(5, 5), (0, 0)),
+            (4, (4, 5)),
+            (np.int64(8), (8, 9)),
+            (np.array([5, 2, 2]), (2, 6)),
+            (np.array([], int), (0, 0)),
+            (np.arange(9) % 4 == 3, (3, 8)),
+            (-1, None),
+            (np.array([9]), None),
+            (None, None),
+            ("x", None),
+        ):
+            self.assertEqual(_span(part, 9), span, part)
+
+    def test_unknown_selections_take_the_whole_chunk(self):
+        for selection in (..., (slice(1), ...), np.ones((3, 2, 4, 5), bool), (0, 0, 0, None), ()):
+            self.assertTrue(Part(selection, (3, 2, 4, 5), "f4").is_whole, selection)
+        self.assertFalse(Part((0, slice(2), slice(4), slice(5)), (3, 2, 4, 5), "f4").is_whole)
+        self.assertTrue(Part((0, slice(2), slice(4), slice(5)), (1, 2, 4, 5), "f4").is_whole)
+        self.assertGreaterEqual(HEAD, 128)
+
+
+if __name__ == "__main__":
+    unittest.main()
