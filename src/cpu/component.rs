@@ -293,12 +293,10 @@ pub(super) fn mirror(
     codes: &mut [QuantizedTile],
     outer: OuterCodes,
 ) -> Result<OuterCodes> {
-    if header.component.is_none() {
-        return Ok(outer);
-    }
+    let Some(own) = header.component else { return Ok(outer) };
     let (grid, of_one) = (header.grid(), coding(header));
     for (tile, codes) in tiles.zip(codes) {
-        *codes = component::mirrored(of_one, codes, &grid.tile(tile))?;
+        *codes = component::mirrored(of_one, own, codes, &grid.tile(tile))?;
     }
     Ok(outer.map(|[own, _]| [own; 2]))
 }

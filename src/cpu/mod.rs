@@ -249,7 +249,7 @@ fn check_length(header: &Header, bytes: u64) -> Result<()> {
 pub fn split(stream: &[u8], dst: [&mut [u8]; 2], execution: Execution<'_>) -> Result<[Report; 2]> {
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;
-    component::split(stream, dst, threads)
+    float_env::with_default(|| component::split(stream, dst, threads))
 }
 
 /// Joins the streams of u and of v that [`split`] made of one stream: to that stream, in `dst`. The status of the
@@ -257,7 +257,7 @@ pub fn split(stream: &[u8], dst: [&mut [u8]; 2], execution: Execution<'_>) -> Re
 pub fn join(u: &[u8], v: &[u8], dst: &mut [u8], execution: Execution<'_>) -> Result<Report> {
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;
-    component::join([u, v], dst, threads)
+    float_env::with_default(|| component::join([u, v], dst, threads))
 }
 
 /// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).

@@ -211,8 +211,14 @@ impl Halves {
     }
 }
 
-/// The codes of a tile of which both components are the one that a stream holds.
-pub fn mirrored(of_one: TileCoding, codes: &QuantizedTile, shape: &TileShape) -> Result<QuantizedTile> {
+/// The codes of a tile of which both components are the one that a stream holds. Where predictions do not see
+/// its value, the other component is missing.
+pub fn mirrored(
+    of_one: TileCoding,
+    component: Component,
+    codes: &QuantizedTile,
+    shape: &TileShape,
+) -> Result<QuantizedTile> {
     let coding = TileCoding { components: 2, ..of_one };
     let element_bits = 8 * coding.element_bytes as u32;
     let no_number = match coding.element_bytes {
@@ -223,7 +229,10 @@ pub fn mirrored(of_one: TileCoding, codes: &QuantizedTile, shape: &TileShape) ->
         Some(match symbol {
             ZERO => (ZERO, 0),
             STORED => (STORED, raw | raw << element_bits),
-            HIDDEN => (STORED, raw | no_number << element_bits),
+            HIDDEN => match component {
+                Component::U => (STORED, raw | no_number << element_bits),
+                Component::V => (STORED, no_number | raw << element_bits),
+            },
             _ if symbol > STORED => (symbol, raw | raw << bits_of(symbol, coding.element_bytes)),
             _ => {
                 let (code, refinement_bits) = code_of(of_one, (symbol, raw));

@@ -4,7 +4,7 @@ A test compares all of them with the header. The header is the reference manual.
 """
 
 import ctypes
-from ctypes import c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import c_double, c_int, c_int32, c_size_t, c_uint16, c_uint32, c_uint64, c_void_p
 
 # Structs keep their layout within a major version, before 1.0 within a minor one.
 VERSION_MAJOR, VERSION_MINOR = 0, 1
@@ -68,7 +68,7 @@ class Info(ctypes.Structure):
         + _fields(c_int32, "bound_kind dtype mode coder predictor preserve")
         + _fields(c_double, "fill_value")
         + _fields(c_int32, "has_fill_value ties")
-        + _fields(c_uint32, "periodic reserved")
+        + [("periodic", c_uint32), ("components", c_uint16), ("component", c_uint16)]
     )
 
 
@@ -151,6 +151,8 @@ FUNCTIONS = {
     ),
     "decompress_region_host": (c_int32, _memory + [_config] + _part),
     "read_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _part),
+    "split_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),
+    "join_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),
     "range_host": (c_int32, _field + [ctypes.POINTER(Range), c_int]),
     "relative_bound": (c_double, [c_double, c_double, c_double]),
     "critical_points_host": (c_int32, _field + [c_void_p, c_size_t, ctypes.POINTER(c_uint64), c_int]),
