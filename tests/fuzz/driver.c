@@ -384,7 +384,7 @@ static void decode_damaged_region(const unsigned char* bad, size_t length, const
     const size_t n = (size_t)(c.nx * c.ny);
     expect(make_field(&out, &c, 0), "an output of a region");
     const factz_status status =
-        IN_MODES(factz_decompress_region_host(bad, length, &c, x0, y0, out.u, out.v, n, &report, 1));
+        IN_MODES(factz_decompress_region_host(bad, length, &c, x0, y0, 0, out.u, out.v, n, &report, 1));
     expect(report.status == status, "a report of a region that says something else");
     expect(status == FACTZ_OK || status == FACTZ_ERROR_CORRUPT_STREAM ||
                status == FACTZ_ERROR_UNSUPPORTED_VERSION || status == FACTZ_ERROR_INVALID_ARGUMENT,
