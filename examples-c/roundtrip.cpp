@@ -1,6 +1,6 @@
 /*
- * Compress and decompress fields from C++: dense, with ghost layers, interleaved; find the critical points;
- * and see what a wrong call is told.
+ * Compress and decompress fields from C++: dense, with ghost layers, interleaved, stacks of planes; find the
+ * critical points; and see what a wrong call is told.
  *
  *     c++ -std=c++17 roundtrip.cpp -lfactz -o roundtrip && ./roundtrip
  *
@@ -125,12 +125,12 @@ void region(const factz::field<const float> &field)
     const std::vector<std::byte> stream = factz::compress(field, factz::absolute_bound(1e-3));
     std::vector<float> u(nx * ny), v(nx * ny), u2(width * height), v2(width * height), u3(u2), v3(v2);
     factz::decompress(stream, factz::dense(u.data(), v.data(), nx, ny));
-    factz::decompress_region(stream, x0, y0, factz::dense(u2.data(), v2.data(), width, height));
+    factz::decompress_region(stream, x0, y0, 0, factz::dense(u2.data(), v2.data(), width, height));
     const auto window = factz::dense(u3.data(), v3.data(), width, height);
     const auto read = [&](std::uint64_t offset, std::uint64_t bytes, void *to) {
         std::memcpy(to, stream.data() + offset, bytes);
     };
-    const factz_report report = factz::read_region(read, stream.size(), x0, y0, window);
+    const factz_report report = factz::read_region(read, stream.size(), x0, y0, 0, window);
     require(report.stream_bytes <= stream.size(), "the bytes that were read");
     for (std::uint64_t y = 0; y < height; y++)
         for (std::uint64_t x = 0; x < width; x++) {
@@ -138,18 +138,52 @@ void region(const factz::field<const float> &field)
             require(u2[part] == u[all] && v2[part] == v[all], "a region from memory");
             require(u3[part] == u[all] && v3[part] == v[all], "a region that was read");
         }
-    refused([&] { factz::decompress_region(stream, nx, 0, window); }, FACTZ_ERROR_INVALID_ARGUMENT,
+    refused([&] { factz::decompress_region(stream, nx, 0, 0, window); }, FACTZ_ERROR_INVALID_ARGUMENT,
         "the region is not inside");
     bool passed = false;
     try {
         const auto fails = [](std::uint64_t, std::uint64_t, void *) {
             throw std::out_of_range("of the reader");
         };
-        factz::read_region(fails, stream.size(), x0, y0, window);
+        factz::read_region(fails, stream.size(), x0, y0, 0, window);
     } catch (const std::out_of_range &) {
         passed = true;
     }
     require(passed, "what the reader throws passes through");
+}
+
+/* Planes in one stream, u and v in turn, around a periodic axis; some of them alone. */
+void stack()
+{
+    constexpr std::uint64_t planes = 4, values = 2 * nx * ny;
+    std::vector<float> uv(planes * values), after(uv.size()), part(2 * values);
+    const auto before = factz::pairs(uv.data(), nx, ny, planes);
+    for (std::uint64_t z = 0; z < planes; z++) {
+        set_velocity(before.planes(z), 0);
+        for (std::uint64_t k = z * values; k < (z + 1) * values; k++)
+            uv[k] *= static_cast<float>(1 + z);
+    }
+    factz_config config = factz::absolute_bound(1e-2);
+    config.periodic = FACTZ_PERIODIC_X;
+    factz_report report;
+    const std::vector<std::byte> stream = factz::compress(before, config, &report);
+    const factz_info info = factz::inspect(stream);
+    require(info.nz == planes && info.periodic == FACTZ_PERIODIC_X, "the header of a stack");
+    factz::decompress(stream, factz::pairs(after.data(), nx, ny, planes));
+    const factz_comparison comparison =
+        factz::compare(before, factz::pairs(after.data(), nx, ny, planes), config);
+    require(comparison.violations == 0, "bound and critical points of a stack");
+    const auto points = factz::critical_points(before, config);
+    require(points.size() == comparison.critical_points && points.back().cell_z == planes - 1, "planes");
+    std::size_t in_plane = 0;
+    for (std::uint64_t z = 0; z < planes; z++)
+        in_plane += factz::critical_points(before.planes(z), config).size();
+    require(in_plane == points.size(), "the points of each plane");
+
+    factz::decompress_planes(stream, 1, factz::pairs(part.data(), nx, ny, 2));
+    require(std::memcmp(part.data(), after.data() + values, 2 * values * sizeof(float)) == 0, "two planes");
+    refused([&] { factz::decompress_planes(stream, 3, factz::pairs(part.data(), nx, ny, 2)); },
+        FACTZ_ERROR_INVALID_ARGUMENT, "z0 = 3 and nz = 2: the region is not inside");
 }
 
 void everything()
@@ -188,6 +222,7 @@ void everything()
         "the stream holds F64");
     options(dense, dense2);
     region(dense);
+    stack();
 }
 
 }  // namespace

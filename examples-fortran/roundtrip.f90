@@ -1,5 +1,5 @@
-! Compress and decompress arrays of both kinds: whole arrays, arrays with ghost layers, and sections; list the
-! critical points; and see what a wrong call is told.
+! Compress and decompress arrays of both kinds: whole arrays, arrays with ghost layers, sections, and stacks of
+! planes; list the critical points; and see what a wrong call is told.
 !
 !     gfortran factz.f90 roundtrip.f90 -lfactz -o roundtrip && ./roundtrip
 !
@@ -14,6 +14,7 @@ program roundtrip
   call whole_arrays()
   call ghost_layers()
   call sections()
+  call stack()
   call options()
   call wrong_calls()
   print '(a)', 'everything holds'
@@ -124,6 +125,50 @@ contains
     call require(comparison%violations == 0, 'bound and critical points')
     call show('sections, real64', size(stream), 2 * 8 * nx * ny, comparison)
   end subroutine sections
+
+  ! Planes in one stream, with ghost layers around each, and around a periodic axis; one of them alone.
+  subroutine stack()
+    integer, parameter :: nz = 3
+    real(real32), allocatable, target :: u(:, :, :), v(:, :, :), u2(:, :, :), v2(:, :, :), plane(:, :, :)
+    integer(int8), allocatable, target :: stream(:)
+    type(factz_config) :: config
+    type(factz_report) :: report
+    type(factz_info) :: info
+    type(factz_comparison) :: comparison
+    type(factz_critical_point), allocatable :: points(:)
+    real(real64) :: a, b
+    integer :: x, y, z
+    allocate (u(0:nx + 1, 0:ny + 1, nz), v(0:nx + 1, 0:ny + 1, nz), u2(nx, ny, nz), v2(nx, ny, nz), plane(nx, ny, 2))
+    do z = 1, nz
+      do y = 0, ny + 1
+        do x = 0, nx + 1
+          call velocity(x, y, a, b)
+          u(x, y, z) = real(z * a, real32)
+          v(x, y, z) = real(z * b, real32)
+        end do
+      end do
+    end do
+    config = factz_absolute_bound(bound)
+    config%halo = FACTZ_SIDES_ALL
+    call factz_compress(u, v, config, stream, ghosts=1)
+    config%halo = 0
+    config%periodic = FACTZ_PERIODIC_Y
+    call factz_compress(u(1:nx, 1:ny, :), v(1:nx, 1:ny, :), config, stream)
+    call factz_inspect(stream, info)
+    call require(info%nz == nz .and. info%periodic == FACTZ_PERIODIC_Y, 'the header of a stack')
+    call factz_decompress(stream, u2, v2)
+    call factz_compare(u(1:nx, 1:ny, :), v(1:nx, 1:ny, :), u2, v2, config, comparison)
+    call require(comparison%violations == 0, 'bound and critical points of a stack')
+    call factz_critical_points(u2, v2, config, points)
+    call require(size(points) == comparison%critical_points .and. maxval(points%cell_z) == nz - 1, 'planes count from 0')
+    ! The second plane alone: a function of factz.h, with planes counted from 0.
+    config%nx = nx
+    config%ny = ny
+    call require(factz_decompress_planes_host(c_loc(stream), size(stream, kind=c_size_t), config, 1_c_int64_t, &
+        c_loc(plane(1, 1, 1)), c_loc(plane(1, 1, 2)), int(nx * ny, c_size_t), report, 0) == FACTZ_OK, 'a plane alone')
+    call require(all(plane(:, :, 1) <= u2(:, :, 2)) .and. all(plane(:, :, 1) >= u2(:, :, 2)), 'the values of a plane')
+    call show('stack, real32', size(stream), 2 * 4 * nx * ny * nz, comparison)
+  end subroutine stack
 
   ! A configuration as text, as words and from a stream, and a checksum that is not compared.
   subroutine options()

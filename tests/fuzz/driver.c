@@ -146,29 +146,40 @@ static Ghosts ghosts(uint32_t halo) {
     return (Ghosts){(halo & FACTZ_SIDE_X_MIN) != 0, (halo & FACTZ_SIDE_X_MAX) != 0,
         (halo & FACTZ_SIDE_Y_MIN) != 0, (halo & FACTZ_SIDE_Y_MAX) != 0};
 }
-/* Every vertex of a block, and its ghosts. */
-#define FOR_VERTICES(c, x, y, halo)                                                      \
-    for (int64_t y = -ghosts(halo).first; y < (int64_t)(c)->ny + ghosts(halo).last; y++) \
-        for (int64_t x = -ghosts(halo).left; x < (int64_t)(c)->nx + ghosts(halo).right; x++)
+/* From a plane to the next. */
+static int64_t rows_of(const factz_config* c) { return (int64_t)(c->plane_rows ? c->plane_rows : c->ny); }
+static size_t vertices(const factz_config* c) { return (size_t)(c->nx * c->ny * c->nz); }
+
+/* Every vertex of a block, and its ghosts. Rows are counted over all planes: y is the distance in rows from
+ * the first vertex. */
+#define FOR_VERTICES(c, x, y, halo)                                               \
+    for (int64_t plane_ = 0; plane_ < (int64_t)(c)->nz; plane_++)                 \
+        for (int64_t y = plane_ * rows_of(c) - ghosts(halo).first;                \
+             y < plane_ * rows_of(c) + (int64_t)(c)->ny + ghosts(halo).last; y++) \
+            for (int64_t x = -ghosts(halo).left; x < (int64_t)(c)->nx + ghosts(halo).right; x++)
 
 /* Elements from the first vertex that is touched to the owned one, and to the end of the last one; 0 if they
  * do not fit. */
 static int extent(
-    uint64_t nx, uint64_t ny, uint64_t pitch, uint64_t stride, uint32_t halo, size_t* before, size_t* all) {
+    const factz_config* c, uint64_t pitch, uint64_t stride, uint32_t halo, size_t* before, size_t* all) {
     const Ghosts g = ghosts(halo);
+    const uint64_t nx = c->nx, ny = c->ny, rows = (uint64_t)rows_of(c);
+    if (c->nz == 0 || c->nz > 64 || rows > 1 << 16) return 0;
     if (stride == 0 || stride > 64 || nx == 0 || ny == 0 || nx > 4096 || ny > 4096 || pitch > 1 << 20)
         return 0;
     if (pitch == 0) pitch = nx * stride;
     *before = (size_t)((uint64_t)g.first * pitch + (uint64_t)g.left * stride);
-    *all =
-        *before + (size_t)((ny - 1 + (uint64_t)g.last) * pitch + (nx - 1 + (uint64_t)g.right) * stride) + 1;
+    *all = *before +
+           (size_t)(((c->nz - 1) * rows + ny - 1 + (uint64_t)g.last) * pitch +
+                    (nx - 1 + (uint64_t)g.right) * stride) +
+           1;
     return *all < 1 << 20;
 }
 static int make_field(Field* field, const factz_config* c, uint32_t halo) {
     const size_t element = c->dtype == FACTZ_DTYPE_F64 ? 8 : 4;
     size_t before[2], all[2];
-    if (!extent(c->nx, c->ny, c->u_pitch, c->u_stride, halo, &before[0], &all[0])) return 0;
-    if (!extent(c->nx, c->ny, c->v_pitch, c->v_stride, halo, &before[1], &all[1])) return 0;
+    if (!extent(c, c->u_pitch, c->u_stride, halo, &before[0], &all[0])) return 0;
+    if (!extent(c, c->v_pitch, c->v_stride, halo, &before[1], &all[1])) return 0;
     field->bytes = (all[0] + all[1]) * element;
     field->memory = take(field->bytes);
     memset(field->memory, 0x5a, field->bytes);
@@ -237,6 +248,16 @@ static void random_config(factz_config* c) {
     c->verify_checksum = choice(1);
     if (one_in(3)) c->halo = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16);
     if (one_in(3)) c->pin = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16) & ~c->halo;
+    if (one_in(4)) c->nz = 1 + below(4);
+    if (one_in(2) || (c->nz > 1 && c->halo)) c->plane_rows = ny + 2 + below(3);
+    if (one_in(4)) c->periodic = one_in(40) ? (uint32_t)random64() : (uint32_t)below(4);
+    /* A periodic axis has no sides. */
+    if (!one_in(10)) {
+        const uint32_t sides = (c->periodic & FACTZ_PERIODIC_X ? FACTZ_SIDE_X_MIN | FACTZ_SIDE_X_MAX : 0u) |
+                               (c->periodic & FACTZ_PERIODIC_Y ? FACTZ_SIDE_Y_MIN | FACTZ_SIDE_Y_MAX : 0u);
+        c->halo &= ~sides;
+        c->pin &= ~sides;
+    }
     if (one_in(6)) c->dx = any_double();
     if (one_in(6)) c->dy = any_double();
     c->u_stride = 1 + below(one_in(4) ? 4 : 1);
@@ -309,7 +330,7 @@ static void check_analysis(
     const Field* original, const Field* copy, const factz_config* given, const factz_report* report) {
     factz_config c = *given;
     factz_comparison comparison;
-    const size_t n = (size_t)(c.nx * c.ny), capacity = (size_t)below(40);
+    const size_t n = vertices(&c), capacity = (size_t)below(40);
     factz_critical_point* const points = take(capacity * sizeof *points);
     uint64_t count = ~(uint64_t)0;
     c.halo = 0;
@@ -380,11 +401,14 @@ static void decode_damaged_region(const unsigned char* bad, size_t length, const
     Field out;
     c.nx = 1 + below(whole->nx);
     c.ny = 1 + below(whole->ny);
-    const uint64_t x0 = below(whole->nx - c.nx + 1), y0 = below(whole->ny - c.ny + 1);
-    const size_t n = (size_t)(c.nx * c.ny);
+    c.nz = 1 + below(whole->nz);
+    c.periodic = 0; /* a region may have less than the three vertices of a periodic axis */
+    const uint64_t x0 = below(whole->nx - c.nx + 1), y0 = below(whole->ny - c.ny + 1),
+                   z0 = below(whole->nz - c.nz + 1);
+    const size_t n = vertices(&c);
     expect(make_field(&out, &c, 0), "an output of a region");
     const factz_status status =
-        IN_MODES(factz_decompress_region_host(bad, length, &c, x0, y0, out.u, out.v, n, &report, 1));
+        IN_MODES(factz_decompress_region_host(bad, length, &c, x0, y0, z0, out.u, out.v, n, &report, 1));
     expect(report.status == status, "a report of a region that says something else");
     expect(status == FACTZ_OK || status == FACTZ_ERROR_CORRUPT_STREAM ||
                status == FACTZ_ERROR_UNSUPPORTED_VERSION || status == FACTZ_ERROR_INVALID_ARGUMENT,
@@ -393,7 +417,7 @@ static void decode_damaged_region(const unsigned char* bad, size_t length, const
     free(out.memory);
 }
 static void decode_damaged(const unsigned char* stream, size_t bytes, const factz_config* given) {
-    const size_t n = (size_t)(given->nx * given->ny), length = one_in(6) ? (size_t)below(bytes + 1) : bytes;
+    const size_t n = vertices(given), length = one_in(6) ? (size_t)below(bytes + 1) : bytes;
     unsigned char* const bad = take(length);
     factz_config c = *given;
     factz_report report;
@@ -414,7 +438,8 @@ static void decode_damaged(const unsigned char* stream, size_t bytes, const fact
         "a damaged stream has another status");
     /* Whoever looks at the header first is told what is wrong with it, or that it is another field's. */
     if (status == FACTZ_ERROR_INVALID_ARGUMENT)
-        expect(seen != FACTZ_OK || info.nx != c.nx || info.ny != c.ny || info.dtype != c.dtype,
+        expect(seen != FACTZ_OK || info.nx != c.nx || info.ny != c.ny || info.nz != c.nz ||
+                   info.dtype != c.dtype,
             "an argument that is right");
     if (seen != FACTZ_OK) expect(status != FACTZ_OK, "a stream without a header");
     tallies[status == FACTZ_OK ? 8 : status == FACTZ_ERROR_CORRUPT_STREAM ? 9 : 10]++;
@@ -438,7 +463,7 @@ static void one_case(uint64_t streams) {
     tallies[valid == FACTZ_OK ? 0 : 1]++;
     if (!make_field(&field, &c, c.halo)) {
         /* Nothing that a program could have memory for: refused before anything is read. */
-        const size_t n = (size_t)(c.nx * c.ny + 1);
+        const size_t n = vertices(&c) + 1;
         tallies[2]++;
         expect(IN_MODES(factz_compress_host(&c, &c, n, &c, &c, 0, &report, 1)) != FACTZ_OK,
             "a number of vertices that is wrong");
@@ -448,7 +473,7 @@ static void one_case(uint64_t streams) {
     unsigned char* const before = take(field.bytes);
     memcpy(before, field.memory, field.bytes);
     const size_t most = valid == FACTZ_OK ? (size_t)sizes.max_stream_bytes : 4096;
-    const size_t room = one_in(6) ? (size_t)below(most) : most, n = (size_t)(c.nx * c.ny);
+    const size_t room = one_in(6) ? (size_t)below(most) : most, n = vertices(&c);
     unsigned char* const stream = take(room);
     memset(&report, 0xee, sizeof report);
     const factz_status status =

@@ -276,7 +276,7 @@ fn decompression_refuses_bad_arguments_and_streams() {
     check(&|c| c.u = c.src as *mut c_void, argument, "src at");
     check(&|c| c.config.struct_size = 8, FACTZ_ERROR_INVALID_CONFIG, "struct_size = 8");
     let transpose = |c: &mut Decompress| (c.config.nx, c.config.ny) = (NY as u64, NX as u64);
-    check(&transpose, argument, "nx = 30 and ny = 40");
+    check(&transpose, argument, "nx = 30, ny = 40 and nz = 1");
     check(&|c| c.config.dtype = FACTZ_DTYPE_F64, argument, "dtype = F64 but the stream holds F32 values");
     let beside = |c: &mut Decompress| {
         c.config.dtype = FACTZ_DTYPE_F64;

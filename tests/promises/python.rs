@@ -303,6 +303,7 @@ fn the_wheel_works_in_an_empty_environment() {
     let mut tests = vec![
         "test_round_trip.py",
         "test_analysis.py",
+        "test_stacks.py",
         "test_steps.py",
         "test_hdf5.py",
         "test_pack.py",

@@ -14,13 +14,17 @@ template <typename T>
 __device__ __forceinline__ T* vertex_bounds_of(const Job& job, u64 tile) {
     return BoundsView<T>(job).vertex_bounds(tile);
 }
-// Speculative mode: bound of vertex (x, y) of the plane that begins at row `plane`.
+// Speculative mode: bound of a vertex on a closed tile, in column x and row y of the arrays.
 template <typename T>
 __device__ __forceinline__ T speculative_bound(
-    const Job& job, const Control& control, bool constrained, u64 plane, u64 x, u64 y) {
+    const Job& job, const Control& control, bool constrained, u64 tile, u64 x, u64 y) {
     const T vertex_bound = constrained ? Real<T>::MAX : no_bound<T>();
-    if (!(job.halo | job.pin) || !on_border(job, x, y)) return vertex_bound;
-    const T b = border_bound(job, constraints_of<T>(job, control), plane, (long long)x, (long long)y);
+    if (!(job.halo | job.pin)) return vertex_bound;
+    // Found again here, where few configurations come.
+    const u64 plane = tile_shape(job, fresh(tile)).plane;
+    if (!on_border(job, x, y - plane)) return vertex_bound;
+    const T b =
+        border_bound(job, constraints_of<T>(job, control), plane, (long long)x, (long long)(y - plane));
     return b < Real<T>::MAX ? b : vertex_bound;
 }
 constexpr i32 BOUND_CHUNK = 16;

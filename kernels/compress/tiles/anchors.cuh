@@ -78,8 +78,8 @@ __device__ __forceinline__ void anchors(const Job& job) {
     after_previous();
     T vertex_bound = no_bound<T>();
     if (has_bound && constraints_of<T>(job, control).speculative)
-        vertex_bound = speculative_bound<T>(job, control, BoundsView<T>(job).constrained_rows(tile)[0] & 1,
-            shape.plane, shape.x0, shape.y_in_plane());
+        vertex_bound = speculative_bound<T>(
+            job, control, BoundsView<T>(job).constrained_rows(tile)[0] & 1, tile, shape.x0, shape.y0);
     else if (has_bound)
         vertex_bound = vertex_bounds_of<T>(job, tile)[0];
 

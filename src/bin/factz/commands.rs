@@ -333,7 +333,7 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let progress = Progress::new("decompressing", &voice);
-    let selection = Selection::of(a);
+    let selection = Selection::of(a.region, a.planes);
     let Part { field, first, done, info, number } = match &selection {
         Some(selection) => selection.read(&a.input, a.step.step, &a.place, &progress)?,
         None => whole(a, &progress)?,

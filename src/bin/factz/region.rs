@@ -1,6 +1,5 @@
 //! A rectangle or some planes of the field of a stream, for which only a part of a file is read.
 
-use crate::args::Decompress;
 use crate::array::{parse_plane, typed, Dims, Field};
 use crate::engine::{with_progress, Done};
 use crate::failure::{failure, input_name, Failure};
@@ -114,8 +113,7 @@ pub struct Part {
 
 impl Selection {
     /// As the options say; none if the whole field is wanted.
-    pub fn of(a: &Decompress) -> Option<Selection> {
-        let (region, planes) = (a.region, a.planes);
+    pub fn of(region: Option<Region>, planes: Option<Planes>) -> Option<Selection> {
         (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
     }
 

@@ -70,8 +70,8 @@ fn analysis_words<T: Real>(request: &Request, [u0, v0, u1, v1]: [View<'_, T>; 4]
     words
 }
 
-/// The results of the kernels for a block of a field whose vertex (0, 0) is element `first`. The planes of the
-/// other field are `other_plane` elements apart.
+/// The results of the kernels for a block of a field whose vertex (0, 0) is element `first`. The planes of
+/// the other field are `other_plane` elements apart.
 fn emulated_analysis<T: Real>(
     c: &Config,
     fields: &[Vec<T>; 4],
@@ -170,7 +170,7 @@ fn check_analysis<T: Real>(
     }
 }
 
-/// Planes with other elements behind each, or without, some of a size at which warps and bands end.
+/// A stack with gaps behind its planes, larger ones in the other field.
 fn analyze_stack<T: Real>([nx, ny, nz]: [u64; 3], periodic: u32, folder: &Path) {
     let mut random = Random(nx + ny);
     let fields = noisy::<T>(&mut random, nx * ny * nz, 7.0);

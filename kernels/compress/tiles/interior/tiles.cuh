@@ -263,8 +263,8 @@ __device__ __forceinline__ void end_tile(
 
 // Starts the copies of the anchor codes, and notes where the tile's symbols and payload go.
 template <typename T, u32 KIND>
-__device__ __forceinline__ void begin_tile(const Job& job, const Control& control,
-    InteriorPair<T, KIND>& shared, const TileShape& shape, u64 index) {
+__device__ __forceinline__ void begin_tile(
+    const Job& job, const Control& control, InteriorPair<T, KIND>& shared, u64 index) {
     const QuantizeView<T> work(job);
     const i32 half = threadIdx.x >> 4 & 1;
     if ((threadIdx.x & (HALF - 1)) != 0) return;
@@ -339,7 +339,6 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
     // A half without a tile repeats the other's work and writes nothing.
     const bool mine = first + half < listed_tiles<KIND>(control);
-    const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
     OriginalsAside<T>& aside = shared.aside[half];
     InteriorCoder<T> coder = {steps, shared.places[half], mine, T(0), {0, 0}};
@@ -353,7 +352,7 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     if constexpr (CONSTRAINED)
         load_bounds<T, KIND>(job, shared, vertex_bounds, bounded, index, lines_are_made);
     // the anchor codes and the corners,
-    begin_tile<T>(job, control, shared, shape, index);
+    begin_tile<T>(job, control, shared, index);
     P corner = Real<T>::pair(T(0), T(0));
     if (lane < 4) corner = work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     end_of_copies();
@@ -364,8 +363,9 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     // From here on only non-zero symbols are written.
     if (mine) clear_symbols(symbols);
     // and the originals, last, because they occupy many registers.
-    const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
-    const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+    const TileShape shape = tile_shape(job, fresh(index));
+    const T* const u = fresh_global(vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0));
+    const T* const v = fresh_global(vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
     const bool wide = has_wide_rows<T>(job);
     load_originals<T>(job, shape, wide, lattice, aside, u, v);
     InteriorRows<T, KIND> rows(
@@ -382,7 +382,9 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     __syncwarp();
     write_anchor<T>(job, shared, coder, index);
     code_lattice<T, KIND>(shared, coder, lines_are_made);
-    if (!CONSTRAINED && signatures && mine) keep_beside_columns(job, shape, lattice);
+    // The shape is found again, not kept.
+    if (!CONSTRAINED && signatures && mine)
+        keep_beside_columns(job, tile_shape(job, fresh(shared.index[half])), lattice);
     if constexpr (CONSTRAINED)
         rows.begin_with_bounds(vertex_bounds, bounded, shared.first_bounds[half][lane]);
     code_finest<T>(lattice, steps, rows);

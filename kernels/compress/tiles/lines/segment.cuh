@@ -32,7 +32,6 @@ struct LineSegment {
     const bool far;           // of the next tile, not of the listed one
     const u64 along_at;       // first vertex, along the line
     const u64 line;           // number of the line
-    const u64 plane;          // first row of the plane
     const u64 at, window_at;  // row or column of the line and of the first one in the window
     const i32 m;              // row or column of the line in the window
     const i32 thick;          // rows or columns of the window
@@ -43,20 +42,16 @@ struct LineSegment {
         LineShared<T>& shared, i32 lane, const TileShape& shape, u64 tile, bool far, bool mine)
         : job(job), control(control), steps(steps), shared(shared), lane(lane), tile(tile), far(far),
           along_at(ROWS ? shape.x0 : shape.y0), line((ROWS ? shape.ty : shape.tx) + (mine && far ? 1 : 0)),
-          plane(shape.plane), at((ROWS ? shape.y0 : shape.x0) + (mine && far ? TILE : 0)),
-          window_at(at > (ROWS ? plane : 0) ? at - 1 : at), m((i32)(at - window_at)),
-          thick((i32)(min_across(at + 2) - window_at)), last(ROWS ? shape.last_x : shape.last_y),
-          length(mine ? last + 1 : 0) {
+          at((ROWS ? shape.y0 : shape.x0) + (mine && far ? TILE : 0)),
+          window_at(at > (ROWS ? shape.plane : 0) ? at - 1 : at), m((i32)(at - window_at)),
+          thick((i32)(min((ROWS ? shape.plane + job.ny : job.nx), at + 2) - window_at)),
+          last(ROWS ? shape.last_x : shape.last_y), length(mine ? last + 1 : 0) {
         window.values = shared.values;
         window.pitch = ROWS ? CLOSED : 3;
         window.width = ROWS ? length : thick;
         window.height = ROWS ? thick : length;
         window.words = ROWS ? 2 : 1;
         window.missing = has_missing(control) ? shared.missing : nullptr;
-    }
-    __device__ __forceinline__ u64 min_across(u64 end) const {
-        const u64 n_across = ROWS ? plane + job.ny : job.nx;
-        return n_across < end ? n_across : end;
     }
     // Place of vertex i of row or column t in the window, and of vertex i of the line.
     __device__ __forceinline__ i32 in_window(i32 i, i32 t) const { return ROWS ? t * CLOSED + i : i * 3 + t; }
@@ -119,7 +114,7 @@ struct LineSegment {
             if (has_bounds() && i < TILE) {
                 const u32* const rows = BoundsView<T>(job).constrained_rows(tile);
                 vertex_bound = speculative_bound<T>(job, control, ROWS ? rows[0] >> i & 1 : rows[i] & 1,
-                    plane, ROWS ? along_at + i : at, (ROWS ? at : along_at + i) - plane);
+                    tile, ROWS ? along_at + i : at, ROWS ? at : along_at + i);
             }
             shared.vertex_bound[i] = vertex_bound;
             any_constrained |= is_constrained(vertex_bound);

@@ -129,8 +129,7 @@ struct SpeculativeCoder {
             const bool is_one = is_constrained_vertex(x, y);
             T vertex_bound = is_one ? R::MAX : no_bound<T>();
             if (!is_whole())
-                vertex_bound = speculative_bound<T>(
-                    job, control, is_one, shape.plane, shape.x0 + x, shape.y_in_plane() + y);
+                vertex_bound = speculative_bound<T>(job, control, is_one, index, shape.x0 + x, shape.y0 + y);
             const InShared<Steps<T>> at_steps(&steps);
             const SharedCode<T> settled = settle_together<T, INSIDE>(
                 rule_of(job), at_steps, window, x, y, prediction, vertex_bound, level, shift);

@@ -229,6 +229,7 @@ impl Buffer {
             Ok(CriticalPoint {
                 cell_x: p.cell_x,
                 cell_y: p.cell_y,
+                cell_z: p.cell_z,
                 simplex: simplex.ok_or_else(|| unknown("simplex"))?,
                 kind: kind.ok_or_else(|| unknown("type"))?,
                 index: (p.index != FACTZ_INDEX_UNDEFINED).then_some(p.index),
