@@ -602,9 +602,13 @@ typedef struct factz_info {
      */
     uint32_t periodic;
     /**
-     * 0.
+     * Components that the stream holds: 2, or 1 if it was made by `factz_split_host`.
      */
-    uint32_t reserved;
+    uint16_t components;
+    /**
+     * With 1 component which one: 0 for u, 1 for v. 0 with both.
+     */
+    uint16_t component;
 } factz_info;
 
 /**
@@ -1232,8 +1236,10 @@ factz_status factz_compress_host(const void *u,
  * @param config     nx, ny and dtype must be those of the stream. Pitches and strides are those of the
  *                   output. verify_checksum says whether the checksum is compared. The rest must be valid
  *                   and has no effect
- * @param u          receives the x components, laid out as config says
- * @param v          receives the y components; may be interleaved with u, without sharing an element
+ * @param u          receives the x components, laid out as config says. NULL if the stream holds the y
+ *                   components alone (`factz_split_host`)
+ * @param v          receives the y components; may be interleaved with u, without sharing an element. NULL if the
+ *                   stream holds the x components alone
  * @param n          number of vertices, nx * ny
  * @param report     receives the result
  * @param threads    see "Threads" at the top of this header
@@ -1274,7 +1280,8 @@ factz_status factz_decompress_host(const void *src,
  * @param y0         first row of the region in the field
  * @param z0         first plane of the region in the field; 0 where it has one plane
  * @param u          receives the x components: vertex (x0, y0) of plane z0, then the others as config says
- * @param v          receives the y components; may be interleaved with u, without sharing an element
+ * @param v          receives the y components; may be interleaved with u, without sharing an element. Of a
+ *                   stream that holds one component (`factz_split_host`) the other is NULL
  * @param n          number of vertices of the region, nx * ny * nz of config
  * @param report     receives the result: stream_bytes are the bytes that were read, required_bytes those of
  *                   the whole stream; exact_vertices are those of the tiles that the region touches

@@ -26,7 +26,6 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.dx = dx;
         info.dy = dy;
         info.dz = 1.0;
-        info.components = 2;
         info.bound = bound;
         info.absolute_bound = absolute_bound;
         info.bound_kind = (i32)field_of(checked.more, AT_BOUND_KIND);

@@ -528,8 +528,7 @@ struct Info {
     int32_t has_fill_value;
     int32_t ties;
     uint32_t periodic;
-    uint16_t components;
-    uint16_t component;
+    uint32_t component;
 };
 
 struct CriticalPoint {

@@ -12,24 +12,25 @@ use std::ffi::{c_int, c_void};
 /// Splits the stream of a field into two, one for each component.
 ///
 /// Each is decompressed alone (`factz_decompress_host`, `factz_decompress_region_host`,
-/// `factz_decompress_planes_host` and `factz_read_region_host` with NULL in place of the other component), to the
-/// values that the stream of both gives: nothing is quantised again, and the error bound and the critical points are
-/// those of the field. `factz_join_host` makes the stream of the field of them again. Both together take a little
-/// more than that stream. Streams of one component are read on the host alone.
+/// `factz_decompress_planes_host` and `factz_read_region_host` with NULL in place of the other component), to
+/// the values that the stream of both gives: nothing is quantised again, and the error bound and the critical
+/// points are those of the field. `factz_join_host` makes the stream of the field of them again. Both
+/// together take a little more than that stream. Streams of one component are read on the host alone.
 ///
 /// @param src          the stream; any alignment. Its checksum is compared
 /// @param src_bytes    readable bytes at src: the length of the stream or more
 /// @param dst_u        receives the stream of u; any alignment
-/// @param dst_u_bytes  writable bytes at dst_u. There is no number that always suffices; with 0, dst_u may be NULL:
-///                     the call fails, and reports[0].required_bytes is the length of the stream of u
+/// @param dst_u_bytes  writable bytes at dst_u. There is no number that always suffices; with 0, dst_u may be
+///                     NULL: the call fails, and reports[0].required_bytes is the length of the stream of u
 /// @param dst_v        receives the stream of v
 /// @param dst_v_bytes  writable bytes at dst_v, likewise
 /// @param reports      receives the results of u and of v: an array of two
 /// @param threads      see "Threads" at the top of this header
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream holds one component); FACTZ_ERROR_UNSUPPORTED
-///         (the stream has another fill value of u than of v); FACTZ_ERROR_BUFFER_TOO_SMALL (the required_bytes of
-///         both reports are needed; the content of dst_u and dst_v is undefined); FACTZ_ERROR_CORRUPT_STREAM;
-///         FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream holds one component);
+///         FACTZ_ERROR_UNSUPPORTED (the stream has another fill value of u than of v);
+///         FACTZ_ERROR_BUFFER_TOO_SMALL (the required_bytes of both reports are needed; the content of dst_u
+///         and dst_v is undefined); FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION;
+///         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_split_host(
     src: *const c_void,
@@ -59,8 +60,8 @@ pub unsafe extern "C" fn factz_split_host(
             false => Err(Error::new(
                 Status::BufferTooSmall,
                 format!(
-                    "dst_u_bytes = {dst_u_bytes} or dst_v_bytes = {dst_v_bytes} is too small: the streams take {u} and \
-                     {v} bytes"
+                    "dst_u_bytes = {dst_u_bytes} or dst_v_bytes = {dst_v_bytes} is too small: the streams take \
+                     {u} and {v} bytes"
                 ),
             )),
         }
@@ -71,7 +72,8 @@ pub unsafe extern "C" fn factz_split_host(
     unsafe { guard_with_output("reports", reports.cast(), blank, body, finish) }
 }
 
-/// Joins the streams of both components of a field, which `factz_split_host` made of one stream, to that stream.
+/// Joins the streams of both components of a field, which `factz_split_host` made of one stream, to that
+/// stream.
 ///
 /// The stream is byte for byte the one that was split, if this version of the library wrote it.
 ///
@@ -80,15 +82,15 @@ pub unsafe extern "C" fn factz_split_host(
 /// @param src_v        the stream of v
 /// @param src_v_bytes  readable bytes at src_v, likewise
 /// @param dst          receives the stream of both; any alignment
-/// @param dst_bytes    writable bytes at dst. `factz_compress_sizes` gives a number that suffices if the stream was
-///                     written by this library. With 0, dst may be NULL: the call fails, and
+/// @param dst_bytes    writable bytes at dst. `factz_compress_sizes` gives a number that suffices if the
+///                     stream was written by this library. With 0, dst may be NULL: the call fails, and
 ///                     report->required_bytes is the length of the stream
 /// @param report       receives the result
 /// @param threads      see "Threads" at the top of this header
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if src_u is not the stream of u, src_v not that of v, or they
-///         were split from different streams); FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes bytes are needed);
-///         FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
-///         FACTZ_ERROR_INTERNAL
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if src_u is not the stream of u, src_v not
+///         that of v, or they were split from different streams); FACTZ_ERROR_BUFFER_TOO_SMALL
+///         (report->required_bytes bytes are needed); FACTZ_ERROR_CORRUPT_STREAM;
+///         FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_join_host(
     src_u: *const c_void,

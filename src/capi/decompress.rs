@@ -22,8 +22,8 @@ use std::ffi::{c_int, c_void};
 ///                   and has no effect
 /// @param u          receives the x components, laid out as config says. NULL if the stream holds the y
 ///                   components alone (`factz_split_host`)
-/// @param v          receives the y components; may be interleaved with u, without sharing an element. NULL if the
-///                   stream holds the x components alone
+/// @param v          receives the y components; may be interleaved with u, without sharing an element. NULL
+///                   if the stream holds the x components alone
 /// @param n          number of vertices, nx * ny
 /// @param report     receives the result
 /// @param threads    see "Threads" at the top of this header

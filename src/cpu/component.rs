@@ -285,8 +285,8 @@ fn write_stored(mut header: Header, parts: &[&[u8]], dst: &mut [u8]) -> Result<R
     Ok(report)
 }
 
-/// Makes tiles, and outer anchors, of the stream of one component those of a stream in which both components are
-/// the one; leaves those of both as they are.
+/// Makes tiles, and outer anchors, of the stream of one component those of a stream in which both components
+/// are the one; leaves those of both as they are.
 pub(super) fn mirror(
     header: &Header,
     tiles: Range<u64>,

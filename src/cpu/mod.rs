@@ -70,9 +70,9 @@ pub fn compress<T: Real>(
     float_env::with_default(|| compress::compress(request, [u, v], dst, threads, execution.progress))
 }
 
-/// Decompresses a stream. Where it holds one component ([`split`]), only the array of that component is given, and
-/// None in place of the other. `config` gives nx, ny, nz and dtype, which must be those of the stream, and
-/// whether the checksum is compared; the rest of it is ignored. `stream` may be longer than the
+/// Decompresses a stream. Where it holds one component ([`split`]), only the array of that component is
+/// given, and None in place of the other. `config` gives nx, ny, nz and dtype, which must be those of the
+/// stream, and whether the checksum is compared; the rest of it is ignored. `stream` may be longer than the
 /// stream it begins with.
 pub fn decompress<'a, T: Real + 'a>(
     config: &Config,
@@ -239,21 +239,21 @@ fn check_length(header: &Header, bytes: u64) -> Result<()> {
     Ok(())
 }
 
-/// Splits the stream of a field into those of u and of v, in `dst`: each is decompressed alone ([`decompress`]
-/// with one array), to the values that it has in the field. The bounds and the critical points are those of the
-/// field. [`join`] gives the stream of the field back.
+/// Splits the stream of a field into those of u and of v, in `dst`: each is decompressed alone
+/// ([`decompress`] with one array), to the values that it has in the field. The bounds and the critical
+/// points are those of the field. [`join`] gives the stream of the field back.
 ///
-/// The reports tell the bytes of the streams. Where one has the status `BufferTooSmall`, `required_bytes` says
-/// what its stream takes, and nothing useful is in its part of `dst`. Both together take a little more than the
-/// stream of the field.
+/// The reports tell the bytes of the streams. Where one has the status `BufferTooSmall`, `required_bytes`
+/// says what its stream takes, and nothing useful is in its part of `dst`. Both together take a little more
+/// than the stream of the field.
 pub fn split(stream: &[u8], dst: [&mut [u8]; 2], execution: Execution<'_>) -> Result<[Report; 2]> {
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;
     float_env::with_default(|| component::split(stream, dst, threads))
 }
 
-/// Joins the streams of u and of v that [`split`] made of one stream: to that stream, in `dst`. The status of the
-/// report is `BufferTooSmall` (and `required_bytes` says what it takes) when `dst` is too short.
+/// Joins the streams of u and of v that [`split`] made of one stream: to that stream, in `dst`. The status of
+/// the report is `BufferTooSmall` (and `required_bytes` says what it takes) when `dst` is too short.
 pub fn join(u: &[u8], v: &[u8], dst: &mut [u8], execution: Execution<'_>) -> Result<Report> {
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;

@@ -29,8 +29,8 @@ pub const FIRST_DIFFERENCE: u8 = 180;
 pub const DIFFERENCES: usize = 11;
 /// Symbols 0..=190.
 pub const SYMBOLS: usize = FIRST_DIFFERENCE as usize + DIFFERENCES;
-/// In the stream of one component alone: the value follows bit for bit, and predictions see 0 in its place, as
-/// the other component of the vertex is missing.
+/// In the stream of one component alone: the value follows bit for bit, and predictions see 0 in its place,
+/// as the other component of the vertex is missing.
 pub const HIDDEN: u8 = SYMBOLS as u8;
 
 /// Largest component of the codes of refinement 0 that have a symbol for each pair.

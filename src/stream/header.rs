@@ -101,8 +101,8 @@ pub struct Header {
     pub dy: f64,
     /// Whether the encoder was given a fill value: it has the bits `fill[0]`.
     pub has_fill: bool,
-    /// Bits of u and v of masked missing values. In the stream of one component: its bits, and the number that
-    /// the streams of both components of a field share.
+    /// Bits of u and v of masked missing values. In the stream of one component: its bits, and the number
+    /// that the streams of both components of a field share.
     pub fill: [u64; 2],
     /// The only component that the stream holds; None if it holds both.
     pub component: Option<Component>,

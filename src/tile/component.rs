@@ -2,7 +2,8 @@
 //! section 4.7.
 //!
 //! The vertices keep their symbols but for the other component: the code of (qu, qv) becomes that of qu or of
-//! qv in the place of qu. Nothing is quantised again, so that both halves together give the codes of the tile.
+//! qv in the place of qu. Nothing is quantised again, so that both halves together give the codes of the
+//! tile.
 
 use crate::entropy::differences::bits_of;
 use crate::entropy::lanes::lanes;

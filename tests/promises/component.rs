@@ -1,16 +1,24 @@
-//! The stream of a field is split into those of its components without another error, each decodes alone, and both
-//! together are the stream of the field again.
+//! The stream of a field is split into those of its components without another error, each decodes alone, and
+//! both together are the stream of the field again.
 
 use crate::support::checker::Checker;
 use crate::support::decoder::independently_decoded;
 use crate::support::fields::{bytes_of, Field, Random, CODERS, FRONTS};
 use crate::support::golden::folder;
+use factz::capi::component::*;
+use factz::capi::config::*;
+use factz::capi::decompress::*;
+use factz::capi::inspect::*;
+use factz::capi::report::factz_report;
+use factz::capi::status::*;
 use factz::stream::checksum::seal;
 use factz::{
     decompress, decompress_planes, decompress_region, inspect, join, split, BoundKind, Component, Config,
     Dtype, Error, Execution, Real, Report, Source, Status, ViewMut,
 };
+use std::ffi::c_void;
 use std::fs;
+use std::ptr::{null, null_mut};
 
 /// The streams of u and v, the same with any number of threads.
 fn halves(stream: &[u8]) -> [Vec<u8>; 2] {
@@ -155,7 +163,8 @@ fn golden_streams_are_split_and_joined() {
     }
 }
 
-/// A field with smooth parts, noise, land, vertices of which one component is missing, and zeros of a component.
+/// A field with smooth parts, noise, land, vertices of which one component is missing, and zeros of a
+/// component.
 fn arbitrary<T: Real>(random: &mut Random, nx: u64, ny: u64) -> Field<T> {
     let (missing, scale) = (random.one_of(&[0, 1, 40]), random.one_of(&[1.0, 1e-3, 1e30]));
     let [a, b] = [0; 2].map(|_| 0.05 + 0.3 * random.signed().abs());
@@ -326,5 +335,61 @@ fn corrupt(at: usize) -> Status {
     match at {
         4 | 5 => Status::UnsupportedVersion,
         _ => Status::CorruptStream,
+    }
+}
+
+/// The C interface: sizes that are asked for first, arrays of one component, and what is refused.
+#[test]
+fn the_c_interface_splits_joins_and_decompresses() {
+    let field = arbitrary::<f32>(&mut Random(9), 70, 50);
+    let (stream, _) = field.compressed(&field.config(BoundKind::Relative, 0.02));
+    let expected = halves(&stream);
+    let mut reports = [unsafe { std::mem::zeroed::<factz_report>() }; 2];
+    let call = |dst: [&mut [u8]; 2], reports: &mut [factz_report; 2]| unsafe {
+        let [u, v] = dst;
+        let [to_u, to_v] =
+            [&mut *u, &mut *v].map(|dst| if dst.is_empty() { null_mut() } else { dst.as_mut_ptr() });
+        let (src, to) = (stream.as_ptr().cast(), reports.as_mut_ptr());
+        factz_split_host(src, stream.len(), to_u.cast(), u.len(), to_v.cast(), v.len(), to, 1)
+    };
+    assert_eq!(call([&mut [], &mut []], &mut reports), FACTZ_ERROR_BUFFER_TOO_SMALL);
+    let mut found = reports.map(|report| {
+        assert_eq!(report.status, FACTZ_ERROR_BUFFER_TOO_SMALL);
+        vec![0; report.required_bytes as usize]
+    });
+    let [u, v] = &mut found;
+    assert_eq!(call([u, v], &mut reports), FACTZ_OK);
+    assert_eq!(reports.map(|report| report.status), [FACTZ_OK; 2]);
+    assert!(found == expected);
+    let [u, v] = &found;
+    let (mut joined, mut report) = (vec![0u8; stream.len() + 9], reports[0]);
+    let [from_u, from_v]: [*const c_void; 2] = [u.as_ptr().cast(), v.as_ptr().cast()];
+    let mut join = |from_u, from_v, length| unsafe {
+        let to = joined.as_mut_ptr().cast();
+        factz_join_host(from_u, u.len(), from_v, v.len(), to, length, &mut report, 1)
+    };
+    assert_eq!(join(from_u, from_v, stream.len() - 1), FACTZ_ERROR_BUFFER_TOO_SMALL);
+    assert_eq!(join(from_v, from_u, stream.len()), FACTZ_ERROR_INVALID_ARGUMENT);
+    assert_eq!(join(null(), from_v, stream.len()), FACTZ_ERROR_INVALID_ARGUMENT);
+    assert_eq!(join(from_u, from_v, stream.len() + 9), FACTZ_OK);
+    assert_eq!(report.stream_bytes, stream.len() as u64);
+    assert!(joined[..stream.len()] == stream);
+
+    let mut config = unsafe { std::mem::zeroed() };
+    assert_eq!(unsafe { factz_config_init(&mut config, 70, 50, 0, 0.0) }, FACTZ_OK);
+    let mut info = unsafe { std::mem::zeroed::<factz_info>() };
+    for (component, half) in found.iter().enumerate() {
+        assert_eq!(unsafe { factz_inspect_host(half.as_ptr().cast(), half.len(), &mut info) }, FACTZ_OK);
+        assert_eq!(info.component, [FACTZ_COMPONENT_U, FACTZ_COMPONENT_V][component]);
+        let mut values = vec![0f32; 3500];
+        let array: *mut c_void = values.as_mut_ptr().cast();
+        let mut decode = |u, v| unsafe {
+            factz_decompress_host(half.as_ptr().cast(), half.len(), &config, u, v, 3500, &mut report, 1)
+        };
+        let arrays = [(array, null_mut()), (null_mut(), array)];
+        assert_eq!(decode(arrays[1 - component].0, arrays[1 - component].1), FACTZ_ERROR_INVALID_ARGUMENT);
+        assert_eq!(decode(null_mut(), null_mut()), FACTZ_ERROR_INVALID_ARGUMENT);
+        assert_eq!(decode(arrays[component].0, arrays[component].1), FACTZ_OK);
+        assert!(bytes_of(&values) == bytes_of(&alone::<f32>(half, 1).expect("intact").0));
     }
 }

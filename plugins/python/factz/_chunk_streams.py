@@ -103,7 +103,7 @@ def check_header(start: Any, shape: Shape, dtype: np.dtype) -> Info:
 
 
 def encode_component(array: Any, component: str) -> bytes:
-    """The content of a chunk (..., ny, nx) of one component: its values without any error, a stream a plane."""
+    """The content of a chunk (..., ny, nx) of one component: exact values, a stream for each plane."""
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     return b"".join(exact(native[index], component, threads=1) for index in np.ndindex(array.shape[:-2]))
 

@@ -20,8 +20,8 @@ def split(data: Any, *, threads: int = 0) -> Tuple[bytes, bytes]:
     """Splits compressed data into those of u and those of v.
 
     Each is decompressed alone: :func:`decompress` then gives one array, with the values that it gives for
-    ``data``. The bound and the critical points are those of the field, and :func:`join` gives ``data`` back. Both
-    together are a little longer than ``data``.
+    ``data``. The bound and the critical points are those of the field, and :func:`join` gives ``data`` back.
+    Both together are a little longer than ``data``.
 
     Args:
         data: bytes or another contiguous buffer, of :func:`compress`.
@@ -97,7 +97,7 @@ def holds_one(data: Any) -> bool:
             start = data
         info = _abi.Info()
         status = library.inspect_host(*find_bytes("data", start, None).memory, info)
-        return status == _abi.OK and info.components == 1
+        return status == _abi.OK and info.component != _abi.COMPONENT_BOTH
     except (TypeError, ValueError):
         # Refused where data are decompressed.
         return False

@@ -373,7 +373,8 @@ def compress(
         periodic: "x", "y" or "xy": axes along which the last vertex is a neighbour of the first, such as the
             longitude of a global grid, whose cells are part of the field. Such an axis has at least 3
             vertices, and no pin and halo. An axis that repeats its first vertex at its end is not periodic.
-        separate: whether the data of u and of v are apart, as :func:`split` makes them. Arrays in host memory.
+        separate: whether the data of u and of v are apart, as :func:`split` makes them; arrays in host
+            memory.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         report: receives the outcome.
         stream: device arrays: a CUDA stream of CuPy, PyTorch or another library, or its address; by default

@@ -103,9 +103,9 @@ def _part(info: _abi.Info, region: Any, planes: Any) -> Tuple[Tuple[int, int, in
 
 def of_components(info: _abi.Info, field: Placed) -> Tuple[Optional[int], Optional[int], int]:
     """The arguments of a call that name the arrays: the other component of data of one is none."""
-    if info.components == 2:
+    if info.component == _abi.COMPONENT_BOTH:
         return field.call
-    return (field.u, None, field.n) if info.component == 0 else (None, field.v, field.n)
+    return (field.u, None, field.n) if info.component == _abi.COMPONENT_U else (None, field.v, field.n)
 
 
 def decompress_part(
@@ -119,7 +119,8 @@ def decompress_part(
         first, shape = _part(info, region, planes)
         dtype = np.dtype(name_of(info.dtype, DTYPES))
         if out is None:
-            out = tuple(np.empty(shape, dtype) for _ in range(info.components))
+            count = 2 if info.component == _abi.COMPONENT_BOTH else 1
+            out = tuple(np.empty(shape, dtype) for _ in range(count))
         for number, array in enumerate(out):
             if np.shape(array) != shape:
                 given = (number, np.shape(array), shape)

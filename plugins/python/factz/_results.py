@@ -141,7 +141,7 @@ class Info:
             rel=None if absolute else i.bound,
             fill=i.fill_value if i.has_fill_value else None,
             periodic=_config.axes_named(i.periodic),
-            component="uv"[i.component] if i.components == 1 else None,
+            component=_config.COMPONENTS[i.component],
         )
         return cls(**values)
 

@@ -131,8 +131,9 @@ class Component(ArrayBytesCodec):
     """The serializer of arrays (..., ny, nx) whose chunks (..., cy, cx) hold u or v alone: data of
     :func:`factz.split`, one behind the other.
 
-    It reads what was compressed with the other component. What is written through it is stored without any error:
-    compress both components by :func:`factz.compress` with ``separate=True``, and write the bytes as chunks.
+    It reads what was compressed with the other component. What is written through it is stored without any
+    error: compress both components by :func:`factz.compress` with ``separate=True``, and write the bytes as
+    chunks.
 
     Args:
         component: "u" or "v".
