@@ -17,7 +17,6 @@ use crate::stream::checksum::{self, seal};
 use crate::stream::header::{Content, Header, HEADER_BYTES};
 use crate::stream::sections::{self, Group};
 use crate::tile::component::{self, coarse, Halves};
-use std::ops::Range;
 
 /// A whole stream whose header and checksum were checked.
 struct Stream<'a> {
@@ -285,18 +284,12 @@ fn write_stored(mut header: Header, parts: &[&[u8]], dst: &mut [u8]) -> Result<R
     Ok(report)
 }
 
-/// Makes tiles, and outer anchors, of the stream of one component those of a stream in which both components
-/// are the one; leaves those of both as they are.
-pub(super) fn mirror(
-    header: &Header,
-    tiles: Range<u64>,
-    codes: &mut [QuantizedTile],
-    outer: OuterCodes,
-) -> Result<OuterCodes> {
+/// Makes the codes of tiles, and of outer anchors, of the stream of one component those of a stream both
+/// components of which are this one; leaves those of both as they are.
+pub(super) fn mirror(header: &Header, codes: &mut [QuantizedTile], outer: OuterCodes) -> Result<OuterCodes> {
     let Some(own) = header.component else { return Ok(outer) };
-    let (grid, of_one) = (header.grid(), coding(header));
-    for (tile, codes) in tiles.zip(codes) {
-        *codes = component::mirrored(of_one, own, codes, &grid.tile(tile))?;
+    for codes in codes {
+        component::mirror(coding(header), own, codes)?;
     }
     Ok(outer.map(|[own, _]| [own; 2]))
 }

@@ -131,7 +131,7 @@ fn hierarchical<T: Real>(
         fill: header.fill_pattern().map(T::from_bits64),
     };
     let groups = entropy::decode(coded, threads, meter, |group, mut codes, outer| {
-        let outer = component::mirror(header, group.clone(), &mut codes, outer)?;
+        let outer = component::mirror(header, &mut codes, outer)?;
         let mut anchors = anchors::walk(header.grid(), group.clone(), outer, |k, before| {
             decoder.anchor(&codes[k], before)
         })?;
@@ -171,7 +171,7 @@ fn lorenzo<T: Real>(
     let coding = TileCoding::new(header.predictor, T::BYTES);
     let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding, fill };
     let stored = entropy::decode(coded, threads, meter, |tiles, mut codes, outer| {
-        component::mirror(header, tiles.clone(), &mut codes, outer)?;
+        component::mirror(header, &mut codes, outer)?;
         let (mut stored, mut done) = (0, 0);
         for (tile, codes) in tiles.zip(&codes).filter(|&(tile, _)| region.takes(tile)) {
             let shape = grid.tile(tile);
