@@ -54,6 +54,8 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_SIDE_X_MIN = 1, FACTZ_SIDE_X_MAX = 2, FACTZ_SIDE_Y_MIN = 4, &
       FACTZ_SIDE_Y_MAX = 8, FACTZ_SIDES_ALL = 15
   integer(c_int32_t), parameter, public :: FACTZ_PERIODIC_X = 1, FACTZ_PERIODIC_Y = 2
+  integer(c_int32_t), parameter, public :: FACTZ_COMPONENT_BOTH = 0, FACTZ_COMPONENT_U = 1, &
+      FACTZ_COMPONENT_V = 2
   integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_CONFIG_STRING_BYTES = 512, &
       FACTZ_CONFIG_WORDS = 24
   integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
@@ -136,7 +138,7 @@ module factz
     integer(c_int32_t) :: has_fill_value
     integer(c_int32_t) :: ties
     integer(c_int32_t) :: periodic
-    integer(c_int32_t) :: reserved
+    integer(c_int32_t) :: component
   end type factz_info
 
   type, bind(c), public :: factz_report
@@ -265,7 +267,8 @@ module factz
       factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, factz_range_host, &
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
-      factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host
+      factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host, factz_split_host, &
+      factz_join_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -355,6 +358,24 @@ module factz
       type(factz_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_decompress_region_host
+
+    ! reports is the address of an array of two, of u and of v.
+    integer(c_int32_t) function factz_split_host(src, src_bytes, dst_u, dst_u_bytes, dst_v, dst_v_bytes, &
+        reports, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: src, dst_u, dst_v, reports
+      integer(c_size_t), value :: src_bytes, dst_u_bytes, dst_v_bytes
+      integer(c_int), value :: threads
+    end function factz_split_host
+
+    integer(c_int32_t) function factz_join_host(src_u, src_u_bytes, src_v, src_v_bytes, dst, dst_bytes, &
+        report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_report
+      type(c_ptr), value :: src_u, src_v, dst
+      integer(c_size_t), value :: src_u_bytes, src_v_bytes, dst_bytes
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_join_host
 
     ! nz of config is the number of planes, of which `first` is the first one, counted from 0.
     integer(c_int32_t) function factz_decompress_planes_host(src, src_bytes, config, first, u, v, n, report, &

@@ -235,6 +235,16 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_INSPECT_BYTES 128
 
 /**
+ * A stream holds both components, as `factz_compress_host` and `factz_compress_device` write it, or one of
+ * them (`factz_split_host`).
+ */
+#define FACTZ_COMPONENT_BOTH 0
+
+#define FACTZ_COMPONENT_U 1
+
+#define FACTZ_COMPONENT_V 2
+
+/**
  * `point_type`: inside a triangle, det J < 0.
  */
 #define FACTZ_POINT_SADDLE 0
@@ -602,9 +612,9 @@ typedef struct factz_info {
      */
     uint32_t periodic;
     /**
-     * 0.
+     * FACTZ_COMPONENT_*: what the stream holds.
      */
-    uint32_t reserved;
+    uint32_t component;
 } factz_info;
 
 /**
@@ -1232,8 +1242,10 @@ factz_status factz_compress_host(const void *u,
  * @param config     nx, ny and dtype must be those of the stream. Pitches and strides are those of the
  *                   output. verify_checksum says whether the checksum is compared. The rest must be valid
  *                   and has no effect
- * @param u          receives the x components, laid out as config says
- * @param v          receives the y components; may be interleaved with u, without sharing an element
+ * @param u          receives the x components, laid out as config says. NULL if the stream holds the y
+ *                   components alone (`factz_split_host`)
+ * @param v          receives the y components; may be interleaved with u, without sharing an element. NULL
+ *                   if the stream holds the x components alone
  * @param n          number of vertices, nx * ny
  * @param report     receives the result
  * @param threads    see "Threads" at the top of this header
@@ -1274,7 +1286,8 @@ factz_status factz_decompress_host(const void *src,
  * @param y0         first row of the region in the field
  * @param z0         first plane of the region in the field; 0 where it has one plane
  * @param u          receives the x components: vertex (x0, y0) of plane z0, then the others as config says
- * @param v          receives the y components; may be interleaved with u, without sharing an element
+ * @param v          receives the y components; may be interleaved with u, without sharing an element. Of a
+ *                   stream that holds one component (`factz_split_host`) the other is NULL
  * @param n          number of vertices of the region, nx * ny * nz of config
  * @param report     receives the result: stream_bytes are the bytes that were read, required_bytes those of
  *                   the whole stream; exact_vertices are those of the tiles that the region touches
@@ -1358,6 +1371,69 @@ factz_status factz_read_region_host(factz_read_callback read,
                                     size_t n,
                                     struct factz_report *report,
                                     int threads);
+
+/**
+ * Splits the stream of a field into two, one for each component.
+ *
+ * Each is decompressed alone (`factz_decompress_host`, `factz_decompress_region_host`,
+ * `factz_decompress_planes_host` and `factz_read_region_host` with NULL in place of the other component), to
+ * the values that the stream of both gives: nothing is quantised again, and the error bound and the critical
+ * points are those of the field. `factz_join_host` makes the stream of the field of them again. Both
+ * together take a little more than that stream. Streams of one component are read on the host alone.
+ *
+ * @param src          the stream; any alignment. Its checksum is compared
+ * @param src_bytes    readable bytes at src: the length of the stream or more
+ * @param dst_u        receives the stream of u; any alignment
+ * @param dst_u_bytes  writable bytes at dst_u. There is no number that always suffices; with 0, dst_u may be
+ *                     NULL: the call fails, and reports[0].required_bytes is the length of the stream of u
+ * @param dst_v        receives the stream of v
+ * @param dst_v_bytes  writable bytes at dst_v, likewise
+ * @param reports      receives the results of u and of v: an array of two
+ * @param threads      see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream holds one component);
+ *         FACTZ_ERROR_UNSUPPORTED (the stream has another fill value of u than of v);
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (the required_bytes of both reports are needed; the content of dst_u
+ *         and dst_v is undefined); FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION;
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_split_host(const void *src,
+                              size_t src_bytes,
+                              void *dst_u,
+                              size_t dst_u_bytes,
+                              void *dst_v,
+                              size_t dst_v_bytes,
+                              struct factz_report *reports,
+                              int threads);
+
+/**
+ * Joins the streams of both components of a field, which `factz_split_host` made of one stream, to that
+ * stream.
+ *
+ * The stream is byte for byte the one that was split, if this version of the library wrote it.
+ *
+ * @param src_u        the stream of u; any alignment. Its checksum is compared
+ * @param src_u_bytes  readable bytes at src_u: the length of the stream or more
+ * @param src_v        the stream of v
+ * @param src_v_bytes  readable bytes at src_v, likewise
+ * @param dst          receives the stream of both; any alignment
+ * @param dst_bytes    writable bytes at dst. `factz_compress_sizes` gives a number that suffices if the
+ *                     stream was written by this library. With 0, dst may be NULL: the call fails, and
+ *                     report->required_bytes is the length of the stream
+ * @param report       receives the result
+ * @param threads      see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if src_u is not the stream of u, src_v not
+ *         that of v, or they were split from different streams); FACTZ_ERROR_BUFFER_TOO_SMALL
+ *         (report->required_bytes bytes are needed); FACTZ_ERROR_CORRUPT_STREAM;
+ *         FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_join_host(const void *src_u,
+                             size_t src_u_bytes,
+                             const void *src_v,
+                             size_t src_v_bytes,
+                             void *dst,
+                             size_t dst_bytes,
+                             struct factz_report *report,
+                             int threads);
 
 /**
  * Finds the range of a field in host memory. Ghost vertices do not count.

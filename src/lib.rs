@@ -89,15 +89,15 @@ pub use analysis::{
     compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, Simplex, ValueRange,
 };
 pub use cpu::{
-    compress, decompress, decompress_planes, decompress_region, inspect, max_stream_bytes, Execution,
-    Progress, ReadAt, Source, INSPECT_BYTES,
+    compress, decompress, decompress_planes, decompress_region, inspect, join, max_stream_bytes, split,
+    Execution, Progress, ReadAt, Source, INSPECT_BYTES,
 };
 pub use error::{Error, Result, Status};
 pub use grid::element::Real;
 pub use grid::field::{Extent, Layout, View, ViewMut};
 pub use grid::tiles::Grid;
 pub use report::{Report, StreamInfo, WARNING_WIDE_RANGE};
-pub use request::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
+pub use request::{BoundKind, Coder, Component, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
 pub use request::{PERIODIC_X, PERIODIC_Y, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
 /// The codec and the analyses on a CUDA device: work is enqueued on the caller's stream, and nothing is

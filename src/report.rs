@@ -1,7 +1,7 @@
 //! Results of calls, and the description of a stream.
 
 use crate::error::Status;
-use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
+use crate::request::{BoundKind, Coder, Component, Dtype, Mode, Predictor, Preserve, Ties};
 use crate::runtime::log::event;
 
 /// The outcome of a compression or decompression.
@@ -92,6 +92,8 @@ pub struct StreamInfo {
     /// The absolute bound that follows from it.
     pub absolute_bound: f64,
     pub fill_value: Option<f64>,
+    /// The only component that the stream holds; None if it holds both.
+    pub component: Option<Component>,
     /// Bytes of the whole stream.
     pub stream_bytes: u64,
 }

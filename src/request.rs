@@ -63,6 +63,14 @@ pub enum Predictor {
     Lorenzo = 1,
 }
 
+/// One of the components of a field.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    U = 0,
+    V = 1,
+}
+
 /// Guarantees besides the error bound.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +110,7 @@ macro_rules! names {
         }
     };
 }
+names!(Component: "u" U, "v" V);
 names!(Dtype: "f32" F32, "f64" F64);
 names!(BoundKind: "abs" Absolute, "rel" Relative);
 names!(Mode: "block" BlockWise, "speculative" Speculative);

@@ -4,8 +4,8 @@
     format_decoder.py STREAM OUTPUT [STREAM OUTPUT]...
 
 Each OUTPUT gets the values of u, plane by plane and row by row, then those of v, in the stream's element
-type. The section numbers are those of FORMAT.md. Needs numpy, for arithmetic that rounds to the element type
-after every operation.
+type; of the stream of one component its values. The section numbers are those of FORMAT.md. Needs numpy, for
+arithmetic that rounds to the element type after every operation.
 """
 
 import struct
@@ -53,20 +53,20 @@ class Header:
         (magic, version, header_bytes, self.checksum, dtype, mode, self.coder, self.predictor, preserve,
          bound_kind, self.content, ties, self.level_bound_scaling) = struct.unpack_from("<4sHHI9B", data, 0)
         self.interpolants = list(data[21:26])
-        components, self.has_fill = data[26], data[27]
+        self.components, self.has_fill = data[26], data[27]
         (self.table_bytes, self.nx, self.ny, self.nz, periodic, component, reserved, bound, absolute_bound,
          self.half_bin_width, dx, dy, fill_u, fill_v, self.stream_bytes,
          self.groups) = struct.unpack_from("<I2QIBBH5d4Q", data, 28)
-        self.fill = [fill_u, fill_v]
+        self.fill = [fill_u, fill_v][:self.components]
         require(magic == b"FCTZ", "no factz stream")
         require(version == 1, f"format version {version}, this decoder reads version 1")
         require(header_bytes == HEADER_BYTES, "header_bytes")
         for value, choices in ((dtype, 2), (mode, 2), (self.coder, 2), (self.predictor, 2), (preserve, 3),
                                (bound_kind, 2), (self.content, 2), (ties, 3), (self.has_fill, 2),
                                (self.level_bound_scaling, 2), (max(self.interpolants), 6), (periodic, 4),
-                               (component, 1), (reserved, 1)):
+                               (component, 3 - self.components), (reserved, 1)):
             require(value < choices, "a choice of the header")
-        require(components == 2, "components")
+        require(self.components in (1, 2), "components")
         require(1 <= self.nx * self.ny * self.nz <= 1 << 48, "grid size")
         for bit, n in ((1, self.nx), (2, self.ny)):
             require(not periodic & bit or n >= 3, "a periodic axis")
@@ -326,9 +326,9 @@ class Group:
 
     def read_outer_anchors(self, outer):
         """The coarse integers of outer anchors, by tile."""
-        sizes = self.lanes.raw({i: 5 for i in range(len(outer))})
-        values = self.lanes.raw_values({2 * i + c: sizes[i] for i in sizes for c in (0, 1) if sizes[i]})
-        return {tile: [twos_complement(values.get(2 * i + c, 0), sizes[i]) for c in (0, 1)]
+        sizes, each = self.lanes.raw({i: 5 for i in range(len(outer))}), range(self.header.components)
+        values = self.lanes.raw_values({2 * i + c: sizes[i] for i in sizes for c in each if sizes[i]})
+        return {tile: [twos_complement(values.get(2 * i + c, 0), sizes[i]) for c in each]
                 for i, tile in enumerate(outer)}
 
     def table(self, number):
@@ -391,9 +391,10 @@ class Group:
         step = self.lanes.step(sorted(vertices), lambda i: self.tables[vertices[i][2]])
         bits = {}
         for i, (tile, position, _) in vertices.items():
-            tile.symbols[position] = step[i] if step[i] <= LAST_DIFFERENCE else STORED
+            last = HIDDEN if self.header.components == 1 else LAST_DIFFERENCE
+            tile.symbols[position] = step[i] if step[i] <= last else STORED
             coarse = tile.lorenzo or position == 0
-            bits[i] = raw_bits(tile.symbols[position], coarse, self.header.element_bytes)
+            bits[i] = raw_bits(tile.symbols[position], coarse, self.header)
             require(not tile.lorenzo or bits[i] <= 16 * self.header.element_bytes, "too many raw bits")
         for i, value in self.lanes.raw_values(bits).items():
             tile, position, _ = vertices[i]
@@ -462,7 +463,7 @@ TILE = 32
 BLOCKS = [(0, 64), (64, 256), (256, 1024)]
 ALL, SOME = 1, 2
 LORENZO = 1
-STORED, FIRST_DIFFERENCE, LAST_DIFFERENCE = 179, 180, 190
+STORED, FIRST_DIFFERENCE, LAST_DIFFERENCE, HIDDEN = 179, 180, 190, 191
 
 
 def make_positions():
@@ -564,8 +565,10 @@ def shape_of(symbol):
     return refinement, "wide", 31 if k % 8 == 7 else 2 * refinement - 2 + (0, 1, 2, 3, 4, 6, 10)[k % 8], 0
 
 
-def table_raw_bits(symbol):
+def table_raw_bits(symbol, components):
     _, kind, a, b = shape_of(symbol)
+    if components == 1:
+        return a + 1 if kind == "wide" else a
     return 2 * a + 2 if kind == "wide" else a + b
 
 
@@ -573,12 +576,13 @@ def difference_bits(symbol, element_bytes):
     return 7 * element_bytes - 20 + 2 * (symbol - FIRST_DIFFERENCE)
 
 
-def raw_bits(symbol, coarse, element_bytes):
-    if symbol == STORED:
-        return 16 * element_bytes
+def raw_bits(symbol, coarse, header):
+    if symbol in (STORED, HIDDEN):
+        return 8 * header.components * header.element_bytes
     if symbol > STORED:
-        return 2 * difference_bits(symbol, element_bytes)
-    return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if coarse else 0)
+        return header.components * difference_bits(symbol, header.element_bytes)
+    refinement_bits = 2 * header.components * shape_of(symbol)[0]
+    return table_raw_bits(symbol, header.components) + (refinement_bits if coarse else 0)
 
 
 def signed(z, a):
@@ -589,8 +593,8 @@ def signed(z, a):
     return -magnitude if z & top else magnitude
 
 
-def code_of(symbol, raw):
-    """The refinement, the two integers, and for coarse codes the refinement bits by component."""
+def code_of(symbol, raw, components):
+    """The refinement, and by component the integers and, for coarse codes, the refinement bits."""
     refinement, kind, a, b = shape_of(symbol)
     if kind == "small":
         k = 12 if symbol == 0 else symbol - 1 if symbol <= 12 else symbol
@@ -600,8 +604,8 @@ def code_of(symbol, raw):
     else:
         mask = (1 << (a + 1)) - 1
         q = [(raw & mask) - (1 << a), (raw >> (a + 1) & mask) - (1 << a)]
-    rest, low = raw >> table_raw_bits(symbol), 4 ** refinement - 1
-    return refinement, q, [rest & low, rest >> 2 * refinement & low]
+    rest, low = raw >> table_raw_bits(symbol, components), 4 ** refinement - 1
+    return refinement, q[:components], [rest & low, rest >> 2 * refinement & low][:components]
 
 
 def key(bits, size):
@@ -623,26 +627,28 @@ def widths(real, w):
 
 
 class Field:
-    """Both components as predictions see them (section 4.6), and the arithmetic on them."""
+    """The components as predictions see them (section 4.6), and the arithmetic on them."""
 
     def __init__(self, header):
-        self.header = header
-        self.seen = np.zeros((2, header.nz, header.ny, header.nx), header.real)
+        self.header, self.each = header, range(header.components)
+        self.seen = np.zeros((header.components, header.nz, header.ny, header.nx), header.real)
 
     def stored(self, raw):
         bits = 8 * self.header.element_bytes
-        parts = [raw & ((1 << bits) - 1), raw >> bits]
+        parts = [raw >> bits * c & ((1 << bits) - 1) for c in self.each]
         return np.array(parts, self.header.bits).view(self.header.bits.replace("u", "f"))
 
-    def visible(self, pair):
+    def visible(self, symbol, raw):
+        """A stored vertex as predictions see it."""
+        pair = self.stored(raw)
         bits = (1 << 8 * self.header.element_bytes) - 1
         filled = self.header.has_fill and (pair.view(self.header.bits) == self.header.fill[0] & bits).any()
-        return pair if np.isfinite(pair).all() and not filled else [0, 0]
+        return pair if np.isfinite(pair).all() and not filled and symbol == STORED else [0] * len(pair)
 
     def near(self, symbol, raw, predictions):
         """Section 4.5: the values of differences to the predictions."""
         size, w = 8 * self.header.element_bytes, difference_bits(symbol, self.header.element_bytes)
-        pair = np.zeros(2, self.header.bits)
+        pair = np.zeros(len(predictions), self.header.bits)
         for c, prediction in enumerate(predictions):
             p = 0
             if np.isfinite(prediction):
@@ -653,7 +659,7 @@ class Field:
             difference -= difference >> (w - 1) << w
             pair[c] = key(key(p, size) + difference & ((1 << size) - 1), size)
         pair = pair.view(self.header.real)
-        return pair if np.isfinite(pair).all() else [0, 0]
+        return pair if np.isfinite(pair).all() else [0] * len(pair)
 
     def set(self, tile, x, y, pair):
         self.seen[:, tile.z, tile.y0 + y, tile.x0 + x] = pair
@@ -670,7 +676,7 @@ class Field:
                         bits[at] = 0
                     elif (x, y) in tile.masks[1]:
                         bits[at] = np.array(self.header.fill, np.uint64)
-                    elif tile.symbols[position] == STORED:
+                    elif tile.symbols[position] in (STORED, HIDDEN):
                         bits[at] = self.stored(tile.raw[position]).view(self.header.bits)
         return bits.tobytes()
 
@@ -704,20 +710,20 @@ class Hierarchical(Field):
         """Section 5.2."""
         coarse = []
         for number, tile in enumerate(tiles):
-            before, n = followed(self.header, number), [0, 0]
+            before, n = followed(self.header, number), [0 for _ in self.each]
             symbol, raw = tile.symbols[0], tile.raw[0]
             if tile.is_masked(0, 0):
-                self.set(tile, 0, 0, [0, 0])
-            elif symbol == STORED:
-                self.set(tile, 0, 0, self.visible(self.stored(raw)))
+                self.set(tile, 0, 0, n)
+            elif symbol in (STORED, HIDDEN):
+                self.set(tile, 0, 0, self.visible(symbol, raw))
             elif symbol > STORED:
-                self.set(tile, 0, 0, self.near(symbol, raw, [self.header.real(0)] * 2))
+                self.set(tile, 0, 0, self.near(symbol, raw, [self.header.real(0) for _ in self.each]))
             else:
-                refinement, q, bits = code_of(symbol, raw)
+                refinement, q, bits = code_of(symbol, raw, self.header.components)
                 if before is not None:
                     n = coarse[before] if before >= tile.first_of_group else tile.outer[before]
-                n = [wrap(n[c] + q[c]) for c in (0, 1)]
-                integers = [refined(n[c], refinement, bits[c]) for c in (0, 1)]
+                n = [wrap(n[c] + q[c]) for c in self.each]
+                integers = [refined(n[c], refinement, bits[c]) for c in self.each]
                 self.set(tile, 0, 0, [self.value(i, refinement, 5, self.header.real(0)) for i in integers])
             coarse.append(n)
 
@@ -726,17 +732,17 @@ class Hierarchical(Field):
         position = POSITION_OF[x, y]
         symbol, raw = tile.symbols[position], tile.raw[position]
         if tile.is_masked(x, y):
-            self.set(tile, x, y, [0, 0])
-        elif symbol == STORED:
-            self.set(tile, x, y, self.visible(self.stored(raw)))
+            self.set(tile, x, y, [0 for _ in self.each])
+        elif symbol in (STORED, HIDDEN):
+            self.set(tile, x, y, self.visible(symbol, raw))
         elif symbol > STORED:
-            self.set(tile, x, y, self.near(symbol, raw, [prediction(0), prediction(1)]))
+            self.set(tile, x, y, self.near(symbol, raw, [prediction(c) for c in self.each]))
         else:
-            refinement, q, _ = code_of(symbol, raw)
-            self.set(tile, x, y, [self.value(q[c], refinement, level, prediction(c)) for c in (0, 1)])
+            refinement, q, _ = code_of(symbol, raw, self.header.components)
+            self.set(tile, x, y, [self.value(q[c], refinement, level, prediction(c)) for c in self.each])
 
     def closed(self, tile):
-        """Views of both components on the closed tile."""
+        """Views of the components on the closed tile."""
         rows = slice(tile.y0, tile.y0 + tile.last_y + 1)
         columns = slice(tile.x0, tile.x0 + tile.last_x + 1)
         return self.seen[:, tile.z, rows, columns]
@@ -808,19 +814,21 @@ class Lorenzo(Field):
                 w *= 0.5
             width = widths(self.header.real, w)
             # A row and a column of zeros come first.
-            n = [[[0] * 33 for _ in range(33)] for _ in (0, 1)]
+            n = [[[0] * 33 for _ in range(33)] for _ in self.each]
+            zeros = [0 for _ in self.each]
             for y in range(tile.height):
                 for x in range(tile.width):
                     symbol, raw = tile.symbols[32 * y + x], tile.raw[32 * y + x]
                     coded = symbol < STORED and not tile.is_masked(x, y)
-                    refinement, q, bits = code_of(symbol, raw) if coded else (0, [0, 0], [0, 0])
+                    code = code_of(symbol, raw, self.header.components) if coded else (0, zeros, zeros)
+                    refinement, q, bits = code
                     for k, difference in zip(n, q):
                         k[y + 1][x + 1] = wrap(difference + k[y + 1][x] + k[y][x + 1] - k[y][x])
                     if coded:
-                        integers = [refined(n[c][y + 1][x + 1], refinement, bits[c]) for c in (0, 1)]
+                        integers = [refined(n[c][y + 1][x + 1], refinement, bits[c]) for c in self.each]
                         self.set(tile, x, y, [self.header.real(i) * width[refinement] for i in integers])
-                    elif symbol > STORED and not tile.is_masked(x, y):
-                        predictions = [self.header.real(n[c][y + 1][x + 1]) * width[0] for c in (0, 1)]
+                    elif STORED < symbol < HIDDEN and not tile.is_masked(x, y):
+                        predictions = [self.header.real(n[c][y + 1][x + 1]) * width[0] for c in self.each]
                         self.set(tile, x, y, self.near(symbol, raw, predictions))
 
 
@@ -828,12 +836,12 @@ class Lorenzo(Field):
 
 
 def decode(data):
-    """The bytes of u and v of a stream."""
+    """The bytes of the components of a stream."""
     header = Header(data)
     data = data[:header.stream_bytes]
     require(checksum(data) == header.checksum, "checksum")
     if header.content == 1:
-        values = 2 * header.nx * header.ny * header.nz
+        values = header.components * header.nx * header.ny * header.nz
         require(len(data) == HEADER_BYTES + values * header.element_bytes, "stored size")
         return data[HEADER_BYTES:]
     stored_tables, groups = sections(header, data)

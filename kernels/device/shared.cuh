@@ -318,6 +318,7 @@ constexpr i32 STATUS_INVALID_ARGUMENT = 1;
 constexpr i32 STATUS_BUFFER_TOO_SMALL = 3;
 constexpr i32 STATUS_CORRUPT_STREAM = 5;
 constexpr i32 STATUS_UNSUPPORTED_VERSION = 6;
+constexpr i32 STATUS_UNSUPPORTED = 10;
 constexpr u32 WARNING_WIDE_RANGE = 1;
 
 // Numbers of a configuration.
@@ -527,7 +528,7 @@ struct Info {
     int32_t has_fill_value;
     int32_t ties;
     uint32_t periodic;
-    uint32_t reserved;
+    uint32_t component;
 };
 
 struct CriticalPoint {

@@ -70,7 +70,8 @@ struct HeaderCheck {
     __device__ __forceinline__ bool stored() const { return field_of(more, AT_CONTENT) == CONTENT_STORED; }
 };
 __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
-    const u32 lane = threadIdx.x & 31, word = header.word, version = header.word_at(AT_VERSION) & 0xffff;
+    const u32 lane = threadIdx.x & 31, word = header.word, version = header.word_at(AT_VERSION) & 0xffff,
+              components = field_of(header.word_at(AT_COMPONENTS), AT_COMPONENTS);
     HeaderCheck h;
     h.about = header.word_at(AT_DTYPE);
     h.more = header.word_at(AT_PRESERVE);
@@ -119,6 +120,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
                       h.stream_bytes % 4 == 0;
     h.status = bad & 1                     ? STATUS_CORRUPT_STREAM
                : version != FORMAT_VERSION ? STATUS_UNSUPPORTED_VERSION
+               : components == 1           ? STATUS_UNSUPPORTED
                : good                      ? STATUS_OK
                                            : STATUS_CORRUPT_STREAM;
     return h;

@@ -10,6 +10,11 @@
 #define FOR_AVX2_TOO
 #endif
 
+bool has_one(const struct chunk *chunk)
+{
+    return chunk->layout == LAYOUT_U || chunk->layout == LAYOUT_V;
+}
+
 uint32_t open_sides(const struct chunk *chunk)
 {
     return (chunk->nx == chunk->field_nx ? 0u : FACTZ_SIDE_X_MIN | FACTZ_SIDE_X_MAX) |
@@ -28,7 +33,7 @@ size_t vertices(const struct chunk *chunk)
 
 size_t chunk_bytes(const struct chunk *chunk)
 {
-    return 2 * value_bytes(chunk) * vertices(chunk);
+    return (has_one(chunk) ? 1 : 2) * value_bytes(chunk) * vertices(chunk);
 }
 
 const char *size_text(const struct chunk *chunk, char text[SIZE_BYTES])
@@ -95,7 +100,7 @@ bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message,
     static const struct {
         int word;
         unsigned last;
-    } choices[] = {{3, FACTZ_DTYPE_F64}, {4, LAYOUT_INTERLEAVED}, {7, 1}, {10, 1}};
+    } choices[] = {{3, FACTZ_DTYPE_F64}, {4, LAYOUT_V}, {7, 1}, {10, 1}};
     for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++) {
         if (words[choices[k].word] > choices[k].last) {
             snprintf(message, message_bytes, "cd_values[%d] = %u must be 0 to %u",
@@ -177,7 +182,7 @@ void describe_field(const struct chunk *chunk, struct factz_config *config)
     config->nz = chunk->planes;
     config->dtype = chunk->dtype;
     /* The v of a plane, or none, lies between its u and the next plane. */
-    config->plane_rows = chunk->layout == LAYOUT_INTERLEAVED ? 0 : 2 * (uint64_t)chunk->ny;
+    config->plane_rows = chunk->layout == LAYOUT_PLANES ? 2 * (uint64_t)chunk->ny : 0;
     config->u_stride = config->v_stride = chunk->layout == LAYOUT_INTERLEAVED ? 2 : 1;
     /*
      * A triangle between two chunks, or across a periodic side, has all its vertices on their borders: it

@@ -34,7 +34,8 @@
 /* The number of planes, the last word, is missing in files from before there were planes: it is 1 then. */
 #define WORDS_OF_ONE_PLANE (ALL_WORDS - 1)
 
-enum layout { LAYOUT_PLANES = 0, LAYOUT_INTERLEAVED = 1 };
+/* A chunk of LAYOUT_U or LAYOUT_V holds one component: its stream is half of one that was split. */
+enum layout { LAYOUT_PLANES = 0, LAYOUT_INTERLEAVED = 1, LAYOUT_U = 2, LAYOUT_V = 3 };
 
 struct chunk {
     /* Vertices of the field that the chunk is a part of; 0 where the user did not say. */
@@ -55,6 +56,9 @@ struct chunk {
     bool has_fill_value;
     double fill_value;
 };
+
+/* Whether the chunk holds one component alone. */
+bool has_one(const struct chunk *chunk);
 
 /* FACTZ_SIDE_*: where other chunks may be. */
 uint32_t open_sides(const struct chunk *chunk);

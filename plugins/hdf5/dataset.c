@@ -121,17 +121,45 @@ static bool read_type(const struct hdf5_library *h5, hid_t type, struct chunk *c
         class_name(number));
 }
 
-static bool read_shape(
-    const struct hdf5_library *h5, hid_t creation, hid_t space, struct shape *shape, char *message)
+static bool read_shape(const struct hdf5_library *h5, hid_t creation, hid_t space, int least,
+    struct shape *shape, char *message)
 {
     shape->rank = h5->get_rank(space);
-    if (shape->rank < 3 || shape->rank > MAX_RANK)
+    if (shape->rank < least || shape->rank > MAX_RANK)
         return refuse(message,
             "the dataset has %d %s, and factz compresses u and v together: store both in one dataset of "
             "shape (..., 2, ny, nx) or (..., ny, nx, 2)",
             shape->rank, shape->rank == 1 ? "axis" : "axes");
     if (h5->get_chunk(creation, shape->rank, shape->sizes) != shape->rank)
         return refuse(message, "HDF5 does not tell the size of the chunks");
+    return true;
+}
+
+/* Whether the words, all of which were given, describe chunks of one component; `layout` is which. */
+static bool names_one(const struct filter *filter, unsigned *layout)
+{
+    *layout = filter->words[FACTZ_CONFIG_WORDS + 4];
+    return filter->copied && (*layout == LAYOUT_U || *layout == LAYOUT_V);
+}
+
+/* Size and planes of chunks of one component, (..., ny, nx). */
+static bool read_layout_of_one(
+    const struct shape *shape, unsigned layout, struct chunk *chunk, char *message)
+{
+    const int rank = shape->rank;
+    const hsize_t *sizes = shape->sizes, most = MAX_CHUNK_BYTES / (2 * value_bytes(chunk));
+    hsize_t count = 1;
+    char text[256];
+    for (int axis = 0; axis < rank; axis++) {
+        if (sizes[axis] > most / count)
+            return refuse(message, "chunks of %.200s take 2 GiB or more: make the chunks smaller",
+                sizes_text(rank, sizes, text, sizeof text));
+        count *= sizes[axis];
+    }
+    chunk->layout = (enum layout)layout;
+    chunk->ny = (uint32_t)sizes[rank - 2];
+    chunk->nx = (uint32_t)sizes[rank - 1];
+    chunk->planes = (uint32_t)(count / (sizes[rank - 2] * sizes[rank - 1]));
     return true;
 }
 
@@ -280,10 +308,13 @@ bool check_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hi
     struct filter *filter, struct chunk *chunk, char *message)
 {
     struct shape shape;
+    unsigned layout;
     *chunk = (struct chunk){0};
     return read_words(h5, creation, filter, chunk, message) && check_pipeline(h5, creation, message) &&
-           read_type(h5, type, chunk, message) && read_shape(h5, creation, space, &shape, message) &&
-           read_layout(&shape, chunk, message) &&
+           read_type(h5, type, chunk, message) &&
+           read_shape(h5, creation, space, names_one(filter, &layout) ? 2 : 3, &shape, message) &&
+           (names_one(filter, &layout) ? read_layout_of_one(&shape, layout, chunk, message)
+                                       : read_layout(&shape, chunk, message)) &&
            (filter->copied || check_field(h5, space, &shape, chunk, message)) &&
            check_configuration(&filter->config, chunk, message, MESSAGE_BYTES);
 }
@@ -293,7 +324,7 @@ static void forget_field(const struct hdf5_library *h5, hid_t creation, hid_t sp
 {
     struct shape shape;
     char message[MESSAGE_BYTES];
-    if (!read_shape(h5, creation, space, &shape, message))
+    if (!read_shape(h5, creation, space, 3, &shape, message))
         return;
     struct search search = {h5, &shape, chunk, space, false, 0, 0, 0};
     if (!find_field(h5, space, &search))
@@ -306,7 +337,7 @@ bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type,
     struct chunk chunk;
     if (!check_dataset(h5, creation, type, space, filter, &chunk, message))
         return false;
-    if (filter->copied)
+    if (filter->copied && !has_one(&chunk))
         forget_field(h5, creation, space, &chunk);
     if (!check_configuration(&filter->config, &chunk, message, MESSAGE_BYTES))
         return false;

@@ -193,6 +193,64 @@ static struct result store_exactly(struct call *call, void *values, enum reason 
     return result;
 }
 
+/* The stream of `values` without any error, as both components of a field. */
+static struct result compress_twice(struct call *call, void *values, factz_report *report)
+{
+    struct factz_config config = call->config;
+    config.bound = 0;
+    config.bound_kind = FACTZ_BOUND_ABSOLUTE;
+    config.preserve = FACTZ_PRESERVE_NONE;
+    factz_sizes sizes;
+    if (factz_compress_sizes(&config, &sizes) != FACTZ_OK) {
+        snprintf(call->message, sizeof call->message, "%s", factz_last_error());
+        return FAILED;
+    }
+    struct result both = {malloc(sizes.max_stream_bytes), sizes.max_stream_bytes, 0};
+    if (!both.buffer)
+        return out_of_memory(call, sizes.max_stream_bytes);
+    if (factz_compress_host(values, values, vertices(&call->chunk), &config, both.buffer, both.buffer_bytes,
+            report, threads()) != FACTZ_OK) {
+        snprintf(call->message, sizeof call->message, "%s", factz_last_error());
+        free(both.buffer);
+        return FAILED;
+    }
+    both.bytes = report->stream_bytes;
+    return both;
+}
+
+/*
+ * A chunk of one component that is written through the filter is stored exactly: what must be kept of a field
+ * cannot be told from one component. The stream is the half of a field both components of which are this one.
+ */
+static struct result store_component(struct call *call, void *values)
+{
+    factz_report report, reports[2];
+    const struct result both = compress_twice(call, values, &report);
+    if (both.bytes == 0)
+        return FAILED;
+    const int own = call->chunk.layout == LAYOUT_V;
+    struct result halves[2] = {FAILED, FAILED};
+    factz_status status = factz_split_host(both.buffer, both.bytes, NULL, 0, NULL, 0, reports, threads());
+    for (int k = 0; k < 2 && status == FACTZ_ERROR_BUFFER_TOO_SMALL; k++) {
+        const size_t bytes = reports[k].required_bytes;
+        halves[k] = (struct result){malloc(bytes), bytes, bytes};
+    }
+    if (halves[0].buffer && halves[1].buffer)
+        status = factz_split_host(both.buffer, both.bytes, halves[0].buffer, halves[0].bytes,
+            halves[1].buffer, halves[1].bytes, reports, threads());
+    if (status != FACTZ_OK)
+        snprintf(call->message, sizeof call->message, "%s", factz_last_error());
+    free(both.buffer);
+    free(halves[!own].buffer);
+    if (status != FACTZ_OK) {
+        free(halves[own].buffer);
+        return FAILED;
+    }
+    log_repeated("a chunk of one component is stored exactly, for a bound and critical points belong to both "
+                 "components: `python -m factz.pack` compresses pairs of variables");
+    return halves[own];
+}
+
 /* Whether the values of a stream, which has been decompressed, may differ from the originals. */
 static bool holds_decompressed(const factz_info *info, const factz_report *report)
 {
@@ -204,6 +262,8 @@ static struct result compress_chunk(struct call *call, void *values)
 {
     struct factz_config *config = &call->config;
     describe_field(&call->chunk, config);
+    if (has_one(&call->chunk))
+        return store_component(call, values);
     if (config->bound == 0)
         return store_exactly(call, values, NOT_EXACT);
     const bool heeded = !may_add_up();
@@ -276,15 +336,18 @@ static struct result decompress(struct call *call)
         return out_of_memory(call, bytes);
     describe_field(&call->chunk, &call->config);
     factz_report report;
-    if (factz_decompress_host(call->input, call->input_bytes, &call->config, values,
-            first_v(&call->chunk, values), vertices(&call->chunk), &report, threads()) != FACTZ_OK) {
+    const bool one = has_one(&call->chunk);
+    void *u = call->chunk.layout == LAYOUT_V ? NULL : values;
+    void *v = call->chunk.layout == LAYOUT_U ? NULL : one ? values : first_v(&call->chunk, values);
+    if (factz_decompress_host(call->input, call->input_bytes, &call->config, u, v, vertices(&call->chunk),
+            &report, threads()) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "a chunk cannot be read: %s", factz_last_error());
         free(values);
         return FAILED;
     }
     if (other_order(&call->chunk))
         reverse_bytes(&call->chunk, values);
-    if (holds_decompressed(&info, &report) && !may_add_up()) {
+    if (!one && holds_decompressed(&info, &report) && !may_add_up()) {
         const struct stream stream = {call->input, call->input_bytes, call->config};
         history_add_read(stream, info.bound > 0 ? call->config.pin : 0);
         call->input_taken = true;

@@ -3,7 +3,7 @@
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
-use crate::grid::field::{Extent, Layout, View};
+use crate::grid::field::{Extent, Layout, View, ViewMut};
 use crate::request::{Config, Dtype, Request, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::ffi::{c_int, c_void};
 
@@ -316,6 +316,55 @@ impl Field {
         }
         Ok(())
     }
+}
+
+/// The arrays that a decompression writes: those of both components, or that of one where the other is null.
+pub(super) enum Outputs {
+    Both(Field),
+    One(Span),
+}
+
+impl Outputs {
+    pub(super) fn new(u: *const c_void, v: *const c_void, request: &Request) -> Result<Outputs> {
+        let config = request.config();
+        let one = |name: &str, component, layout| {
+            Span::component(name, component, config, layout, Ghosts::Ignored).map(Outputs::One)
+        };
+        match (u.is_null(), v.is_null()) {
+            (false, true) => one("u", u, config.u),
+            (true, false) => one("v", v, config.v),
+            _ => Field::new(["u", "v"], u, v, request, Ghosts::Ignored).map(Outputs::Both),
+        }
+    }
+
+    pub(super) fn spans(&self) -> [&Span; 2] {
+        match self {
+            Outputs::Both(field) => [&field.u, &field.v],
+            Outputs::One(component) => [component; 2],
+        }
+    }
+
+    /// [`Field::check_components_apart`].
+    pub(super) fn check_components_apart(&self, config: &Config) -> Result<()> {
+        match self {
+            Outputs::Both(field) => field.check_components_apart(config),
+            Outputs::One(_) => Ok(()),
+        }
+    }
+}
+
+/// The view that a decompression writes a component to; None if its array is null.
+///
+/// # Safety
+/// The array covers the grid of the request in elements of type T, and nobody else uses it during `'a`.
+pub(super) unsafe fn output<'a, T: Real>(
+    component: *mut c_void,
+    layout: Layout,
+    request: &Request,
+) -> Option<ViewMut<'a, T>> {
+    let extent = Extent::of(request.grid(), layout, 0).expect("a request fits the address space");
+    // SAFETY: the promise of this function.
+    (!component.is_null()).then(|| unsafe { ViewMut::new(component.cast::<T>(), layout, extent) })
 }
 
 /// Whether two rows of a field lie this many rows apart.

@@ -1,12 +1,11 @@
 //! Decompression on the host.
 
-use super::arguments::{thread_count, typed, Field, Ghosts, Output};
+use super::arguments::{output as view, thread_count, typed, Output, Outputs};
 use super::config::{factz_config, inputs, read_field_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::cpu::{self, Execution};
-use crate::grid::field::{Extent, ViewMut};
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 
@@ -21,8 +20,10 @@ use std::ffi::{c_int, c_void};
 /// @param config     nx, ny and dtype must be those of the stream. Pitches and strides are those of the
 ///                   output. verify_checksum says whether the checksum is compared. The rest must be valid
 ///                   and has no effect
-/// @param u          receives the x components, laid out as config says
-/// @param v          receives the y components; may be interleaved with u, without sharing an element
+/// @param u          receives the x components, laid out as config says. NULL if the stream holds the y
+///                   components alone (`factz_split_host`)
+/// @param v          receives the y components; may be interleaved with u, without sharing an element. NULL
+///                   if the stream holds the x components alone
 /// @param n          number of vertices, nx * ny
 /// @param report     receives the result
 /// @param threads    see "Threads" at the top of this header
@@ -47,21 +48,18 @@ pub unsafe extern "C" fn factz_decompress_host(
         output.check_apart(&[&source])?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        output.check_apart(&[&field.u, &field.v])?;
-        source.check_apart(&[&field.u, &field.v])?;
-        field.check_components_apart(request.config())?;
+        let arrays = Outputs::new(u, v, &request)?;
+        output.check_apart(&arrays.spans())?;
+        source.check_apart(&arrays.spans())?;
+        arrays.check_components_apart(request.config())?;
         let execution = Execution { threads: thread_count(threads)?, progress: None };
         // SAFETY: not null, and the caller promised src_bytes readable bytes that nobody changes.
         let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
         let config = request.config();
         let report = typed!(config.dtype, T => {
-            let output = |component: *mut c_void, layout| {
-                let extent = Extent::of(request.grid(), layout, 0).expect("a request fits the address space");
-                // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
-                unsafe { ViewMut::new(component.cast::<T>(), layout, extent) }
-            };
-            cpu::decompress(config, stream, output(u, config.u), output(v, config.v), execution)
+            // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
+            let (u, v) = unsafe { (view::<T>(u, config.u, &request), view::<T>(v, config.v, &request)) };
+            cpu::decompress(config, stream, u, v, execution)
         })?;
         event!(DEBUG, "decompressed", nx = config.nx, ny = config.ny, stream_bytes = report.stream_bytes,);
         Ok(report)

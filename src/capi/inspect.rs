@@ -6,13 +6,21 @@ use super::status::{factz_status, FACTZ_OK};
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::report::StreamInfo;
-use crate::request::Config;
+use crate::request::{Component, Config};
 use std::ffi::c_void;
 
 /// Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
 /// stream has at least as many.
 pub const FACTZ_INSPECT_BYTES: usize = 128;
 const _: () = assert!(FACTZ_INSPECT_BYTES == cpu::INSPECT_BYTES);
+
+/// A stream holds both components, as `factz_compress_host` and `factz_compress_device` write it, or one of
+/// them (`factz_split_host`).
+pub const FACTZ_COMPONENT_BOTH: u32 = 0;
+pub const FACTZ_COMPONENT_U: u32 = 1;
+pub const FACTZ_COMPONENT_V: u32 = 2;
+const _: () =
+    assert!(FACTZ_COMPONENT_U == 1 + Component::U as u32 && FACTZ_COMPONENT_V == 1 + Component::V as u32);
 
 /// The header of a stream. Aligned to 8 bytes.
 #[repr(C)]
@@ -60,15 +68,15 @@ pub struct factz_info {
     pub ties: i32,
     /// FACTZ_PERIODIC_* bits.
     pub periodic: u32,
-    /// 0.
-    pub reserved: u32,
+    /// FACTZ_COMPONENT_*: what the stream holds.
+    pub component: u32,
 }
 
 assert_layout! {
     factz_info, 128 bytes:
     status 0, format_version 4, stream_bytes 8, nx 16, ny 24, nz 32, dx 40, dy 48, dz 56, bound 64,
     absolute_bound 72, bound_kind 80, dtype 84, mode 88, coder 92, predictor 96, preserve 100,
-    fill_value 104, has_fill_value 112, ties 116, periodic 120, reserved 124
+    fill_value 104, has_fill_value 112, ties 116, periodic 120, component 124
 }
 
 impl From<&StreamInfo> for factz_info {
@@ -95,7 +103,7 @@ impl From<&StreamInfo> for factz_info {
             has_fill_value: s.fill_value.is_some() as i32,
             ties: s.ties as i32,
             periodic: s.periodic,
-            reserved: 0,
+            component: s.component.map_or(FACTZ_COMPONENT_BOTH, |component| 1 + component as u32),
         }
     }
 }

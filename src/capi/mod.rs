@@ -24,6 +24,7 @@ macro_rules! assert_layout {
 
 pub mod analysis;
 mod arguments;
+pub mod component;
 pub mod compress;
 pub mod config;
 pub mod decompress;

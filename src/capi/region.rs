@@ -1,13 +1,12 @@
 //! Decompression of a part of a field on the host.
 
-use super::arguments::{thread_count, typed, Field, Ghosts, Output};
+use super::arguments::{output as view, thread_count, typed, Output, Outputs};
 use super::config::{factz_config, inputs, read_field_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::cpu::{self, Execution, Source};
 use crate::error::{Error, Result, Status};
-use crate::grid::field::{Extent, ViewMut};
 use crate::report::Report;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
@@ -34,7 +33,8 @@ use std::ffi::{c_int, c_void};
 /// @param y0         first row of the region in the field
 /// @param z0         first plane of the region in the field; 0 where it has one plane
 /// @param u          receives the x components: vertex (x0, y0) of plane z0, then the others as config says
-/// @param v          receives the y components; may be interleaved with u, without sharing an element
+/// @param v          receives the y components; may be interleaved with u, without sharing an element. Of a
+///                   stream that holds one component (`factz_split_host`) the other is NULL
 /// @param n          number of vertices of the region, nx * ny * nz of config
 /// @param report     receives the result: stream_bytes are the bytes that were read, required_bytes those of
 ///                   the whole stream; exact_vertices are those of the tiles that the region touches
@@ -195,7 +195,7 @@ impl Region {
             output.check_apart(&[&span])?;
             // SAFETY: not null, and the caller promised src_bytes readable bytes that nobody changes.
             let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
-            let apart = |field: &Field| span.check_apart(&[&field.u, &field.v]);
+            let apart = |arrays: &Outputs| span.check_apart(&arrays.spans());
             // SAFETY: the promise of this function.
             unsafe { self.decompress(output, Source::Memory(stream), apart) }
         };
@@ -209,24 +209,20 @@ impl Region {
         &self,
         output: &mut Output<factz_report>,
         source: Source<'_>,
-        check_source_apart: impl FnOnce(&Field) -> Result<()>,
+        check_source_apart: impl FnOnce(&Outputs) -> Result<()>,
     ) -> Result<Report> {
         let [u, v] = self.outputs;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(self.config, self.n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        output.check_apart(&[&field.u, &field.v])?;
-        check_source_apart(&field)?;
-        field.check_components_apart(request.config())?;
+        let arrays = Outputs::new(u, v, &request)?;
+        output.check_apart(&arrays.spans())?;
+        check_source_apart(&arrays)?;
+        arrays.check_components_apart(request.config())?;
         let execution = Execution { threads: thread_count(self.threads)?, progress: None };
         let config = request.config();
         let report = typed!(config.dtype, T => {
-            let output = |component: *mut c_void, layout| {
-                let extent = Extent::of(request.grid(), layout, 0).expect("a request fits the address space");
-                // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
-                unsafe { ViewMut::new(component.cast::<T>(), layout, extent) }
-            };
-            let (u, v) = (output(u, config.u), output(v, config.v));
+            // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
+            let (u, v) = unsafe { (view::<T>(u, config.u, &request), view::<T>(v, config.v, &request)) };
             match self.whole_planes {
                 true => cpu::decompress_planes(config, source, self.first[2], u, v, execution),
                 false => cpu::decompress_region(config, source, self.first, u, v, execution),

@@ -162,6 +162,7 @@ fn header<T>(
         dy: config.dy,
         has_fill: constraints.missing.has_fill(),
         fill: constraints.fill.unwrap_or([0; 2]),
+        component: None,
         stream_bytes: 0,
         table_bytes: 0,
     }
@@ -169,7 +170,7 @@ fn header<T>(
 
 /// Header, tables, the word of each group, groups: the sections of a stream that is exactly as long as they
 /// are.
-fn assemble(header: &Header, body: &Body, stream: &mut [u8]) {
+pub(super) fn assemble(header: &Header, body: &Body, stream: &mut [u8]) {
     let mut at = 0;
     let mut put = |bytes: &[u8]| {
         stream[at..at + bytes.len()].copy_from_slice(bytes);

@@ -1,15 +1,15 @@
 //! Decompression of a region of a field: parse -> decode -> reconstruct.
 
+use super::component;
 use super::entropy::{self, Groups};
 use super::progress::{Meter, Progress};
-use super::reconstruct::Hierarchical;
+use super::reconstruct::{Hierarchical, Outputs};
 use super::region::Region;
 use super::source::Source;
 use super::stored;
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
-use crate::grid::field::ViewMut;
 use crate::grid::tiles::{ANCHOR_LEVEL, TILE};
 use crate::predict::anchors;
 use crate::predict::interpolation::{interpolants, Interpolant};
@@ -46,7 +46,7 @@ struct Done {
 pub(super) fn decompress<T: Real>(
     job: &Job<'_>,
     source: Source<'_>,
-    outputs: [&ViewMut<'_, T>; 2],
+    outputs: Outputs<'_, T>,
 ) -> Result<Report> {
     let Job { header, region, .. } = *job;
     let span = tracing::info_span!("decompress", nx = region.nx, ny = region.ny, nz = region.nz);
@@ -65,7 +65,7 @@ pub(super) fn decompress<T: Real>(
 }
 
 /// Stored content.
-fn values<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_, T>; 2]) -> Result<Done> {
+fn values<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: Outputs<'_, T>) -> Result<Done> {
     let Job { header, region, .. } = *job;
     let bytes = header.stream_bytes - HEADER_BYTES as u64;
     if bytes != header.field_bytes() {
@@ -81,11 +81,12 @@ fn values<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_,
     }
     stored::read(header, region, &fetched, outputs, job.threads)?;
     let vertices = region.vertices();
-    Ok(Done { bytes: HEADER_BYTES as u64 + 2 * vertices * T::BYTES as u64, exact_vertices: vertices })
+    let bytes = header.components() as u64 * vertices * T::BYTES as u64;
+    Ok(Done { bytes: HEADER_BYTES as u64 + bytes, exact_vertices: vertices })
 }
 
 /// Coded content: the groups that have tiles of the region.
-fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_, T>; 2]) -> Result<Done> {
+fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: Outputs<'_, T>) -> Result<Done> {
     let Job { header, region, threads, .. } = *job;
     let before_groups = sections::bytes_before_groups(header)?;
     let start = source.start(before_groups)?;
@@ -98,7 +99,7 @@ fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_, 
     }
     let tiles: u64 = groups.iter().map(|group| group.tiles.end - group.tiles.start).sum();
     let meter = Meter::new(job.progress, tiles + region.tiles());
-    let coding = TileCoding::new(header.predictor, T::BYTES);
+    let coding = component::coding(header);
     let coded = Groups { header, coding, tables: &tables, groups: &groups, bytes: &fetched };
     let exact_vertices = match header.predictor {
         Predictor::Hierarchical => hierarchical(&coded, region, outputs, threads, &meter)?,
@@ -113,7 +114,7 @@ fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: [&ViewMut<'_, 
 fn hierarchical<T: Real>(
     coded: &Groups<'_>,
     region: Region,
-    outputs: [&ViewMut<'_, T>; 2],
+    outputs: Outputs<'_, T>,
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
@@ -123,13 +124,14 @@ fn hierarchical<T: Real>(
     let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.interpolants);
     let decoder = Decoder {
         grid: region.part(),
-        coding: coded.coding,
+        coding: TileCoding::new(header.predictor, T::BYTES),
         quantizer: &quantizer,
         interpolants: &interpolants,
         missing: header.missing(),
-        fill: header.fill.map(T::from_bits64),
+        fill: header.fill_pattern().map(T::from_bits64),
     };
     let groups = entropy::decode(coded, threads, meter, |group, mut codes, outer| {
+        let outer = component::mirror(header, group.clone(), &mut codes, outer)?;
         let mut anchors = anchors::walk(header.grid(), group.clone(), outer, |k, before| {
             decoder.anchor(&codes[k], before)
         })?;
@@ -158,16 +160,18 @@ fn hierarchical<T: Real>(
 fn lorenzo<T: Real>(
     coded: &Groups<'_>,
     region: Region,
-    outputs: [&ViewMut<'_, T>; 2],
+    outputs: Outputs<'_, T>,
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
     let header = coded.header;
     let (grid, output) = (header.grid(), region.output(outputs));
     let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
-    let fill = header.fill.map(T::from_bits64);
-    let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding: coded.coding, fill };
-    let stored = entropy::decode(coded, threads, meter, |tiles, codes, _| {
+    let fill = header.fill_pattern().map(T::from_bits64);
+    let coding = TileCoding::new(header.predictor, T::BYTES);
+    let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding, fill };
+    let stored = entropy::decode(coded, threads, meter, |tiles, mut codes, outer| {
+        component::mirror(header, tiles.clone(), &mut codes, outer)?;
         let (mut stored, mut done) = (0, 0);
         for (tile, codes) in tiles.zip(&codes).filter(|&(tile, _)| region.takes(tile)) {
             let shape = grid.tile(tile);

@@ -2,6 +2,7 @@
 //! the phases, and the files beside them run each phase over tiles or groups. The numerics are in `tile`,
 //! `predict`, `topology` and `entropy`; results do not depend on the number of threads.
 
+mod component;
 mod compress;
 mod decompress;
 mod entropy;
@@ -23,13 +24,14 @@ use crate::grid::element::Real;
 use crate::grid::field::{View, ViewMut};
 use crate::grid::tiles::Grid;
 use crate::report::{Report, StreamInfo};
-use crate::request::{Config, Request};
+use crate::request::{Component, Config, Request};
 use crate::runtime::float_env;
 use crate::runtime::memory::Reserve;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum;
 use crate::stream::header::{self, Header};
 use decompress::Job;
+use reconstruct::Outputs;
 use region::Region;
 
 /// How the host functions run.
@@ -68,14 +70,15 @@ pub fn compress<T: Real>(
     float_env::with_default(|| compress::compress(request, [u, v], dst, threads, execution.progress))
 }
 
-/// Decompresses a stream. `config` gives nx, ny, nz and dtype, which must be those of the stream, and
-/// whether the checksum is compared; the rest of it is ignored. `stream` may be longer than the
+/// Decompresses a stream. Where it holds one component ([`split`]), only the array of that component is
+/// given, and None in place of the other. `config` gives nx, ny, nz and dtype, which must be those of the
+/// stream, and whether the checksum is compared; the rest of it is ignored. `stream` may be longer than the
 /// stream it begins with.
-pub fn decompress<T: Real>(
+pub fn decompress<'a, T: Real + 'a>(
     config: &Config,
     stream: &[u8],
-    u: ViewMut<'_, T>,
-    v: ViewMut<'_, T>,
+    u: impl Into<Option<ViewMut<'a, T>>>,
+    v: impl Into<Option<ViewMut<'a, T>>>,
     execution: Execution<'_>,
 ) -> Result<Report> {
     let header = Header::read(stream)?;
@@ -89,8 +92,8 @@ pub fn decompress<T: Real>(
     }
     check_length(&header, stream.len() as u64)?;
     let stream = &stream[..header.stream_bytes as usize];
-    u.check_covers("u", grid)?;
-    v.check_covers("v", grid)?;
+    let (u, v) = (u.into(), v.into());
+    let outputs = outputs(&header, grid, [&u, &v])?;
     if config.verify_checksum && !checksum::is_sealed(stream) {
         return Err(Error::corrupt(
             "the checksum does not match: the stream was damaged after it was written",
@@ -98,7 +101,7 @@ pub fn decompress<T: Real>(
     }
     let region = Region::whole(&header);
     // The checksum was compared before anything else was looked at.
-    run(&header, region, false, Source::Memory(stream), [&u, &v], execution)
+    run(&header, region, false, Source::Memory(stream), outputs, execution)
 }
 
 /// Decompresses the region of a field whose first vertex is that of column `first[0]`, row `first[1]` and plane
@@ -111,12 +114,12 @@ pub fn decompress<T: Real>(
 ///
 /// In the report, `stream_bytes` are those that were read, `required_bytes` those of the whole stream, and
 /// `exact_vertices` counts those of the tiles that the region touches.
-pub fn decompress_region<T: Real>(
+pub fn decompress_region<'a, T: Real + 'a>(
     config: &Config,
     mut source: Source<'_>,
     first: [u64; 3],
-    u: ViewMut<'_, T>,
-    v: ViewMut<'_, T>,
+    u: impl Into<Option<ViewMut<'a, T>>>,
+    v: impl Into<Option<ViewMut<'a, T>>>,
     execution: Execution<'_>,
 ) -> Result<Report> {
     let length = source.length();
@@ -126,8 +129,8 @@ pub fn decompress_region<T: Real>(
     check_length(&header, length)?;
     let region = Region::new(&header, first, [config.nx, config.ny, config.nz])?;
     let grid = Grid { nz: config.nz, ..Grid::new(config.nx, config.ny) };
-    u.check_covers("u", grid)?;
-    v.check_covers("v", grid)?;
+    let (u, v) = (u.into(), v.into());
+    let outputs = outputs(&header, grid, [&u, &v])?;
     let verify = config.verify_checksum;
     match source {
         Source::Read(length, read) => {
@@ -141,20 +144,20 @@ pub fn decompress_region<T: Real>(
                     rest => read(offset + known.len() as u64, rest),
                 }
             };
-            run(&header, region, verify, Source::Read(length, &mut behind_start), [&u, &v], execution)
+            run(&header, region, verify, Source::Read(length, &mut behind_start), outputs, execution)
         }
-        memory => run(&header, region, verify, memory, [&u, &v], execution),
+        memory => run(&header, region, verify, memory, outputs, execution),
     }
 }
 
 /// Decompresses consecutive planes of a field, as [`decompress_region`] does: the nx and ny of `config` are those
 /// of the stream, and its nz is the number of planes from `first` on.
-pub fn decompress_planes<T: Real>(
+pub fn decompress_planes<'a, T: Real + 'a>(
     config: &Config,
     mut source: Source<'_>,
     first: u64,
-    u: ViewMut<'_, T>,
-    v: ViewMut<'_, T>,
+    u: impl Into<Option<ViewMut<'a, T>>>,
+    v: impl Into<Option<ViewMut<'a, T>>>,
     execution: Execution<'_>,
 ) -> Result<Report> {
     let length = source.length();
@@ -173,13 +176,43 @@ fn run<T: Real>(
     region: Region,
     verify_checksum: bool,
     source: Source<'_>,
-    outputs: [&ViewMut<'_, T>; 2],
+    outputs: Outputs<'_, T>,
     execution: Execution<'_>,
 ) -> Result<Report> {
     let (threads, progress) = (Threads::new(execution.threads), execution.progress);
     let job = Job { header, region, verify_checksum, threads, progress };
     let _reserve = Reserve::new()?;
     float_env::with_default(|| decompress::decompress(&job, source, outputs))
+}
+
+/// The arrays for the components that a stream holds; refused if these are not the ones that were given.
+fn outputs<'a, T: Real>(
+    header: &Header,
+    grid: Grid,
+    [u, v]: [&'a Option<ViewMut<'a, T>>; 2],
+) -> Result<Outputs<'a, T>> {
+    let held = header.component;
+    for (component, view) in [(Component::U, u), (Component::V, v)] {
+        let name = component.name();
+        match (view, held) {
+            (Some(view), _) if held.is_none_or(|held| held == component) => view.check_covers(name, grid)?,
+            (Some(_), Some(held)) => {
+                return Err(Error::argument(format!(
+                "{name} is an array, but the stream holds component {} alone: give that array, and none for \
+                     {name}",
+                held.name()
+            )))
+            }
+            (None, held) if held.is_none_or(|held| held == component) => {
+                return Err(Error::argument(match held {
+                    None => format!("{name} is null: the stream holds both components"),
+                    Some(_) => format!("{name} is null, but it is the component that the stream holds"),
+                }))
+            }
+            _ => {}
+        }
+    }
+    Ok([u.as_ref(), v.as_ref()])
 }
 
 fn check_dtype<T: Real>(config: &Config, header: &Header) -> Result<()> {
@@ -204,6 +237,27 @@ fn check_length(header: &Header, bytes: u64) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Splits the stream of a field into those of u and of v, in `dst`: each is decompressed alone
+/// ([`decompress`] with one array), to the values that it has in the field. The bounds and the critical
+/// points are those of the field. [`join`] gives the stream of the field back.
+///
+/// The reports tell the bytes of the streams. Where one has the status `BufferTooSmall`, `required_bytes`
+/// says what its stream takes, and nothing useful is in its part of `dst`. Both together take a little more
+/// than the stream of the field.
+pub fn split(stream: &[u8], dst: [&mut [u8]; 2], execution: Execution<'_>) -> Result<[Report; 2]> {
+    let threads = Threads::new(execution.threads);
+    let _reserve = Reserve::new()?;
+    float_env::with_default(|| component::split(stream, dst, threads))
+}
+
+/// Joins the streams of u and of v that [`split`] made of one stream: to that stream, in `dst`. The status of
+/// the report is `BufferTooSmall` (and `required_bytes` says what it takes) when `dst` is too short.
+pub fn join(u: &[u8], v: &[u8], dst: &mut [u8], execution: Execution<'_>) -> Result<Report> {
+    let threads = Threads::new(execution.threads);
+    let _reserve = Reserve::new()?;
+    float_env::with_default(|| component::join([u, v], dst, threads))
 }
 
 /// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).

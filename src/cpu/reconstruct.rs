@@ -12,10 +12,13 @@ use crate::tile::lattice::{LatticeLines, Lines};
 use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::window::TileWindow;
 
+/// The arrays of u and of v; one alone where the stream holds one component.
+pub(super) type Outputs<'a, T> = [Option<&'a ViewMut<'a, T>>; 2];
+
 /// The arrays that a region of a field is written to; each tile writes the vertices of it that it owns.
 #[derive(Clone, Copy)]
 pub(super) struct Output<'a, T> {
-    pub(super) views: [&'a ViewMut<'a, T>; 2],
+    pub(super) views: Outputs<'a, T>,
     /// The first vertex of the region in the grid of the tiles, and its columns and rows.
     pub(super) first: [u64; 3],
     pub(super) size: [u64; 2],
@@ -27,7 +30,7 @@ impl<T: Real> Output<'_, T> {
     pub(super) fn prefetch(&self, shape: &TileShape, column: u64, row: usize, count: usize) {
         let (x, y) = (column.wrapping_sub(self.first[0]), shape.y0 + row as u64);
         let (y, z) = (y.wrapping_sub(self.first[1]), shape.z - self.first[2]);
-        self.views.iter().for_each(|view| view.plane(z).prefetch_row(x, y, count));
+        self.views.iter().flatten().for_each(|view| view.plane(z).prefetch_row(x, y, count));
     }
 
     /// Writes what the rectangle has of a row of the vertices that a tile owns.
@@ -41,10 +44,11 @@ impl<T: Real> Output<'_, T> {
             return;
         }
         let (x, z) = (shape.x0 + left as u64 - self.first[0], shape.z - self.first[2]);
-        // SAFETY: the row belongs to this tile, which one thread decodes.
-        unsafe {
-            self.views[0].plane(z).write_row(x, y, &u[left..right]);
-            self.views[1].plane(z).write_row(x, y, &v[left..right]);
+        for (view, values) in self.views.iter().zip([u, v]) {
+            if let Some(view) = view {
+                // SAFETY: the row belongs to this tile, which one thread decodes.
+                unsafe { view.plane(z).write_row(x, y, &values[left..right]) };
+            }
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The region of a field that is decompressed, and the tiles that it takes.
 
-use super::reconstruct::Output;
+use super::reconstruct::{Output, Outputs};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
-use crate::grid::field::ViewMut;
 use crate::grid::tiles::{Grid, TILE};
 use crate::request::Predictor;
 use crate::stream::header::Header;
@@ -134,12 +133,12 @@ impl Region {
     }
 
     /// An output for tiles of the whole grid.
-    pub(super) fn output<'a, T: Real>(&self, views: [&'a ViewMut<'a, T>; 2]) -> Output<'a, T> {
+    pub(super) fn output<'a, T: Real>(&self, views: Outputs<'a, T>) -> Output<'a, T> {
         Output { views, first: [self.x0, self.y0, self.z0], size: [self.nx, self.ny] }
     }
 
     /// An output for tiles of the [`Region::part`].
-    pub(super) fn output_of_part<'a, T: Real>(&self, views: [&'a ViewMut<'a, T>; 2]) -> Output<'a, T> {
+    pub(super) fn output_of_part<'a, T: Real>(&self, views: Outputs<'a, T>) -> Output<'a, T> {
         let [columns, rows] = self.taken();
         let first = [self.x0 - SIDE * columns.start, self.y0 - SIDE * rows.start, 0];
         Output { views, first, size: [self.nx, self.ny] }

@@ -1,10 +1,11 @@
 //! Fields that are stored as they are, where coding would take more: u of all planes, then v, dense.
 
+use super::reconstruct::Outputs;
 use super::region::Region;
 use super::source::Fetched;
 use crate::error::Result;
 use crate::grid::element::Real;
-use crate::grid::field::{View, ViewMut};
+use crate::grid::field::View;
 use crate::grid::tiles::Grid;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::header::{Header, HEADER_BYTES};
@@ -32,9 +33,14 @@ pub(super) fn write<T: Real>(
     Ok(())
 }
 
+/// Rows of a region, of all components.
+fn rows_of(header: &Header, region: Region) -> usize {
+    (header.components() as u64 * region.ny * region.nz) as usize
+}
+
 /// The bytes of the vertices of a region, in the order of the stream: a range for each row.
 pub(super) fn rows(header: &Header, region: Region) -> impl ExactSizeIterator<Item = Range<u64>> + Clone {
-    (0..2 * (region.ny * region.nz) as usize).map(move |row| row_bytes(header, region, row))
+    (0..rows_of(header, region)).map(move |row| row_bytes(header, region, row))
 }
 
 /// Component, plane and row of a row of a region; the rows of v come behind those of u.
@@ -57,15 +63,20 @@ pub(super) fn read<T: Real>(
     header: &Header,
     region: Region,
     fetched: &Fetched<'_>,
-    outputs: [&ViewMut<'_, T>; 2],
+    outputs: Outputs<'_, T>,
     threads: Threads,
 ) -> Result<()> {
     let each = rows_of_a_piece(region.nx);
-    let rows = 2 * (region.ny * region.nz) as usize;
+    let rows = rows_of(header, region);
+    let outputs = match header.component {
+        None => outputs,
+        Some(component) => [outputs[component as usize], None],
+    };
     threads.for_each(rows.div_ceil(each), stateless, |_, piece| {
         for row in piece * each..((piece + 1) * each).min(rows) {
             let [component, z, y] = place_of(region, row);
-            let output = outputs[component as usize].plane(z);
+            let Some(output) = outputs[component as usize] else { continue };
+            let output = output.plane(z);
             let bytes = fetched.get(row_bytes(header, region, row));
             for (x, b) in bytes.chunks_exact(T::BYTES).enumerate() {
                 let mut bits = [0; 8];

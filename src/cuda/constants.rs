@@ -37,6 +37,7 @@ shared! {
     STATUS_BUFFER_TOO_SMALL: i32 = Status::BufferTooSmall as i32;
     STATUS_CORRUPT_STREAM: i32 = Status::CorruptStream as i32;
     STATUS_UNSUPPORTED_VERSION: i32 = Status::UnsupportedVersion as i32;
+    STATUS_UNSUPPORTED: i32 = Status::Unsupported as i32;
     WARNING_WIDE_RANGE: u32 = report::WARNING_WIDE_RANGE;
 
     /// Numbers of a configuration.

@@ -3,7 +3,9 @@
 
 use crate::entropy::differences;
 use crate::entropy::lanes::lanes;
-use crate::entropy::symbols::{self, FIRST_DIFFERENCE, RAW_BITS, STORED, SYMBOLS, ZERO};
+use crate::entropy::symbols::{
+    self, FIRST_DIFFERENCE, HIDDEN, OWN_RAW_BITS, RAW_BITS, STORED, SYMBOLS, ZERO,
+};
 use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
 use crate::grid::masks::{row_mask, Masks};
 use crate::grid::tiles::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
@@ -46,11 +48,18 @@ pub struct QuantizedTile {
 pub struct TileCoding {
     pub predictor: Predictor,
     pub element_bytes: usize,
+    /// 2, or 1 in the stream of one component alone.
+    pub components: u32,
 }
 
 impl TileCoding {
     pub fn new(predictor: Predictor, element_bytes: usize) -> Self {
-        TileCoding { predictor, element_bytes }
+        TileCoding { predictor, element_bytes, components: 2 }
+    }
+
+    /// Of one component alone.
+    pub fn of_one(self) -> Self {
+        TileCoding { components: 1, ..self }
     }
 
     /// Whether tiles are coded by rows, a lane each, and not by lists of the vertices of blocks.
@@ -110,20 +119,37 @@ impl TileCoding {
             self.stored_bits(symbol)
         } else {
             let refinement_bits = if self.has_refinement_bits(position) {
-                4 * symbols::refinement_of(symbol) as u32
+                2 * self.components * symbols::refinement_of(symbol) as u32
             } else {
                 0
             };
-            RAW_BITS[symbol as usize] as u32 + refinement_bits
+            self.code_bits(symbol) + refinement_bits
+        }
+    }
+
+    /// Raw bits of the code of a symbol below [`STORED`], without refinement bits.
+    #[inline(always)]
+    pub fn code_bits(self, symbol: u8) -> u32 {
+        let bits = if self.components == 2 { &RAW_BITS } else { &OWN_RAW_BITS };
+        bits[symbol as usize] as u32
+    }
+
+    /// A symbol of the alphabet: others stand for [`STORED`].
+    #[inline(always)]
+    pub fn known(self, symbol: u8) -> u8 {
+        if symbol < HIDDEN + (2 - self.components) as u8 {
+            symbol
+        } else {
+            STORED
         }
     }
 
     /// Raw bits of stored values. Symbols beyond the alphabet are damage and count as `STORED`.
     fn stored_bits(self, symbol: u8) -> u32 {
         if (FIRST_DIFFERENCE as usize..SYMBOLS).contains(&(symbol as usize)) {
-            2 * differences::bits_of(symbol, self.element_bytes)
+            self.components * differences::bits_of(symbol, self.element_bytes)
         } else {
-            16 * self.element_bytes as u32
+            8 * self.components * self.element_bytes as u32
         }
     }
 

@@ -29,6 +29,9 @@ pub const FIRST_DIFFERENCE: u8 = 180;
 pub const DIFFERENCES: usize = 11;
 /// Symbols 0..=190.
 pub const SYMBOLS: usize = FIRST_DIFFERENCE as usize + DIFFERENCES;
+/// In the stream of one component alone: the value follows bit for bit, and predictions see 0 in its place,
+/// as the other component of the vertex is missing.
+pub const HIDDEN: u8 = SYMBOLS as u8;
 
 /// Largest component of the codes of refinement 0 that have a symbol for each pair.
 pub const SMALL: i32 = 2;
@@ -119,20 +122,21 @@ pub const RAW_BITS: [u8; 256] = {
     table
 };
 
+/// Raw bits that follow each symbol below [`STORED`] in the stream of one component alone: those of qu.
+pub const OWN_RAW_BITS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut s = 0;
+    while s < STORED as usize {
+        table[s] = MEANINGS[s].bits[0] + MEANINGS[s].wide as u8;
+        s += 1;
+    }
+    table
+};
+
 /// The refinement of a symbol; [`EXACT`] from [`STORED`] on.
 #[inline(always)]
 pub fn refinement_of(symbol: u8) -> u8 {
     MEANINGS[symbol as usize].refinement
-}
-
-/// A symbol of the alphabet: others stand for [`STORED`].
-#[inline(always)]
-pub fn known(symbol: u8) -> u8 {
-    if (symbol as usize) < SYMBOLS {
-        symbol
-    } else {
-        STORED
-    }
 }
 
 #[inline(always)]

@@ -38,6 +38,11 @@ pub fn seal(stream: &mut [u8]) {
     stream[PLACE].copy_from_slice(&sum.to_le_bytes());
 }
 
+/// The checksum that the header of a stream holds.
+pub fn of_seal(stream: &[u8]) -> u32 {
+    u32::from_le_bytes(stream[PLACE].try_into().expect("four bytes"))
+}
+
 /// Whether a complete stream has the checksum that its header holds.
 pub fn is_sealed(stream: &[u8]) -> bool {
     are_sealed(stream, &[])

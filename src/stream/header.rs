@@ -5,8 +5,8 @@ use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
 use crate::report::StreamInfo;
 use crate::request::{
-    is_spacing, BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties, LEAST_PERIODIC, MAX_VERTICES,
-    PERIODIC_X, PERIODIC_Y,
+    is_spacing, BoundKind, Coder, Component, Dtype, Mode, Predictor, Preserve, Ties, LEAST_PERIODIC,
+    MAX_VERTICES, PERIODIC_X, PERIODIC_Y,
 };
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
@@ -101,8 +101,11 @@ pub struct Header {
     pub dy: f64,
     /// Whether the encoder was given a fill value: it has the bits `fill[0]`.
     pub has_fill: bool,
-    /// Bits of u and v of masked missing values.
+    /// Bits of u and v of masked missing values. In the stream of one component: its bits, and the number
+    /// that the streams of both components of a field share.
     pub fill: [u64; 2],
+    /// The only component that the stream holds; None if it holds both.
+    pub component: Option<Component>,
     pub stream_bytes: u64,
     /// Bytes of the table section, its directory included (0 when the content is stored).
     pub table_bytes: u32,
@@ -142,9 +145,22 @@ impl Header {
     pub fn grid(&self) -> Grid {
         Grid { nx: self.nx, ny: self.ny, nz: self.nz as u64, periodic: self.periodic as u32 }
     }
-    /// Bytes of u and v together.
+    /// Components in the stream.
+    pub fn components(&self) -> u32 {
+        2 - self.component.is_some() as u32
+    }
+
+    /// Bytes of all components together.
     pub fn field_bytes(&self) -> u64 {
-        2 * self.grid().vertices() * self.dtype.bytes()
+        self.components() as u64 * self.grid().vertices() * self.dtype.bytes()
+    }
+
+    /// Bits of masked missing values, by component. Where there is one component they stand for both.
+    pub fn fill_pattern(&self) -> [u64; 2] {
+        match self.component {
+            None => self.fill,
+            Some(_) => [self.fill[0]; 2],
+        }
     }
 
     /// Vertices that predictions do not see.
@@ -179,6 +195,7 @@ impl Header {
             bound_kind: self.bound_kind,
             bound: self.bound,
             absolute_bound: self.absolute_bound,
+            component: self.component,
             stream_bytes: self.stream_bytes,
         }
     }
@@ -206,12 +223,12 @@ impl Header {
             self.level_bound_scaling,
         ]);
         put(&self.interpolants);
-        put(&[2, self.has_fill as u8]); // components
+        put(&[self.components() as u8, self.has_fill as u8]);
         put(&self.table_bytes.to_le_bytes());
         put(&self.nx.to_le_bytes());
         put(&self.ny.to_le_bytes());
         put(&self.nz.to_le_bytes());
-        put(&[self.periodic, 0, 0, 0]); // component and reserved bytes
+        put(&[self.periodic, self.component.map_or(0, |component| component as u8), 0, 0]); // reserved
         for x in [self.bound, self.absolute_bound, self.half_bin_width, self.dx, self.dy] {
             put(&x.to_le_bytes());
         }
@@ -267,12 +284,14 @@ impl Header {
             dy: f64_at(at::DY),
             has_fill: choice("fill value", at::HAS_FILL, 2)? != 0,
             fill: [u64_at(at::FILL_U), u64_at(at::FILL_V)],
+            component: match h[at::COMPONENTS] {
+                1 => Some(of(&Component::NAMES, choice("component", at::COMPONENT, 2))?),
+                2 if h[at::COMPONENT] == 0 => None,
+                2 => return Err(bad("component", h[at::COMPONENT] as u64)),
+                components => return Err(bad("components", components as u64)),
+            },
             stream_bytes: u64_at(at::STREAM_BYTES),
         };
-        if h[at::COMPONENTS] != 2 {
-            return Err(bad("components", h[at::COMPONENTS] as u64));
-        }
-        choice("component", at::COMPONENT, 1)?;
         choice("reserved byte", at::RESERVED, 1)?;
         choice("reserved byte", at::RESERVED + 1, 1)?;
         header.check()?;
@@ -379,6 +398,7 @@ mod tests {
             dy: -2.0,
             has_fill: true,
             fill: [7, u64::MAX],
+            component: None,
             stream_bytes: 4096,
             table_bytes: 80,
         }
@@ -399,6 +419,15 @@ mod tests {
         }
         let lorenzo = Header { predictor: Predictor::Lorenzo, ..h };
         assert_eq!(Header::read(&lorenzo.write()).unwrap(), lorenzo);
+        for component in [Component::U, Component::V] {
+            let alone = Header { component: Some(component), ..h };
+            assert_eq!(Header::read(&alone.write()).unwrap(), alone);
+        }
+        for (components, component) in [(0, 0), (1, 2), (2, 1), (3, 0)] {
+            let mut bad = bytes;
+            (bad[at::COMPONENTS], bad[at::COMPONENT]) = (components, component);
+            assert!(Header::read(&bad).is_err(), "{components} components, component {component}");
+        }
         // 11 groups hold 2816 tiles at most.
         for (nx, ny, holds) in [(32, 32 * 2816, true), (32, 32 * 2816 + 1, false), (1, 1_000_000_000, false)]
         {

@@ -2,6 +2,7 @@
 
 mod bounds;
 pub mod builder;
+pub mod component;
 pub mod constraints;
 pub mod decode;
 pub mod encode;

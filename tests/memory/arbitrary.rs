@@ -59,6 +59,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         dy: [1.0, -1.0][random(2) as usize],
         has_fill: seed % 2 == 1,
         fill: [random(1 << 47), random(1 << 47)],
+        component: None,
         stream_bytes: 0,
         table_bytes: 0,
     };

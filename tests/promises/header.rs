@@ -4,7 +4,7 @@ use crate::support::root;
 
 /// The modules of the interface, in the order of the manual.
 const MODULES: &str =
-    "status enumerations config encoding report sizes inspect compress decompress region range \
+    "status enumerations config encoding report sizes inspect compress decompress region component range \
     analysis device log version";
 
 #[test]

@@ -19,7 +19,7 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/__init__.py lib/python3/site-packages/factz/_abi.py
     lib/python3/site-packages/factz/_analysis.py lib/python3/site-packages/factz/_arrays.py
     lib/python3/site-packages/factz/_chunk_options.py lib/python3/site-packages/factz/_chunk_parts.py
-    lib/python3/site-packages/factz/_chunk_streams.py
+    lib/python3/site-packages/factz/_chunk_streams.py lib/python3/site-packages/factz/_component.py
     lib/python3/site-packages/factz/_compression.py lib/python3/site-packages/factz/_config.py
     lib/python3/site-packages/factz/_device.py lib/python3/site-packages/factz/_fields.py
     lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_region.py

@@ -99,6 +99,7 @@ const ALONE: &[(&str, &str)] = &[
     ("src/topology/properties.rs", "tests"),
     ("src/tile/bounds.rs", "kernels/compress/bounds/vertex_bounds.cuh"),
     ("src/tile/builder.rs", "kernels write symbols where they belong"),
+    ("src/tile/component.rs", "streams of one component are made and read on the host"),
     ("src/tile/constraints.rs", "kernels/tile/window.cuh"),
     ("src/tile/decode.rs", "kernels/decompress/reconstruct.cuh"),
     ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct_lorenzo.cuh"),

@@ -24,6 +24,7 @@ mod cli_steps;
 #[cfg(all(feature = "cli", unix))]
 mod cli_streams;
 mod compare;
+mod component;
 mod configurations;
 mod emulated;
 mod enqueuing;

@@ -56,6 +56,11 @@ fn stacks_and_periodic_axes() {
 }
 
 #[test]
+fn components_are_split_and_joined() {
+    passes(python(), "test_component.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }

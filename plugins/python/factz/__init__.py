@@ -27,6 +27,7 @@ from ._compression import (
     inspect,
     prepare_device,
 )
+from ._component import join, split
 from ._library import library as _loaded
 from ._results import (
     CRITICAL_POINT,
@@ -102,9 +103,11 @@ __all__ = [
     "enqueue_compress",
     "enqueue_decompress",
     "inspect",
+    "join",
     "load",
     "prepare_device",
     "relative_bound",
+    "split",
     "steps",
     "value_range",
 ]

@@ -18,6 +18,7 @@ PRESERVE_NONE, PRESERVE_POINTS, PRESERVE_TYPES = 0, 1, 2
 TIES_ALL, TIES_ZEROS, TIES_SOS = 0, 1, 2
 SIDE_X_MIN, SIDE_X_MAX, SIDE_Y_MIN, SIDE_Y_MAX, SIDES_ALL = 1, 2, 4, 8, 15
 PERIODIC_X, PERIODIC_Y = 1, 2
+COMPONENT_BOTH, COMPONENT_U, COMPONENT_V = 0, 1, 2
 CONFIG_WORDS = 24
 WARNING_WIDE_RANGE = 1
 INSPECT_BYTES = 128
@@ -68,7 +69,7 @@ class Info(ctypes.Structure):
         + _fields(c_int32, "bound_kind dtype mode coder predictor preserve")
         + _fields(c_double, "fill_value")
         + _fields(c_int32, "has_fill_value ties")
-        + _fields(c_uint32, "periodic reserved")
+        + _fields(c_uint32, "periodic component")
     )
 
 
@@ -140,6 +141,7 @@ FUNCTIONS = {
     "status_string": (ctypes.c_char_p, [c_int32]),
     "last_error": (ctypes.c_char_p, []),
     "config_init": (c_int32, [_config, c_uint64, c_uint64, c_int32, c_double]),
+    "config_from_info": (c_int32, [ctypes.POINTER(Info), _config]),
     "config_to_words": (c_int32, [_config, _words, c_size_t]),
     "compress_sizes": (c_int32, [_config, _sizes]),
     "decompress_sizes": (c_int32, [_config, _sizes]),
@@ -151,6 +153,8 @@ FUNCTIONS = {
     ),
     "decompress_region_host": (c_int32, _memory + [_config] + _part),
     "read_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _part),
+    "split_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),
+    "join_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),
     "range_host": (c_int32, _field + [ctypes.POINTER(Range), c_int]),
     "relative_bound": (c_double, [c_double, c_double, c_double]),
     "critical_points_host": (c_int32, _field + [c_void_p, c_size_t, ctypes.POINTER(c_uint64), c_int]),

@@ -98,8 +98,14 @@ class ChunkOptions:
         return along_x | (_abi.SIDE_Y_MIN | _abi.SIDE_Y_MAX if chunk[-2] < ny else 0)
 
 
-def check_array(name: str, shape: Tuple[int, ...], dtype: Any) -> None:
-    """Refuses shapes and types that hold no fields."""
+def check_component(name: str, shape: Tuple[int, ...], dtype: Any) -> None:
+    """Refuses shapes and types that hold no component of a field."""
+    _check_dtype(name, dtype)
+    if len(shape) < 2:
+        raise ValueError("shape=%s of %s must be (..., ny, nx)" % (shape, name))
+
+
+def _check_dtype(name: str, dtype: Any) -> None:
     kind = np.dtype(dtype)
     if kind.newbyteorder("=").name not in DTYPES:
         advice = "unpack them with scale_factor and add_offset first, or " if kind.kind in "iu" else ""
@@ -107,6 +113,11 @@ def check_array(name: str, shape: Tuple[int, ...], dtype: Any) -> None:
             "dtype=%s of %s: factz takes float32 and float64; %sconvert the values with .astype"
             % (kind, name, advice)
         )
+
+
+def check_array(name: str, shape: Tuple[int, ...], dtype: Any) -> None:
+    """Refuses shapes and types that hold no fields."""
+    _check_dtype(name, dtype)
     if len(shape) < 3:
         raise ValueError(
             "shape=%s of %s must be %s: stack both, np.stack([u, v], -3)" % (shape, name, SHAPE)

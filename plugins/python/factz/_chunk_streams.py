@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _abi
 from ._arrays import is_device
+from ._component import exact
 from ._compression import compress, decompress, inspect
 from ._results import Info
 from .errors import FactzError, error_of
@@ -99,6 +100,37 @@ def check_header(start: Any, shape: Shape, dtype: np.dtype) -> Info:
             "its header says %d bytes, and a field takes %d" % (info.stream_bytes, most),
         )
     return info
+
+
+def encode_component(array: Any, component: str) -> bytes:
+    """The content of a chunk (..., ny, nx) of one component: exact values, a stream for each plane."""
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return b"".join(exact(native[index], component, threads=1) for index in np.ndindex(array.shape[:-2]))
+
+
+def decode_component(data: Any, shape: Shape, dtype: Any, component: str) -> Any:
+    """The array of a chunk of one component, whose streams have one plane or several."""
+    out = _empty(False, shape, dtype)
+    planes = out.reshape((-1, *shape[-2:]))
+    at = first = number = 0
+    while first < len(planes):
+        with place(number):
+            info = inspect(data[at : at + _abi.INSPECT_BYTES])
+            count = info.shape[0] if len(info.shape) == 3 else 1
+            if info.component != component:
+                held = "both components" if info.component is None else "component " + info.component
+                raise corrupt("it holds %s, and the array component %s" % (held, component))
+            if (info.shape[-2:], info.dtype) != (tuple(shape[-2:]), out.dtype) or first + count > len(planes):
+                raise corrupt(
+                    "it holds %s of the shape %s, and the array has chunks of %s of %s"
+                    % (info.dtype, info.shape, out.dtype, shape)
+                )
+            target = planes[first : first + count]
+            decompress(data[at : at + info.stream_bytes], target if count > 1 else target[0], threads=1)
+        at, first, number = at + info.stream_bytes, first + count, number + 1
+    if at != len(data):
+        raise corrupt("%d bytes follow the streams of its %d plane(s)" % (len(data) - at, len(planes)))
+    return out.astype(dtype, copy=False)
 
 
 def shape_of_content(data: Any) -> Tuple[Shape, np.dtype]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _abi
 from ._arrays import Array
+from ._component import decompress_one, holds_one, split
 from ._config import DTYPES, Shape, Sides, configured, count_of, name_of, stack_shape_of
 from ._device import queue_of
 from ._fields import buffer, find_bytes, place, place_output
@@ -335,6 +336,7 @@ def compress(
     halo: Sides = None,
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
+    separate: bool = False,
     threads: int = 0,
     report: Optional[Report] = None,
     stream: Any = None,
@@ -371,6 +373,8 @@ def compress(
         periodic: "x", "y" or "xy": axes along which the last vertex is a neighbour of the first, such as the
             longitude of a global grid, whose cells are part of the field. Such an axis has at least 3
             vertices, and no pin and halo. An axis that repeats its first vertex at its end is not periodic.
+        separate: whether the data of u and of v are apart, as :func:`split` makes them; arrays in host
+            memory.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         report: receives the outcome.
         stream: device arrays: a CUDA stream of CuPy, PyTorch or another library, or its address; by default
@@ -380,7 +384,8 @@ def compress(
 
     Returns:
         The compressed data: ``bytes`` for arrays in host memory, for device arrays a device array (uint8)
-        of the same library. They are the same bytes, for any number of threads.
+        of the same library. They are the same bytes, for any number of threads. With ``separate`` the two of
+        :func:`split`.
 
     Raises:
         ValueError, TypeError: arrays or options that are no field or no configuration.
@@ -394,6 +399,8 @@ def compress(
     config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill, periodic)
     queue = queue_of(stream, u=u, v=v)
     data: Any
+    if separate and queue is not None:
+        raise ValueError("separate=True is for arrays in host memory: data on a device hold both components")
     if queue is not None:
         work = _enqueue_compress(queue, config, u, v, None, workspace, None)
         data, found = work.result(), work._outcome()
@@ -403,7 +410,7 @@ def compress(
     if report is not None:
         report._take(found)
     _warn(found)
-    return data
+    return split(data, threads=threads) if separate else data
 
 
 def _no_workspace(workspace: Any) -> None:
@@ -454,7 +461,7 @@ def decompress(
     threads: int = 0,
     stream: Any = None,
     workspace: Any = None,
-) -> Tuple[Any, Any]:
+) -> Any:
     """Decompresses data of :func:`compress`, or a part of the field.
 
     Args:
@@ -462,6 +469,7 @@ def decompress(
         ignored.
         out: arrays (u, v) of the shape of the result and the dtype of the data that receive the field, in the
             memory where the data are. They may be slices, but need positive strides. By default new arrays.
+            One array for data of one component (:func:`split`).
         region: two slices (rows, columns) without a step, such as ``numpy.s_[100:200, -300:]``: the result
             is the same part of u and v, bit for bit. Only the groups of tiles that hold it are decoded. Then
             ``data`` may also be a binary file that can seek, at the start of the data, of which only these
@@ -479,7 +487,7 @@ def decompress(
     Returns:
         (u, v): ``out``, or new NumPy arrays for data in host memory, and device arrays of the library of
         ``data`` for data in device memory, of the shape (ny, nx), or (nz, ny, nx) of a stack of several
-        planes.
+        planes. For data of one component its array alone.
 
     Raises:
         CorruptStreamError: the data are truncated or damaged; the content of ``out`` is undefined.
@@ -492,8 +500,12 @@ def decompress(
     The interpreter's lock is released. Device arrays: the call waits for the stream, because errors are
     reported there; :func:`enqueue_decompress` does not wait.
     """
-    arrays = {} if out is None else dict(zip(("out[0]", "out[1]"), _pair(out)))
     is_part = region is not None or planes is not None
+    # A file is read once, unless the kind of out depends on it.
+    if (not is_file(data) or is_part and out is not None) and holds_one(data):
+        _no_workspace(workspace)
+        return decompress_one(data, out, region, planes, verify, threads)
+    arrays = {} if out is None else dict(zip(("out[0]", "out[1]"), _pair(out)))
     if is_file(data) and not is_part:
         raise TypeError(
             "data is a file: pass its bytes, data.read(), or a part of the field, region= or planes="
@@ -504,7 +516,8 @@ def decompress(
     if is_part:
         if queue is not None:
             raise ValueError("region= and planes= are for data in host memory")
-        return decompress_part(data, None if out is None else _pair(out), region, planes, verify, threads)
+        found = decompress_part(data, None if out is None else _pair(out), region, planes, verify, threads)
+        return found if len(found) == 2 else found[0]
     info = _inspect(data, queue)
     if out is None:
         shape, dtype = Info.shape_of(info), np.dtype(name_of(info.dtype, DTYPES))

@@ -15,6 +15,7 @@ CHOICES = {
     "ties": {"all": _abi.TIES_ALL, "zeros": _abi.TIES_ZEROS, "sos": _abi.TIES_SOS},
 }
 DTYPES = {"float32": _abi.DTYPE_F32, "float64": _abi.DTYPE_F64}
+COMPONENTS = {_abi.COMPONENT_BOTH: None, _abi.COMPONENT_U: "u", _abi.COMPONENT_V: "v"}
 SIDES = {
     "xmin": _abi.SIDE_X_MIN,
     "xmax": _abi.SIDE_X_MAX,

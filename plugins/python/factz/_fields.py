@@ -54,8 +54,10 @@ def _dense(array: Array, queue: Any) -> Array:
 
 
 def place_output(config: _abi.Config, out: Any, queue: Any) -> Placed:
-    """A field to write, whose layout goes into `config`."""
+    """A field to write, whose layout goes into `config`; of one array both components are that array."""
     names = ("out[0]", "out[1]")
+    if len(out) == 1:
+        names, out = ("out", "out"), (out[0], out[0])
     for name, given in zip(names, out):
         # NumPy makes arrays of lists and the like, which their owners would never see.
         if queue is None and not any(

@@ -8,12 +8,12 @@ import numpy as np
 
 from . import _abi
 from ._config import DTYPES, configured, count_of, name_of
-from ._fields import find_bytes, place_output
+from ._fields import Placed, find_bytes, place_output
 from ._library import check, library
 from ._results import Info
 
 
-class _Reader:
+class Reader:
     """A binary file from its position on, as the library reads it."""
 
     def __init__(self, file: Any):
@@ -101,10 +101,17 @@ def _part(info: _abi.Info, region: Any, planes: Any) -> Tuple[Tuple[int, int, in
     return (x0, y0, z0), shape
 
 
+def of_components(info: _abi.Info, field: Placed) -> Tuple[Optional[int], Optional[int], int]:
+    """The arguments of a call that name the arrays: the other component of data of one is none."""
+    if info.component == _abi.COMPONENT_BOTH:
+        return field.call
+    return (field.u, None, field.n) if info.component == _abi.COMPONENT_U else (None, field.v, field.n)
+
+
 def decompress_part(
-    data: Any, out: Optional[Tuple[Any, Any]], region: Any, planes: Any, verify: bool, threads: int
-) -> Tuple[Any, Any]:
-    reader = _Reader(data) if is_file(data) else None
+    data: Any, out: Optional[Tuple[Any, ...]], region: Any, planes: Any, verify: bool, threads: int
+) -> Tuple[Any, ...]:
+    reader = Reader(data) if is_file(data) else None
     try:
         source = find_bytes("data", reader.read(0, _abi.INSPECT_BYTES) if reader else data, None)
         info = _abi.Info()
@@ -112,23 +119,24 @@ def decompress_part(
         first, shape = _part(info, region, planes)
         dtype = np.dtype(name_of(info.dtype, DTYPES))
         if out is None:
-            out = (np.empty(shape, dtype), np.empty(shape, dtype))
+            count = 2 if info.component == _abi.COMPONENT_BOTH else 1
+            out = tuple(np.empty(shape, dtype) for _ in range(count))
         for number, array in enumerate(out):
             if np.shape(array) != shape:
                 given = (number, np.shape(array), shape)
                 raise ValueError("out[%d] has the shape %s, and the part of the field %s" % given)
         # NumPy has empty slices, the library no empty fields.
         if 0 in shape:
-            return out[0], out[1]
+            return out
         config = configured(abs=0.0)
         config.verify_checksum = bool(verify)
         field = place_output(config, out, None)
-        call = (config, *first, *field.call, _abi.Report(), count_of("threads", threads))
+        call = (config, *first, *of_components(info, field), _abi.Report(), count_of("threads", threads))
         if reader is None:
             check(library.decompress_region_host(*source.memory, *call))
         else:
             check(library.read_region_host(reader.function, None, reader.length, *call))
-        return out[0], out[1]
+        return out
     finally:
         if reader is not None:
             reader.close()

@@ -103,6 +103,7 @@ class Info:
         mode, coder, predictor, preserve, ties, dx, dy: as in :func:`factz.compress`.
         fill: the fill value of the field, or None.
         periodic: the periodic axes, "x", "y" or "xy", or None.
+        component: "u" or "v" of data of that component alone (:func:`factz.split`), or None.
     """
 
     shape: Tuple[int, ...]
@@ -121,6 +122,7 @@ class Info:
     dy: float
     fill: Optional[float]
     periodic: Optional[str]
+    component: Optional[str]
 
     @staticmethod
     def shape_of(i: _abi.Info) -> Tuple[int, ...]:
@@ -139,6 +141,7 @@ class Info:
             rel=None if absolute else i.bound,
             fill=i.fill_value if i.has_fill_value else None,
             periodic=_config.axes_named(i.periodic),
+            component=_config.COMPONENTS[i.component],
         )
         return cls(**values)
 

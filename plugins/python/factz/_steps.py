@@ -143,7 +143,7 @@ def load(
     planes: Any = None,
     verify: bool = True,
     threads: int = 0,
-) -> Tuple[Any, Any]:
+) -> Any:
     """Decompresses a stream of a file, or a part of its field.
 
     Args:

@@ -147,6 +147,34 @@ def options(
     return {"compression": FILTER_ID, "compression_opts": tuple(words) + size}
 
 
+def component_options(data: Any, *, field: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:
+    """The arguments ``compression`` and ``compression_opts`` of a dataset (..., ny, nx) of u or of v, whose
+    chunks are data of :func:`factz.split`, stored by ``dataset.id.write_direct_chunk``.
+
+    What is written to such a dataset in another way is stored exactly.
+
+    Args:
+        data: one of its chunks: options, type and shape are those of all.
+        field: (ny, nx) of the whole field, if it is known.
+
+    Raises:
+        ValueError: the data hold both components.
+        CorruptStreamError, UnsupportedVersionError: as :func:`factz.inspect`.
+    """
+    info, config = _abi.Info(), _abi.Config()
+    start = bytes(memoryview(data)[: _abi.INSPECT_BYTES])
+    check(library.inspect_host(start, len(start), info))
+    if info.component == _abi.COMPONENT_BOTH:
+        raise ValueError("data holds both components: give one of factz.split(data)")
+    check(library.config_from_info(info, config))
+    words = (ctypes.c_uint32 * _abi.CONFIG_WORDS)()
+    check(library.config_to_words(config, words, len(words)))
+    ny, nx = (0, 0) if field is None else shape_of("field", field, 2**32 - 1)
+    # 2 and 3 are the layouts of u and of v. A stream has its fill value itself.
+    chunk = (info.dtype, 1 + info.component, info.nx, info.ny, 0, 0, 0, 0, info.nz)
+    return {"compression": FILTER_ID, "compression_opts": (*words, _FIELD_VERSION, nx, ny, *chunk)}
+
+
 def file_options(chunks: Tuple[int, ...], itemsize: int = 4, count: int = 1) -> Dict[str, int]:
     """The argument of ``h5py.File`` with which the chunk cache holds chunks that are written in parts; none if it
     does without.

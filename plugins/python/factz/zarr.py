@@ -24,11 +24,11 @@ from zarr.abc.store import RangeByteRequest
 from zarr.registry import register_codec
 
 from ._arrays import is_device
-from ._chunk_options import ChunkOptions, check_array, check_chunks
+from ._chunk_options import ChunkOptions, check_array, check_chunks, check_component
 from ._chunk_parts import Missing, Part, Pieces, Range
-from ._chunk_streams import corrupt, decode, encode
+from ._chunk_streams import corrupt, decode, decode_component, encode, encode_component
 
-__all__ = ["Pair", "encoding"]
+__all__ = ["Component", "Pair", "encoding"]
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype:
@@ -124,6 +124,56 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         except _NoChunk:
             return None
         return chunk_spec.prototype.nd_buffer.from_numpy_array(part.result())
+
+
+@dataclasses.dataclass(frozen=True)
+class Component(ArrayBytesCodec):
+    """The serializer of arrays (..., ny, nx) whose chunks (..., cy, cx) hold u or v alone: data of
+    :func:`factz.split`, one behind the other.
+
+    It reads what was compressed with the other component. What is written through it is stored without any
+    error: compress both components by :func:`factz.compress` with ``separate=True``, and write the bytes as
+    chunks.
+
+    Args:
+        component: "u" or "v".
+    """
+
+    component: str
+
+    is_fixed_size = False
+
+    def __post_init__(self) -> None:
+        if self.component not in ("u", "v"):
+            raise ValueError("component=%r is none of u, v" % (self.component,))
+
+    @classmethod
+    def from_dict(cls, data: Dict[str, Any]) -> "Component":
+        return cls(**data.get("configuration", {}))
+
+    def to_dict(self) -> Dict[str, Any]:
+        return {"name": "factz.component", "configuration": {"component": self.component}}
+
+    def validate(self, *, shape: Tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
+        check_component("the array", tuple(shape), _numpy_dtype(dtype))
+
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
+        raise NotImplementedError("the size of a compressed chunk is not known before")
+
+    def _encode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        data = encode_component(chunk_data.as_numpy_array(), self.component)
+        return chunk_spec.prototype.buffer.from_bytes(data)
+
+    def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        shape, dtype = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype)
+        array = decode_component(chunk_data.as_numpy_array(), shape, dtype, self.component)
+        return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
+
+    async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        return await asyncio.to_thread(self._encode_sync, chunk_data, chunk_spec)
+
+    async def _decode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
 
 
 class _NoChunk(Exception):
@@ -222,3 +272,4 @@ def _check_direction(array: Any, axis: int, option: str, options: Dict[str, Any]
 
 
 register_codec("factz", Pair)
+register_codec("factz.component", Component)

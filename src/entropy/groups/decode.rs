@@ -7,7 +7,7 @@ use super::{masks, outer};
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
-use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};
+use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::{table_of, EntropyTable, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::grid::masks::{row_mask, MaskRows, Masks};
 use crate::grid::tiles::TileShape;
@@ -24,7 +24,7 @@ pub fn decode<E: EntropyTable>(
     tables: &[E::Decode],
 ) -> Result<(Vec<QuantizedTile>, [[i32; 2]; 2]), Fault> {
     let mut decoder = Decoder::new(bytes).ok_or(Fault::Damaged)?;
-    let outer = outer::decode(&mut decoder, outer);
+    let outer = outer::decode(&mut decoder, outer, coding.components);
     let mut rows = if coding.by_rows() { Some(RowDecoder::new()?) } else { None };
     let mut tiles = memory::with_capacity(shapes.len())?;
     for batch in shapes.chunks(LANES) {
@@ -360,7 +360,7 @@ impl Vertices {
         let mut with_raw = 0;
         for lane in lanes(active) {
             // Symbols that no table of this kind should hold decode as stored values would.
-            symbols[lane] = known(symbols[lane]);
+            symbols[lane] = coding.known(symbols[lane]);
             codes[self.tile[lane] as usize].symbols[self.place[lane] as usize] = symbols[lane];
             with_raw |= ((symbols[lane] >= FIRST_WITH_RAW_BITS) as u32) << lane;
         }
@@ -385,7 +385,7 @@ impl Vertices {
         let mut symbols = [0u8; LANES];
         let table = &tables[list.table as usize];
         decoder.step(u32::MAX, |_| table, &mut symbols);
-        symbols.iter_mut().for_each(|s| *s = known(*s));
+        symbols.iter_mut().for_each(|s| *s = coding.known(*s));
         codes[list.tile as usize].symbols[place..place + LANES].copy_from_slice(&symbols);
         let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
         if with_raw != 0 {
@@ -422,7 +422,7 @@ impl Vertices {
         }
         let mut symbols = [0u8; LANES];
         decoder.step(u32::MAX, |_| table, &mut symbols);
-        symbols.iter_mut().for_each(|s| *s = known(*s));
+        symbols.iter_mut().for_each(|s| *s = coding.known(*s));
         let before = index.before(list.next as usize);
         let block = &mut codes[list.tile as usize].symbols[before..];
         for (&position, &symbol) in self.position.iter().zip(&symbols) {

@@ -127,7 +127,7 @@ pub fn encode<E: EntropyTable>(
         }
         step.encode(&mut encoder, tables);
     }
-    outer::encode(&mut encoder, outer);
+    outer::encode(&mut encoder, outer, coding.components);
     encoder.finish()
 }
 

@@ -14,7 +14,7 @@ use super::weights::{MASK_LIST_WEIGHT, STEPS, STEP_WEIGHT, TILE_WEIGHT};
 use super::Fault;
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};
+use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::{
     Counts, EntropyTable, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN,
     MASK_STATE, PATTERN, ROW_ACTIVITIES, ROW_BYTE, ROW_SYMBOL,
@@ -307,7 +307,7 @@ impl RowDecoder {
                 decoder.step(active, |_| of, symbols);
             }
             // Symbols that no table of this kind should hold decode as stored values would.
-            symbols.iter_mut().for_each(|s| *s = known(*s));
+            symbols.iter_mut().for_each(|s| *s = coding.known(*s));
             let with_raw = lanes_above(symbols, FIRST_WITH_RAW_BITS) & active;
             if with_raw != 0 {
                 any_raw = true;

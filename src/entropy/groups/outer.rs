@@ -17,10 +17,15 @@ fn bits_in_piece(bits: u32, piece: u32) -> u32 {
     bits.saturating_sub(piece * PIECE_BITS).min(PIECE_BITS)
 }
 
-/// Encodes what [`decode`] reads.
-pub(super) fn encode(encoder: &mut Encoder, outer: &[[i32; 2]]) {
+/// The lanes of the integers of `count` pairs; the first ones of pairs alone where there is one component.
+fn lanes_of(count: usize, components: u32) -> impl DoubleEndedIterator<Item = usize> + Clone {
+    (0..2 * count).filter(move |lane| lane % 2 < components as usize)
+}
+
+/// Encodes what [`decode`] reads. With one component the second integers of pairs are 0.
+pub(super) fn encode(encoder: &mut Encoder, outer: &[[i32; 2]], components: u32) {
     for piece in (0..2).rev() {
-        let pieces = (0..2 * outer.len()).rev().map(|lane| {
+        let pieces = lanes_of(outer.len(), components).rev().map(|lane| {
             let (x, bits) =
                 (outer[lane / 2][lane % 2] as u32, bits_in_piece(bits_of(outer[lane / 2]), piece));
             (lane, x >> (piece * PIECE_BITS) & ((1 << bits) - 1), bits)
@@ -30,14 +35,15 @@ pub(super) fn encode(encoder: &mut Encoder, outer: &[[i32; 2]]) {
     encoder.raw(outer.iter().enumerate().rev().map(|(lane, &pair)| (lane, bits_of(pair), OUTER_SIZE_BITS)));
 }
 
-/// The pairs of `count` outer anchors; total.
-pub(super) fn decode(decoder: &mut Decoder<'_>, count: usize) -> [[i32; 2]; 2] {
+/// The pairs of `count` outer anchors, with second integers of 0 where there is one component; total.
+pub(super) fn decode(decoder: &mut Decoder<'_>, count: usize, components: u32) -> [[i32; 2]; 2] {
     let mut sizes = [0; 2];
     decoder.raw(row_mask(count), |_| OUTER_SIZE_BITS, |lane, bits| sizes[lane] = bits);
     let mut integers = [0u32; 4];
     for piece in 0..2 {
         let bits = |lane: usize| bits_in_piece(sizes[lane / 2], piece);
-        let active = (0..2 * count).filter(|&lane| bits(lane) > 0).fold(0, |lanes, lane| lanes | 1 << lane);
+        let active = lanes_of(count, components).filter(|&lane| bits(lane) > 0);
+        let active = active.fold(0, |lanes, lane| lanes | 1 << lane);
         decoder.raw(active, bits, |lane, value| integers[lane] |= value << (piece * PIECE_BITS));
     }
     let signed = |lane: usize| match sizes[lane / 2] {
@@ -67,10 +73,11 @@ mod tests {
             for v in values {
                 for pairs in [&[][..], &[[u, v]], &[[u, v], [v, -u]]] {
                     let mut encoder = Encoder::new().unwrap();
-                    encode(&mut encoder, pairs);
+                    let components = if pairs.iter().all(|pair| pair[1] == 0) { 1 } else { 2 };
+                    encode(&mut encoder, pairs, components);
                     let bytes = encoder.finish().unwrap();
                     let mut decoder = Decoder::new(&bytes).unwrap();
-                    let decoded = decode(&mut decoder, pairs.len());
+                    let decoded = decode(&mut decoder, pairs.len(), components);
                     assert_eq!(&decoded[..pairs.len()], pairs);
                     assert!(decoder.finished());
                 }

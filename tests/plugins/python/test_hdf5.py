@@ -66,6 +66,29 @@ class Datasets(unittest.TestCase):
             np.testing.assert_array_equal(file["uv"][1], factz.decompress(data))
             self.assertEqual(file["uv"].id.read_direct_chunk((1, 0, 0, 0))[1], data)
 
+    def test_components_are_datasets_of_their_own(self):
+        steps = [np.array(field(NX, NY)) * (1 + step) for step in range(3)]
+        halves = [factz.compress(*step, abs=0.01, separate=True) for step in steps]
+        with h5py.File(self.path, "w") as file:
+            for name, chunks in zip("uv", zip(*halves)):
+                options = factz.hdf5.component_options(chunks[0], field=(NY, NX))
+                dataset = file.create_dataset(name, (4, NY, NX), "f4", chunks=(1, NY, NX), **options)
+                for step, chunk in enumerate(chunks):
+                    dataset.id.write_direct_chunk((step, 0, 0), chunk)
+        with h5py.File(self.path, "r+") as file:
+            for step, (u, v) in enumerate(steps):
+                back = [file[name][step] for name in "uv"]
+                self.assertEqual(factz.compare(u, v, *back, abs=0.01).violations, 0)
+            # What is written through the filter is exact.
+            file["v"][3] = file["v"][2] + 1
+            values = file["v"][3]
+        with h5py.File(self.path, "r+") as file:
+            np.testing.assert_array_equal(file["v"][3], values)
+            self.assertEqual(factz.inspect(file["v"].id.read_direct_chunk((3, 0, 0))[1]).component, "v")
+            file["u"].id.write_direct_chunk((3, 0, 0), halves[0][1])
+            with self.assertRaises(OSError):
+                file["u"][3]
+
     def test_a_process_that_only_appends_compresses(self):
         u, v = field(NX, NY)
         uv = np.stack([u, v])

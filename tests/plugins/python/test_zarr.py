@@ -330,5 +330,68 @@ class Threads(Folder):
         self.assertEqual(done.stdout, "(12, 2, 6, 6)\n")
 
 
+class Components(Folder):
+    """Arrays of u and of v, whose chunks are the halves of pairs."""
+
+    def create(self, name, values, component, **more):
+        layout = {"shape": values.shape, "dtype": values.dtype, "chunks": (1, *values.shape[1:])}
+        codec = factz.zarr.Component(component)
+        return zarr.create_array(name, serializer=codec, compressors=None, **layout, **more)
+
+    def test_halves_are_read_with_the_guarantee(self):
+        values = stack(3)
+        for component, part in zip("uv", np.moveaxis(values, 1, 0)):
+            self.create(component, part, component)
+        for step, (u, v) in enumerate(values):
+            for component, half in zip("uv", factz.compress(u, v, abs=BOUND, separate=True)):
+                path = os.path.join(component, "c", str(step), "0", "0")
+                os.makedirs(os.path.dirname(path))
+                with open(path, "wb") as file:
+                    file.write(half)
+        self.assert_kept(values, np.stack([zarr.open_array(component)[...] for component in "uv"], 1))
+
+    def test_stacks_in_one_stream(self):
+        values = stack(3)
+        data = factz.compress(values[:, 0], values[:, 1], abs=BOUND, separate=True)[1]
+        array = zarr.create_array("v", shape=values[:, 1].shape, chunks=values[:, 1].shape, dtype=values.dtype,
+                                  serializer=factz.zarr.Component("v"), compressors=None)
+        os.makedirs("v/c/0/0")
+        with open("v/c/0/0/0", "wb") as file:
+            file.write(data)
+        self.assertEqual(array[...].tobytes(), factz.decompress(data).tobytes())
+
+    def test_what_is_written_is_exact(self):
+        values = stack(2)[:, 0]
+        self.create("u", values, "u")[...] = values
+        self.assertEqual(zarr.open_array("u")[...].tobytes(), values.tobytes())
+        with open("u/zarr.json") as file:
+            codecs = json.load(file)["codecs"]
+        self.assertEqual(codecs, [{"name": "factz.component", "configuration": {"component": "u"}}])
+
+    def test_other_chunks_are_refused(self):
+        values = stack(1)
+        both = factz.compress(*values[0], abs=BOUND)
+        u, v = factz.split(both)
+        small = factz.split(factz.compress(*values[0][:, :9], abs=BOUND))[0]
+        array = self.create("u", values[:, 0], "u")
+        os.makedirs("u/c/0/0")
+        for data, text in (
+            (both, "it holds both components, and the array component u"),
+            (v, "it holds component v, and the array component u"),
+            (small, "of the shape"),
+            (u + u, "bytes follow the streams of its 1 plane"),
+            (u[:-4], "the stream has"),
+        ):
+            with open("u/c/0/0/0", "wb") as file:
+                file.write(data)
+            with self.assertRaisesRegex(factz.CorruptStreamError, text):
+                array[...]
+        for wrong in ("w", None, 1):
+            with self.assertRaisesRegex(ValueError, "none of u, v"):
+                factz.zarr.Component(wrong)
+        with self.assertRaisesRegex(TypeError, "dtype=int32"):
+            self.create("i", np.zeros((1, NY, NX), "i4"), "u")
+
+
 if __name__ == "__main__":
     unittest.main()
