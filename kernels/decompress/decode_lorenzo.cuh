@@ -68,23 +68,22 @@ struct RowDecoder {
         const DecodeView<T> work(job);
         const i32 lane = threadIdx.x & 31;
         const u32 activity = activity_in(info, 0), nothing = decoder.place_of(TABLES);
-        const TileShape shape = tile_shape(job, tile);
-        const u32 active = active_in_row(job, shape, tile, mask_state_in(info));
+        const OwnedSize size(job, (u32)tile);
+        const u32 active = active_in_row(job, size, tile, mask_state_in(info));
         u32 left;
         if (activity == FULL_ACTIVITY) {
             left = active;
         } else {
-            u32 coded = row_mask(shape.owned_y());
+            u32 coded = row_mask((i32)size.y);
             if (activity <= LAST_SPARSE_TILE) {
-                u32 byte =
-                    decoder.step(lane < (shape.owned_y() + 7) / 8 ? decoder.place_of(ROW_BYTE) : nothing);
+                u32 byte = decoder.step(lane < (i32)(size.y + 7) / 8 ? decoder.place_of(ROW_BYTE) : nothing);
                 decoder.resolve_escape(byte);
                 const u32 any = warp_or(lane < TILE / 8 ? byte << 8 * lane : 0);
                 bad |= (any & ~coded) != 0;
                 coded &= any;
             }
             const u32 table = coded >> lane & 1 ? decoder.place_of(pattern_table(activity)) : nothing;
-            const i32 bytes = (shape.owned_x() + 7) / 8;
+            const i32 bytes = (i32)(size.x + 7) / 8;
             u32 pattern = 0;
 #pragma unroll 1
             for (i32 k = 0; k < bytes; k++) {

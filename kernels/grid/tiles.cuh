@@ -50,6 +50,17 @@ __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     place_shape(job, s);
     return s;
 }
+// Columns and rows that a tile owns: as tile_shape, in fewer registers.
+struct OwnedSize {
+    u32 x, y;
+
+    __device__ __forceinline__ OwnedSize(const Job& job, u32 tile) {
+        const u32 columns = (u32)job.tiles_x, ty = tile / columns, tx = tile - ty * columns,
+                  row = ty - plane_of(job, ty) * job.plane_tile_rows;
+        x = tx + 1 == columns ? (u32)job.nx - tx * TILE : TILE;
+        y = row + 1 == job.plane_tile_rows ? (u32)job.ny - row * TILE : TILE;
+    }
+};
 // As tile_shape, with a 64-bit path that is never taken: with it the registers of factz_reconstruct are
 // allocated better, and the kernel takes 3 % less time (H200).
 __device__ __forceinline__ TileShape wide_tile_shape(const Job& job, u64 tile) {

@@ -275,6 +275,11 @@ impl Shape {
         Shape { multiprocessors, ..self }
     }
 
+    /// Tiles in the last row or column of their plane.
+    pub(super) fn ends_of_planes(&self) -> u64 {
+        self.nz * (self.tiles_x + self.tiles_y / self.nz - 1)
+    }
+
     /// A thread takes a cell between the last and the first vertices of an axis.
     pub(super) fn seam_blocks(&self) -> u64 {
         ((self.nx + self.ny) * self.nz).div_ceil(SEAM_THREADS as u64).min(self.blocks_each(8))

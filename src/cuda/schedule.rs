@@ -162,7 +162,7 @@ const RECONSTRUCT_LORENZO: Launch =
 
 const RECONSTRUCT_BORDER: Launch =
     kernel(phase::RECONSTRUCT, "reconstruct_border", warps(RECONSTRUCT_BORDER_WARPS), [0; 2])
-        .grid(|s, _| s.tiles.div_ceil(16).min(s.blocks_each(32)))
+        .grid(|s, _| s.tiles.div_ceil(16).max(s.ends_of_planes()).min(s.blocks_each(128)))
         .data("control stream tile_headers written_steps symbols raw_bits masks anchors", "field report")
         .work("tiles once; N / the blocks of the grid")
         .waits(Waits::Inside);

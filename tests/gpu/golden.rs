@@ -8,6 +8,7 @@ use crate::memory::Bench;
 use crate::support::fields::bytes_of;
 use crate::support::golden::{config, first_vertex, input, integer, manifest, path, sha256, text, typed};
 use crate::{ensure, Check};
+use factz::grid::tiles::TILE;
 use factz::Real;
 use factz::{Request, Status};
 use serde_json::Value;
@@ -20,7 +21,10 @@ fn compressed<T: Real>(manifest: &Value, case: &Value) -> Check<Vec<u8>> {
     let request = Request::new(config(case, nx))?;
     let (whole, u_at) = (Placement::new(0, [nx, ny]), first_vertex(case, nx));
     let place = Placement { u_at, v_at: nx * ny + u_at, ..whole };
-    let bench = Bench::new([nx, ny], request.config().dtype)?;
+    // Each plane of a stack ends with tiles of its own.
+    let c = request.config();
+    let rows = ny.max(c.ny.next_multiple_of(TILE as u64) * c.nz);
+    let bench = Bench::new([nx, rows], c.dtype)?;
     let capacity = factz::max_stream_bytes(&request) as usize;
     let (report, stream) = bench.compress(&request, &place, &image, capacity)?;
     ensure!(report.status == Status::Ok, "the compression ended with {:?}", report.status);

@@ -27,7 +27,7 @@ const ROOMS: [&[&str]; 13] = [
 /// The rooms of `kernels`, from the bottom: a file includes files of its own room and of those before it. A
 /// file belongs to the room with the longest name that its path begins with: files directly in
 /// `compress/tiles` serve the rooms inside that folder and include none of them.
-const KERNEL_ROOMS: [&str; 22] = [
+const KERNEL_ROOMS: [&str; 23] = [
     "device",
     "grid",
     "stream",
@@ -43,6 +43,7 @@ const KERNEL_ROOMS: [&str; 22] = [
     "compress/tiles/lines",
     "compress/tiles/speculative",
     "compress/tiles/lorenzo",
+    "compress/seam",
     "compress/count",
     "compress/tables",
     "compress/encode",
@@ -72,6 +73,10 @@ const ALONE: &[(&str, &str)] = &[
     (
         "kernels/analysis/patches.cuh",
         "settles the cells of a lane by signs; src/analysis/critical_points.rs does it by triangle",
+    ),
+    (
+        "kernels/analysis/planes.cuh",
+        "numbers bands and rows over all planes; src/analysis/mod.rs takes the view of a plane",
     ),
     ("kernels/analysis/rows_ahead.cuh", "rows on their way to shared memory"),
     (

@@ -164,8 +164,8 @@ struct TileSymbols {
     __device__ __forceinline__ void mask(const Job& job, u64 index, u32* counts) {
         const CountView work(job);
         const i32 lane = threadIdx.x & 31;
-        const TileShape shape = tile_shape(job, index);
-        u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
+        const OwnedSize size(job, (u32)index);
+        u32 masked = ~(lane < (i32)size.y ? row_mask((i32)size.x) : 0);
         // The masks of an all-zero tile are not written.
         if (const u32 states = mask_state_in(info); states != 0 && states != ALL_ZERO) {
 #pragma unroll
@@ -174,7 +174,7 @@ struct TileSymbols {
                 masked |= row;
                 if (has_mask_list(states, plane))
                     mask_sizes[plane] =
-                        count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, row);
+                        count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, size, row);
             }
         }
         if (!has_activities(info)) return;

@@ -94,14 +94,14 @@ __device__ __forceinline__ void count_tile(const Job& job, u32* counts, u32 row,
     if (lane == 1 && coded) atomicAdd(&counts[ROW_ACTIVITIES_AT + activity], 1);
     u32 active = FULL, bytes = TILE / 8, rows = TILE;
     if (!is_all_coded(info)) {
-        const TileShape shape = tile_shape(job, index);
-        bytes = (shape.owned_x() + 7) / 8, rows = shape.owned_y();
+        const OwnedSize size(job, (u32)index);
+        bytes = (size.x + 7) / 8, rows = size.y;
 #pragma unroll
         for (i32 plane = 0; plane < 2; plane++)
             if (has_mask_list(states, plane))
-                count_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
+                count_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, size,
                     work.mask_row(index, plane, lane));
-        if (activity) active = active_in_row(job, shape, index, states);
+        if (activity) active = active_in_row(job, size, index, states);
     }
     if (activity) {
         // Tiles of activity 0 may have no symbols written.

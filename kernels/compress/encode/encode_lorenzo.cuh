@@ -156,9 +156,9 @@ struct RowCoder {
             if (large_in(words.words[k])) prefetch_near(payload + payload_place(4 * k, (u32)lane));
         u32 rows = TILE, bytes = TILE / 8, active = FULL;
         if (!is_all_coded(info)) {
-            const TileShape shape = tile_shape(job, tile);
-            rows = shape.owned_y(), bytes = (shape.owned_x() + 7) / 8;
-            active = active_in_row(job, shape, tile, mask_state_in(info));
+            const OwnedSize size(job, (u32)tile);
+            rows = size.y, bytes = (size.x + 7) / 8;
+            active = active_in_row(job, size, tile, mask_state_in(info));
         }
         const u32 pattern = activity == FULL_ACTIVITY ? active : row_pattern(words.words);
         code_symbols(payload, symbols, activity, active, pattern);
@@ -196,9 +196,9 @@ struct RowCoder {
         const bool lists[2] = {exists && has_mask_list(states, 0), exists && has_mask_list(states, 1)};
         for (left = warp_or(__ballot_sync(FULL, lists[0] || lists[1])); left; left &= left - 1) {
             const i32 t = __ffs(left) - 1;
-            const TileShape shape = tile_shape(job, batch + t);
+            const OwnedSize size(job, (u32)(batch + t));
             const u32* const masks = TileView(job).masks_of(batch + t) + lane;
-            const u32 zeros = code_mask(shape, masks[0]).size, fills = code_mask(shape, masks[TILE]).size;
+            const u32 zeros = code_mask(size, masks[0]).size, fills = code_mask(size, masks[TILE]).size;
             if (lane == t) sizes[0] = lists[0] ? zeros : 0, sizes[1] = lists[1] ? fills : 0;
         }
         code_masks(job, shared.masks,

@@ -82,8 +82,8 @@ __device__ __forceinline__ bool decode_masks(
     // Columns << 8 | rows that the lane's tile owns.
     u32 owned = 0;
     if (exists) {
-        const TileShape shape = tile_shape(job, batch + lane);
-        owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
+        const OwnedSize size(job, (u32)batch + lane);
+        owned = size.x << 8 | size.y;
     }
     u32 sizes[2] = {0, 0};
     read_mask_sizes(decoder, my_info, exists, sizes);
@@ -140,8 +140,8 @@ __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& f
 __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exists, u32 my_info) {
     bool complete = false;
     if (exists) {
-        const TileShape shape = tile_shape(job, batch + (threadIdx.x & 31));
-        complete = mask_state_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+        const OwnedSize size(job, (u32)batch + (threadIdx.x & 31));
+        complete = mask_state_in(my_info) == 0 && size.x == TILE && size.y == TILE;
     }
     return warp_or(__ballot_sync(FULL, exists && has_codes(mask_state_in(my_info)) && !complete));
 }

@@ -59,9 +59,9 @@ __device__ __forceinline__ u32 large_in(u32 four) {
 }
 
 // Vertices of the lane's row that have, or may have, a symbol.
-__device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& shape, u64 tile, u32 states) {
+__device__ __forceinline__ u32 active_in_row(const Job& job, const OwnedSize& size, u64 tile, u32 states) {
     const i32 lane = threadIdx.x & 31;
-    u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+    u32 active = lane < (i32)size.y ? row_mask((i32)size.x) : 0;
     if (states != 0) active &= ~TileView(job).hidden_row(tile, lane);
     return active;
 }

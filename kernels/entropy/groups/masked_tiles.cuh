@@ -6,10 +6,10 @@
 
 // True if a position has a symbol: the tile owns the vertex and no mask hides it. As a call, for rare cases.
 static __device__ __noinline__ bool has_symbol(const Job& job, u64 index, u32 states, i32 position) {
-    const TileShape shape = tile_shape(job, index);
+    const OwnedSize size(job, (u32)index);
     i32 x, y;
     place_of(position, x, y);
-    if (x > shape.last_x || y > shape.last_y) return false;
+    if (x >= (i32)size.x || y >= (i32)size.y) return false;
     return states == 0 || !(TileView(job).hidden_row(index, y) >> x & 1);
 }
 
@@ -48,8 +48,8 @@ __device__ __forceinline__ void load_masked_tiles(
     for (u32 left = masked; left && slot < MOST; left &= left - 1, slot++) {
         const i32 t = __ffs(left) - 1;
         const u64 index = batch + t;
-        const TileShape shape = tile_shape(job, index);
-        const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+        const OwnedSize size(job, (u32)index);
+        const u32 inside = lane < (i32)size.y ? row_mask((i32)size.x) : 0;
         const u32 row =
             ~inside |
             (mask_state_in(__shfl_sync(FULL, my_info, t)) ? TileView(job).hidden_row(index, lane) : 0);

@@ -85,8 +85,8 @@ __device__ __forceinline__ u32 row_of_blocks(u32 blocks) {
 struct CodedMask {
     u32 blocks, size;
 };
-__device__ __forceinline__ CodedMask code_mask(const TileShape& shape, u32 row) {
-    const i32 width = shape.owned_x(), height = shape.owned_y();
+__device__ __forceinline__ CodedMask code_mask(const OwnedSize& size, u32 row) {
+    const i32 width = (i32)size.x, height = (i32)size.y;
     const u32 rows = blocks_of(row, width, height), columns = blocks_of(transposed(row), height, width);
     // Both numbers of entries, in halves of a word.
     auto entries = [](u32 blocks) {
@@ -119,8 +119,8 @@ __device__ __forceinline__ void for_mask_entries(u32 blocks, Put put) {
 
 // Counts the entries of a mask; returns its size.
 __device__ __forceinline__ u32 count_mask(
-    u32* run_counts, u32* block_counts, const TileShape& shape, u32 row) {
-    const CodedMask mask = code_mask(shape, row);
+    u32* run_counts, u32* block_counts, const OwnedSize& size, u32 row) {
+    const CodedMask mask = code_mask(size, row);
     for_mask_entries(mask.blocks, [&](u32, u32 run, u32 symbol) {
         atomicAdd(&run_counts[encode_run(run).symbol], 1);
         atomicAdd(&block_counts[symbol], 1);
@@ -133,8 +133,8 @@ template <typename Put>
 __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 name, Put put) {
     const u64 index = batch + tile_of_mask(name);
     u32 row = TileView(job).mask_row(index, plane_of_mask(name), threadIdx.x & 31);
-    const TileShape shape = tile_shape(job, index);
-    i32 width = shape.owned_x(), height = shape.owned_y();
+    const OwnedSize size(job, (u32)index);
+    i32 width = (i32)size.x, height = (i32)size.y;
     __syncwarp();
     if (name >> NAME_COLUMNS_BIT) {
         row = transposed(row);

@@ -86,7 +86,7 @@ fn check_all(name: &str, shapes: &[[u64; 3]], seeds: u64) {
 #[test]
 fn kernels_write_stacks_and_periodic_fields() {
     needs!("g++");
-    check_all("emulated_stacks", &[[40, 33, 3], [70, 65, 2], [3, 5, 70], [97, 100, 1]], 3);
+    check_all("emulated_planes", &[[40, 33, 3], [70, 65, 2], [3, 5, 70], [97, 100, 1]], 3);
 }
 
 #[test]
@@ -95,5 +95,5 @@ fn kernels_write_stacks_of_all_shapes() {
     needs!("g++");
     let shapes =
         [[33, 31, 4], [64, 64, 3], [65, 96, 2], [32, 33, 5], [4, 3, 200], [150, 3, 9], [130, 129, 2]];
-    check_all("emulated_all_stacks", &shapes, 12);
+    check_all("emulated_all_planes", &shapes, 12);
 }
