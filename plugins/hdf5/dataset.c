@@ -121,8 +121,8 @@ static bool read_type(const struct hdf5_library *h5, hid_t type, struct chunk *c
         class_name(number));
 }
 
-static bool read_shape(const struct hdf5_library *h5, hid_t creation, hid_t space, int least,
-    struct shape *shape, char *message)
+static bool read_shape(
+    const struct hdf5_library *h5, hid_t creation, hid_t space, int least, struct shape *shape, char *message)
 {
     shape->rank = h5->get_rank(space);
     if (shape->rank < least || shape->rank > MAX_RANK)
@@ -143,8 +143,7 @@ static bool names_one(const struct filter *filter, unsigned *layout)
 }
 
 /* Size and planes of chunks of one component, (..., ny, nx). */
-static bool read_layout_of_one(
-    const struct shape *shape, unsigned layout, struct chunk *chunk, char *message)
+static bool read_layout_of_one(const struct shape *shape, unsigned layout, struct chunk *chunk, char *message)
 {
     const int rank = shape->rank;
     const hsize_t *sizes = shape->sizes, most = MAX_CHUNK_BYTES / (2 * value_bytes(chunk));

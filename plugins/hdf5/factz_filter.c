@@ -246,8 +246,9 @@ static struct result store_component(struct call *call, void *values)
         free(halves[own].buffer);
         return FAILED;
     }
-    log_repeated("a chunk of one component is stored exactly, for a bound and critical points belong to both "
-                 "components: `python -m factz.pack` compresses pairs of variables");
+    log_repeated(
+        "a chunk of one component is stored exactly, for a bound and critical points belong to both "
+        "components: `python -m factz.pack` compresses pairs of variables");
     return halves[own];
 }
 
