@@ -51,7 +51,7 @@ class ChunkOptions:
                     "%s=%r is no option of the codec: it takes %s and field"
                     % (name, given[name], ", ".join(NAMES))
                 )
-        compress_sizes((2, 2), np.float64, **given)
+        compress_sizes((3, 3), np.float64, **given)
         items = tuple((name, _plain(name, given[name])) for name in NAMES if name in given)
         return cls(items, None if field is None else shape_of("field", field, 2**32 - 1))
 
@@ -62,15 +62,25 @@ class ChunkOptions:
         items = self.items + (() if self.field is None else (("field", self.field),))
         return ", ".join("%s=%r" % item for item in items)
 
-    def check_bound(self, chunk: Tuple[int, ...]) -> None:
-        """A relative bound must be that of one whole field."""
+    def check(self, chunk: Tuple[int, ...]) -> None:
+        """A relative bound is that of one whole field; chunks end where a periodic axis does."""
+        options = dict(self.items)
         one = math.prod(chunk[:-3]) == 1 and chunk[-2:] == self.field
-        if "rel" in dict(self.items) and not one:
+        if "rel" in options and not one:
             raise ValueError(
                 "rel=%r is a fraction of the range of one chunk, and chunks=%s with field=%s are not one "
                 "whole field each: give abs=, the fraction * (max - min), or chunks and field= of one field"
-                % (dict(self.items)["rel"], chunk, self.field)
+                % (options["rel"], chunk, self.field)
             )
+        periodic = "none" if options.get("preserve") == "none" else options.get("periodic", "none")
+        for name, axis in (("x", -1), ("y", -2)):
+            # Otherwise the last chunk is padded, and its border is not that of the field.
+            if name in periodic and (self.field is None or self.field[axis] % chunk[axis]):
+                raise ValueError(
+                    "periodic=%r, and chunks=%s do not end where a field of field=%s does: give field=, and "
+                    "chunks as long as the field along a periodic axis, or such that they divide it"
+                    % (periodic, chunk, self.field)
+                )
 
     def of_chunk(self, chunk: Tuple[int, ...], fill: Any = None) -> Dict[str, Any]:
         """The arguments of :func:`factz.compress` for the planes of a chunk.
@@ -80,13 +90,17 @@ class ChunkOptions:
             fill: the fill value of the array. It marks missing data if it is finite and not 0, unless the
                 options name another one.
         """
-        self.check_bound(chunk)
-        options = dict(self.items)
-        # A triangle between two chunks has all its vertices on their borders: it stays as it is if these do.
-        # The padding of the last chunk of an axis lies behind the border of the field, and counts as data.
+        self.check(chunk)
+        options, opened = dict(self.items), self._open_sides(chunk)
+        # A triangle between two chunks, or across a periodic side, has all its vertices on the borders of
+        # chunks: it stays as it is if these do. The padding of the last chunk of an axis lies behind the
+        # border of the field, and counts as data.
         if options.get("preserve") != "none":
-            bits = sides_of("pin", options.get("pin")) | self._open_sides(chunk)
+            bits = sides_of("pin", options.get("pin")) | opened
             options["pin"] = [side for side, bit in SIDES.items() if bits & bit]
+        sides, periodic = (("x", _abi.SIDE_X_MIN), ("y", _abi.SIDE_Y_MIN)), options.get("periodic", "none")
+        closed = [axis for axis, side in sides if axis in periodic and not opened & side]
+        options["periodic"] = "".join(closed) or "none"
         if "fill" not in options and fill is not None and np.isfinite(fill) and fill != 0:
             options["fill"] = float(fill)
         return options

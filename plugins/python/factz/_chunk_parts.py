@@ -1,22 +1,27 @@
 """Parts of a chunk, decoded from pieces of its content: planes, and regions of planes.
 
-The calls of :class:`Part` raise :class:`Missing` for bytes that are not there yet. Their caller reads these
-and calls again: nothing waits inside the library, and the reader may be asynchronous.
+:meth:`Part.decode` raises :class:`Missing` for bytes that are not there yet. Its caller reads these and calls
+again: nothing waits inside the library, and the reader may be asynchronous.
 """
 
 import dataclasses
+import math
 import os
 from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
 from . import _abi
-from ._chunk_streams import Shape, check_header, place
+from ._chunk_streams import Shape, check_header, components
 from ._compression import decompress
 from .errors import FactzError
 
-#: How many bytes are read where a stream begins: its header, and usually its tables and group words.
+#: How many bytes are read at least where a chunk begins: its header, and usually its tables.
 HEAD = 4096
+#: Bytes of values per byte of group words: a word of 4 bytes for a group of 1 KiB, a 16th of its values.
+VALUES_PER_WORDS = 4096
+#: The side of a tile, and the most tiles of a group. Planes that lie closer are decoded together.
+TILE, GROUP_TILES = 32, 256
 
 
 @dataclasses.dataclass
@@ -50,17 +55,17 @@ class Pieces:
 
 
 class _File:
-    """A stream of a chunk as a binary file, for ``factz.decompress`` of a region.
+    """The stream of a chunk as a binary file, for ``factz.decompress`` of a part.
 
-    The library reads the start of a stream and then, before it decodes, all groups of tiles that the region
+    The library reads the start of a stream and then, before it decodes, all groups of tiles that the part
     takes. Groups that are missing are zeros, so that one call finds all of them.
 
     Attributes:
-        missing: the ranges that were read as zeros, joined where little lies between them.
+        missing: the ranges that were read as zeros.
     """
 
-    def __init__(self, pieces: Pieces, first: int, length: int):
-        self._pieces, self._first, self._length, self._at = pieces, first, length, 0
+    def __init__(self, pieces: Pieces, length: int):
+        self._pieces, self._length, self._at = pieces, length, 0
         self.missing: List[Range] = []
 
     def tell(self) -> int:
@@ -73,16 +78,23 @@ class _File:
     def read(self, count: int) -> memoryview:
         at, self._at = self._at, self._at + count
         try:
-            return self._pieces.read(self._first + at, count)
+            return self._pieces.read(at, count)
         except Missing as error:
-            [one] = error.args[0]
             if at < HEAD:
                 raise
-            if self.missing and one.first - self.missing[-1].end <= HEAD:
-                self.missing[-1].end = self.missing[-1].useful = one.end
-            else:
-                self.missing.append(one)
+            self.missing += error.args[0]
             return memoryview(bytes(count))
+
+
+def _joined(ranges: List[Range]) -> List[Range]:
+    """Ranges in ascending order, those joined between which little lies."""
+    joined: List[Range] = []
+    for one in sorted(ranges, key=lambda one: one.first):
+        if joined and one.first - joined[-1].end <= HEAD:
+            joined[-1].end = joined[-1].useful = max(joined[-1].end, one.end)
+        else:
+            joined.append(one)
+    return joined
 
 
 def _span(part: Any, size: int) -> Optional[Tuple[int, int]]:
@@ -102,14 +114,15 @@ def _span(part: Any, size: int) -> Optional[Tuple[int, int]]:
     return (low, high + 1) if 0 <= low and high < size else None
 
 
-@dataclasses.dataclass
-class Plane:
-    """A stream of a chunk: its number, the index of its planes, its first byte, its length."""
-
-    number: int
-    index: Shape
-    first: int
-    length: int
+def _runs(wanted: np.ndarray, gap: int) -> List[slice]:
+    """The runs of planes that are wanted, those joined between which fewer than `gap` others lie."""
+    edges = np.flatnonzero(np.diff(wanted.ravel(), prepend=False, append=False))
+    runs: List[slice] = []
+    for first, end in edges.reshape(-1, 2).tolist():
+        if runs and first - runs[-1].stop < gap:
+            first = runs.pop().start
+        runs.append(slice(first, end))
+    return runs
 
 
 class Part:
@@ -122,49 +135,34 @@ class Part:
     def __init__(self, selection: Any, shape: Shape, dtype: Any):
         self._selection = selection
         self._shape, self._dtype = tuple(shape), np.dtype(dtype)
-        self._wanted = np.ones(shape[:-3], bool)
-        self._region = slice(0, shape[-2]), slice(0, shape[-1])
+        whole = slice(0, shape[-2]), slice(0, shape[-1])
+        wanted, self._region = np.ones(shape[:-3], bool), whole
         axes = selection if isinstance(selection, tuple) else (selection,)
         spans = [_span(part, size) for part, size in zip(axes, shape)]
         if len(axes) == len(shape) and None not in spans:
-            self._wanted[...] = False
+            wanted[...] = False
             if all(first < end for first, end in spans):
-                self._wanted[axes[:-3]] = True
+                wanted[axes[:-3]] = True
             self._region = slice(*spans[-2]), slice(*spans[-1])
-        self._has_whole_planes = self._region == (slice(0, shape[-2]), slice(0, shape[-1]))
-        self.is_whole = self._has_whole_planes and bool(self._wanted.all())
-        self._planes: List[Plane] = []
+        self.is_whole = self._region == whole and bool(wanted.all())
+        self._runs = _runs(wanted, GROUP_TILES // math.prod(-(-size // TILE) for size in shape[-2:]))
         self._out = np.empty(self._shape, self._dtype.newbyteorder("="))
 
-    def locate(self, pieces: Pieces) -> List[Plane]:
-        """The streams that the selection takes. Each begins where the one before ends."""
-        last = int(max(np.flatnonzero(self._wanted), default=-1))
-        while len(self._planes) <= last:
-            number = len(self._planes)
-            at = self._planes[-1].first + self._planes[-1].length if number else 0
-            start = pieces.read(at, _abi.INSPECT_BYTES, at + HEAD)
-            with place(number):
-                info = check_header(start, self._shape, self._out.dtype)
-            index = tuple(int(k) for k in np.unravel_index(number, self._wanted.shape))
-            self._planes.append(Plane(number, index, at, info.stream_bytes))
-        return [plane for plane in self._planes if self._wanted[plane.index]]
+    def decode(self, pieces: Pieces) -> np.ndarray:
+        """The selection."""
+        if self._runs:
+            head = HEAD + self._out.nbytes // VALUES_PER_WORDS
+            info = check_header(pieces.read(0, _abi.INSPECT_BYTES, head), self._shape, self._out.dtype)
+            self._decode_runs(_File(pieces, info.stream_bytes))
+        return np.asarray(self._out[self._selection]).astype(self._dtype, copy=False)
 
-    def decode(self, pieces: Pieces, plane: Plane) -> None:
-        """Decodes the part of a stream that the selection takes."""
-        u, v = (self._out[plane.index + (component,)] for component in (0, 1))
-        with place(plane.number):
-            if self._has_whole_planes:
-                decompress(pieces.read(plane.first, plane.length), (u, v), threads=1)
-                return
-            file = _File(pieces, plane.first, plane.length)
+    def _decode_runs(self, file: _File) -> None:
+        for planes in self._runs:
+            out = [component[(planes, *self._region)] for component in components(self._out)]
             try:
-                decompress(file, (u[self._region], v[self._region]), region=self._region, threads=1)
+                decompress(file, out, region=self._region, planes=planes, threads=1)
             except FactzError:
                 if not file.missing:
                     raise
-            if file.missing:
-                raise Missing(file.missing)
-
-    def result(self) -> np.ndarray:
-        """The selection, when all its planes are decoded."""
-        return np.asarray(self._out[self._selection]).astype(self._dtype, copy=False)
+        if file.missing:
+            raise Missing(_joined(file.missing))

@@ -1,10 +1,10 @@
-"""The content of a chunk of the shape (..., 2, ny, nx): a stream for each pair of planes, one behind the
-other. This file and ``_chunk_parts.py`` are all that knows it.
+"""The content of a chunk (..., 2, ny, nx), or (..., ny, nx) of one component: a stream whose planes are the
+fields of the chunk in order. This file and ``_chunk_parts.py`` are all that knows it.
 """
 
 import contextlib
 import math
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
 
@@ -22,41 +22,41 @@ def corrupt(text: str) -> FactzError:
     return error_of(_abi.ERROR_CORRUPT_STREAM, "corrupt chunk: " + text)
 
 
-def _planes(array: Any) -> Iterator[Tuple[Shape, Any, Any]]:
-    """The pairs of planes of an array with their indices; views, in the order of the chunk."""
-    for index in np.ndindex(array.shape[:-3]):
-        yield index, array[index + (0,)], array[index + (1,)]
+def components(array: Any) -> Tuple[Any, Any]:
+    """u and v of an array (..., 2, ny, nx), each of the shape (nz, ny, nx)."""
+    planes = array.reshape((-1, *array.shape[-3:]))
+    return planes[:, 0], planes[:, 1]
+
+
+def _planes(array: Any) -> Any:
+    return array.reshape((-1, *array.shape[-2:]))
 
 
 def encode(array: Any, options: Dict[str, Any]) -> Any:
     """The content of a chunk: bytes, or for an array of CuPy an array of CuPy."""
-    streams = [compress(u, v, threads=1, **options) for _, u, v in _planes(array)]
-    if not is_device(array):
-        return b"".join(streams)
-    if len(streams) == 1:
-        return streams[0]
-    import cupy
-
-    with array.device:
-        return cupy.concatenate(streams)
+    return compress(*components(array), threads=1, **options)
 
 
-def decode(data: Any, shape: Shape, dtype: Any) -> Any:
-    """The array of a chunk, in the memory of the content, which is one of NumPy or CuPy, or bytes."""
+def encode_component(array: Any, component: str) -> bytes:
+    """The content of a chunk of one component: exact values."""
+    return exact(_planes(array), component, threads=1)
+
+
+def decode(data: Any, shape: Shape, dtype: Any, component: Optional[str] = None) -> Any:
+    """The array of a chunk, in the memory of the content, which is one of NumPy or CuPy, or bytes.
+
+    Args:
+        component: "u" or "v" of an array of one component.
+    """
     device = is_device(data)
+    native = np.dtype(dtype).newbyteorder("=")
     with data.device if device else contextlib.nullcontext():
-        out = _empty(device, shape, dtype)
-        at = 0
-        for number, (_, u, v) in enumerate(_planes(out)):
-            with place(number):
-                info = check_header(data[at : at + _abi.INSPECT_BYTES], shape, out.dtype)
-                stream = data[at : at + info.stream_bytes]
-                decompress(_aligned(stream) if device else stream, (u, v), threads=1)
-            at += info.stream_bytes
-    if at != len(data):
-        raise corrupt(
-            "%d bytes follow its %d stream(s), which the shape %s has" % (len(data) - at, number + 1, shape)
-        )
+        info = check_header(data[: _abi.INSPECT_BYTES], shape, native, component)
+        if info.stream_bytes != len(data):
+            raise corrupt("it has %d bytes, and its header says %d" % (len(data), info.stream_bytes))
+        out = _empty(device, shape, native)
+        planes = components(out) if component is None else _planes(out)
+        decompress(_aligned(data) if device else data, planes, threads=1)
     return out.astype(dtype, copy=False)
 
 
@@ -65,79 +65,41 @@ def _aligned(stream: Any) -> Any:
     return stream.copy() if stream.__cuda_array_interface__["data"][0] % 256 else stream
 
 
-def _empty(device: bool, shape: Shape, dtype: Any) -> Any:
-    native = np.dtype(dtype).newbyteorder("=")
+def _empty(device: bool, shape: Shape, dtype: np.dtype) -> Any:
     if not device:
-        return np.empty(shape, native)
+        return np.empty(shape, dtype)
     import cupy
 
-    return cupy.empty(shape, native)
+    return cupy.empty(shape, dtype)
 
 
-@contextlib.contextmanager
-def place(number: int) -> Iterator[None]:
-    """Adds the number of the stream to the errors of the library."""
-    try:
-        yield
-    except FactzError as error:
-        raise error_of(error.status, "stream %d of the chunk: %s" % (number, error)) from None
-
-
-def check_header(start: Any, shape: Shape, dtype: np.dtype) -> Info:
-    """The header of a stream, which must have the planes of the chunk."""
+def check_header(start: Any, shape: Shape, dtype: np.dtype, component: Optional[str] = None) -> Info:
+    """The header of a stream, which must have the planes of the chunk and its component, or both."""
     info = inspect(start)
-    if (info.shape, info.dtype) != (tuple(shape[-2:]), dtype):
-        raise error_of(
-            _abi.ERROR_CORRUPT_STREAM,
+    if info.component != component:
+        names = {None: "both components", "u": "component u", "v": "component v"}
+        raise corrupt("it holds %s, and the array %s" % (names[info.component], names[component]))
+    leading = shape[:-3] if component is None else shape[:-2]
+    if (_stack(info), info.dtype) != ((math.prod(leading), *shape[-2:]), dtype):
+        raise corrupt(
             "it holds %s of the shape %s, and the array has chunks of %s of %s"
-            % (info.dtype, info.shape, dtype, tuple(shape)),
+            % (info.dtype, info.shape, dtype, tuple(shape))
         )
     # Readers of parts ask for memory before they know where the chunk ends.
-    most = _abi.INSPECT_BYTES + math.prod(shape[-3:]) * dtype.itemsize
+    most = _abi.INSPECT_BYTES + math.prod(shape) * dtype.itemsize
     if info.stream_bytes > most:
-        raise error_of(
-            _abi.ERROR_CORRUPT_STREAM,
-            "its header says %d bytes, and a field takes %d" % (info.stream_bytes, most),
-        )
+        raise corrupt("its header says %d bytes, and its fields take %d" % (info.stream_bytes, most))
     return info
 
 
-def encode_component(array: Any, component: str) -> bytes:
-    """The content of a chunk (..., ny, nx) of one component: exact values, a stream for each plane."""
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return b"".join(exact(native[index], component, threads=1) for index in np.ndindex(array.shape[:-2]))
-
-
-def decode_component(data: Any, shape: Shape, dtype: Any, component: str) -> Any:
-    """The array of a chunk of one component, whose streams have one plane or several."""
-    out = _empty(False, shape, dtype)
-    planes = out.reshape((-1, *shape[-2:]))
-    at = first = number = 0
-    while first < len(planes):
-        with place(number):
-            info = inspect(data[at : at + _abi.INSPECT_BYTES])
-            count = info.shape[0] if len(info.shape) == 3 else 1
-            if info.component != component:
-                held = "both components" if info.component is None else "component " + info.component
-                raise corrupt("it holds %s, and the array component %s" % (held, component))
-            if (info.shape[-2:], info.dtype) != (tuple(shape[-2:]), out.dtype) or first + count > len(planes):
-                raise corrupt(
-                    "it holds %s of the shape %s, and the array has chunks of %s of %s"
-                    % (info.dtype, info.shape, out.dtype, shape)
-                )
-            target = planes[first : first + count]
-            decompress(data[at : at + info.stream_bytes], target if count > 1 else target[0], threads=1)
-        at, first, number = at + info.stream_bytes, first + count, number + 1
-    if at != len(data):
-        raise corrupt("%d bytes follow the streams of its %d plane(s)" % (len(data) - at, len(planes)))
-    return out.astype(dtype, copy=False)
+def _stack(info: Info) -> Tuple[int, int, int]:
+    """(nz, ny, nx) of a stream."""
+    nz, ny, nx = (1, *info.shape)[-3:]
+    return nz, ny, nx
 
 
 def shape_of_content(data: Any) -> Tuple[Shape, np.dtype]:
-    """The shape (planes, 2, ny, nx) and the element type of a content, from its headers."""
-    info, at, count = inspect(data[: _abi.INSPECT_BYTES]), 0, 0
-    while at < len(data):
-        with place(count):
-            at += inspect(data[at : at + _abi.INSPECT_BYTES]).stream_bytes
-        count += 1
-    return (count, 2, *info.shape), info.dtype
+    """The shape (planes, 2, ny, nx) and the element type of a content, from its header."""
+    info = inspect(data[: _abi.INSPECT_BYTES])
+    nz, ny, nx = _stack(info)
+    return (nz, 2, ny, nx), info.dtype

@@ -26,7 +26,7 @@ from zarr.registry import register_codec
 from ._arrays import is_device
 from ._chunk_options import ChunkOptions, check_array, check_chunks, check_component
 from ._chunk_parts import Missing, Part, Pieces, Range
-from ._chunk_streams import corrupt, decode, decode_component, encode, encode_component
+from ._chunk_streams import corrupt, decode, encode, encode_component
 
 __all__ = ["Component", "Pair", "encoding"]
 
@@ -41,9 +41,10 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
     """The serializer of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v.
 
     Args:
-        abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, fill: as in :func:`factz.compress`.
-            ``rel`` needs ``field`` and chunks of one whole field. By default the fill value of the array
-            marks missing data if it is finite and not 0.
+        abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, fill, periodic: as in
+            :func:`factz.compress`. ``rel`` needs ``field`` and chunks of one whole field, ``periodic``
+            ``field`` and chunks that divide a periodic axis. By default the fill value of the array marks
+            missing data if it is finite and not 0.
         field: (ny, nx) of the whole field. A side of a chunk that is as long as the field has no neighbour,
             and its border need not be exact. By default every border of a chunk is stored exactly, so that
             the critical points between chunks are kept.
@@ -79,7 +80,7 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         chunks = getattr(chunk_grid, "chunk_shape", None)
         if chunks is not None:
             check_chunks(tuple(chunks))
-            self.options.check_bound(tuple(chunks))
+            self.options.check(tuple(chunks))
 
     def evolve_from_array_spec(self, array_spec: Any) -> "Pair":
         """Called with the shape of the array or of a chunk: within shards nothing else is checked."""
@@ -119,17 +120,16 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
             return None if data is None else (await self._decode_single(data, chunk_spec))[selection]
         source = _Source(byte_getter, chunk_spec.prototype)
         try:
-            planes = await source.supply(part.locate)
-            await asyncio.gather(*(source.supply(part.decode, plane) for plane in planes))
+            array = await source.supply(part.decode)
         except _NoChunk:
             return None
-        return chunk_spec.prototype.nd_buffer.from_numpy_array(part.result())
+        return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
 
 
 @dataclasses.dataclass(frozen=True)
 class Component(ArrayBytesCodec):
     """The serializer of arrays (..., ny, nx) whose chunks (..., cy, cx) hold u or v alone: data of
-    :func:`factz.split`, one behind the other.
+    :func:`factz.split`, with the leading axes as planes.
 
     It reads what was compressed with the other component. What is written through it is stored without any
     error: compress both components by :func:`factz.compress` with ``separate=True``, and write the bytes as
@@ -166,7 +166,7 @@ class Component(ArrayBytesCodec):
 
     def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
         shape, dtype = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype)
-        array = decode_component(chunk_data.as_numpy_array(), shape, dtype, self.component)
+        array = decode(chunk_data.as_numpy_array(), shape, dtype, self.component)
         return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
 
     async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
@@ -190,11 +190,11 @@ class _Source:
         self._getter, self._prototype = byte_getter, prototype
         self._pieces = Pieces()
 
-    async def supply(self, call: Any, *arguments: Any) -> Any:
+    async def supply(self, call: Any) -> Any:
         """The result of a call that raises Missing until the pieces suffice."""
         while True:
             try:
-                return await asyncio.to_thread(call, self._pieces, *arguments)
+                return await asyncio.to_thread(call, self._pieces)
             except Missing as error:
                 ranges = error.args[0]
             await asyncio.gather(*map(self._read, ranges))
@@ -209,7 +209,7 @@ class _Source:
             raise _NoChunk
         if first + len(data) < missing.end:
             raise corrupt(
-                "it ends at byte %d, and its streams need the bytes up to %d: the end is missing"
+                "it ends at byte %d, and its stream needs the bytes up to %d: the end is missing"
                 % (first + len(data), missing.end)
             )
         self._pieces.add(first, data.as_numpy_array())
@@ -250,7 +250,7 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
     for option, axis in (("dx", -1), ("dy", -2)):
         _check_direction(array, axis, option, options)
     codec = Pair(field=shape[-2:], **options)
-    codec.options.check_bound(chunks)
+    codec.options.check(chunks)
     return {"serializer": codec, "compressors": None, "chunks": chunks}
 
 

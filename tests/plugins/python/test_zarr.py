@@ -12,7 +12,7 @@ import unittest
 import numpy as np
 import zarr
 from support import ROOT, VIOLATIONS
-from zarr_fields import BOUND, COARSE, NX, NY, Counting, Folder, put, stack
+from zarr_fields import BOUND, COARSE, NX, NY, Counting, Folder, put, stack, torus, violations_on_torus
 
 import factz
 import factz.zarr
@@ -93,6 +93,28 @@ class Guarantee(Folder):
             self.assertEqual(factz.compare(*before, *after, rel=0.02).violations, 0)
             self.assertGreater(np.abs(before - after).max(), 0.01)
 
+    def test_a_chunk_is_one_stack(self):
+        for lead in ((3,), (2, 2)):
+            values = stack(*lead)
+            written("%d.zarr" % len(lead), values, values.shape)
+            data = open_bytes("%d.zarr/c/%s" % (len(lead), "/".join("0" * values.ndim)))
+            u, v = values.reshape((-1, *values.shape[-3:])).swapaxes(0, 1)
+            self.assertEqual(data, factz.compress(u, v, abs=BOUND))
+
+    def test_periodic_axes(self):
+        """Chunks that are as long as the field are compressed as periodic, others have exact borders."""
+        values = torus(2, nx=48, ny=36)
+        lost = written("a.zarr", values, codec=Pair(abs=COARSE, field=(36, 48)))[...]
+        self.assertGreater(violations_on_torus(values, lost), 0)
+        for number, (chunk, axes) in enumerate(
+            (((36, 48), "xy"), ((12, 48), "x"), ((36, 16), "y"), ((12, 16), None))
+        ):
+            with self.subTest(chunk=chunk):
+                codec, name = Pair(abs=COARSE, field=(36, 48), periodic="xy"), "%d.zarr" % number
+                after = written(name, values, (2, 2, *chunk), codec)[...]
+                self.assertEqual(violations_on_torus(values, after), 0)
+                self.assertEqual(factz.inspect(open_bytes(name + "/c/0/0/0/0")).periodic, axes)
+
     def test_shards(self):
         values = stack(4)
         store = Counting("a.zarr")
@@ -119,11 +141,12 @@ class Guarantee(Folder):
 
 class Metadata(Folder):
     def test_configurations(self):
-        options = {"abs": np.float32(0.5), "pin": ["xmin", "ymax"], "fill": np.int64(7), "ties": "zeros"}
-        codec = Pair(field=(np.int64(NY), NX), mode="speculative", dy=-1, **options)
+        options = {"abs": np.float32(0.5), "pin": ["ymin", "ymax"], "fill": np.int64(7), "ties": "zeros"}
+        codec = Pair(field=(np.int64(NY), NX), mode="speculative", dy=-1, periodic="x", **options)
         text = json.dumps(codec.to_dict())
-        expected = {"abs": 0.5, "mode": "speculative", "ties": "zeros", "dy": -1.0, "pin": "xmin+ymax"}
-        self.assertEqual(json.loads(text)["configuration"], {**expected, "fill": 7.0, "field": [NY, NX]})
+        expected = {"abs": 0.5, "mode": "speculative", "ties": "zeros", "dy": -1.0, "pin": "ymin+ymax"}
+        expected.update(fill=7.0, periodic="x", field=[NY, NX])
+        self.assertEqual(json.loads(text)["configuration"], expected)
         again = Pair.from_dict(json.loads(text))
         self.assertEqual((again, hash(again), repr(again)), (codec, hash(codec), repr(codec)))
         self.assertEqual(pickle.loads(pickle.dumps(codec)), codec)
@@ -197,6 +220,17 @@ class Refusals(Folder):
             (Pair(rel=0.1, field=(NY, NX)), (1, 2, NY, 20)),
         ):
             self.refused("rel=0.1", create, "a.zarr", like, chunks, codec)
+        for options, chunks in (
+            ({}, None),
+            ({"field": (NY, NX)}, (1, 2, NY, 20)),
+            ({"field": (NY, NX)}, (1, 2, NY, 50)),
+        ):
+            codec = Pair(abs=1, periodic="x", **options)
+            self.refused("periodic='x', and chunks=", create, "a.zarr", like, chunks, codec)
+            create("preserve.zarr", like, chunks, Pair(abs=1, periodic="x", preserve="none"), overwrite=True)
+        create("c.zarr", like, (1, 2, 20, NX), Pair(abs=1, periodic="x", field=(NY, NX)))
+        sharded = create("d.zarr", like, (1, 2, NY, 20), Pair(abs=1, periodic="x"), shards=(4, 2, NY, 60))
+        self.refused("periodic='x'", sharded.__setitem__, ..., like)
         array = create("b.zarr", like)
         self.refused("field=(38, 47)", array.resize, (4, 2, NY + 1, NX))
         array.resize((5, 2, NY, NX))
@@ -212,6 +246,8 @@ class Refusals(Folder):
             ("halo='xmin'", {"abs": 1, "halo": "xmin"}),
             ("level=3", {"abs": 1, "level": 3}),
             ("pin='up'", {"abs": 1, "pin": "up"}),
+            ("periodic='z'", {"abs": 1, "periodic": "z"}),
+            ("periodic", {"abs": 1, "periodic": "x", "pin": "xmin"}),
             ("fill=nan", {"abs": 1, "fill": float("nan")}),
             ("fill='x'", {"abs": 1, "fill": "x"}),
             ("field=3", {"abs": 1, "field": 3}),
@@ -234,6 +270,7 @@ class Refusals(Folder):
         ):
             self.refused(text, encoding, array, abs=1, **options)
         self.refused("rel=0.1", encoding, values, rel=0.1, chunks=(2, 2, NY, NX))
+        self.refused("periodic='y'", encoding, values, abs=1, periodic="y", chunks=(2, 2, 9, NX))
 
 
 class Damage(Folder):
@@ -247,13 +284,14 @@ class Damage(Folder):
         damaged[len(good) // 2] ^= 255
         parts = (np.s_[0], np.s_[0, :, 3:5, 3:5])
         for data, text in (
+            (factz.split(good)[0], "it holds component u, and the array both components"),
             (b"", "128"),
             (b"x", "128"),
             (good[:100], "128"),
             (good[:-4], "its header says"),
-            (good + b"\0" * 4, "4 bytes follow"),
-            (good + good, "bytes follow its 1 stream"),
-            (bytes(damaged), "stream 0 of the chunk"),
+            (good + b"\0" * 4, "it has %d bytes, and its header says %d" % (len(good) + 4, len(good))),
+            (good + good, "it has %d bytes" % (2 * len(good))),
+            (bytes(damaged), "checksum"),
             (b"\0" * 9999, "does not begin with the mark"),
             (
                 good[:112] + (2**40).to_bytes(8, "little") + good[120:],
@@ -261,6 +299,7 @@ class Damage(Folder):
             ),
             (factz.compress(*values[0].astype("f8"), abs=1), "it holds float64"),
             (factz.compress(*values[0, :, :9], abs=1), "it holds float32 of the shape (9, 47)"),
+            (factz.compress(*values[[0, 0]].swapaxes(0, 1), abs=1), "of the shape (2, 38, 47)"),
         ):
             put(store, key, data)
             with self.subTest(text=text):
@@ -276,9 +315,9 @@ class Damage(Folder):
         self.assert_kept(values, array[...])
 
     def test_random_damage_is_an_error_or_values(self):
-        values = stack(2)
+        values = stack(2, nx=300, ny=200)
         store = zarr.storage.MemoryStore()
-        array = written(store, values, (2, 2, NY, NX))
+        array = written(store, values, (2, 2, 200, 300), Pair(abs=1e-3))
         [good] = [data.to_bytes() for key, data in store._store_dict.items() if key.startswith("c/")]
         rng = np.random.default_rng(7)
         outcomes = {"error": 0, "values": 0}
@@ -286,7 +325,7 @@ class Damage(Folder):
             data = bytearray(good[: rng.integers(0, len(good) + 1)] if rng.random() < 0.2 else good)
             for _ in range(rng.integers(1, 4)):
                 if data:
-                    most = len(data) if rng.random() < 0.5 else min(len(data), 400)
+                    most = len(data) if rng.random() < 0.8 else min(len(data), 400)
                     data[rng.integers(most)] = rng.integers(256)
             put(store, "c/0/0/0/0", bytes(data))
             try:
@@ -353,8 +392,9 @@ class Components(Folder):
     def test_stacks_in_one_stream(self):
         values = stack(3)
         data = factz.compress(values[:, 0], values[:, 1], abs=BOUND, separate=True)[1]
-        array = zarr.create_array("v", shape=values[:, 1].shape, chunks=values[:, 1].shape, dtype=values.dtype,
-                                  serializer=factz.zarr.Component("v"), compressors=None)
+        layout = {"shape": values[:, 1].shape, "chunks": values[:, 1].shape, "dtype": values.dtype}
+        codec = factz.zarr.Component("v")
+        array = zarr.create_array("v", serializer=codec, compressors=None, **layout)
         os.makedirs("v/c/0/0")
         with open("v/c/0/0/0", "wb") as file:
             file.write(data)
@@ -364,6 +404,8 @@ class Components(Folder):
         values = stack(2)[:, 0]
         self.create("u", values, "u")[...] = values
         self.assertEqual(zarr.open_array("u")[...].tobytes(), values.tobytes())
+        self.create("planes", stack(2, 3)[:, :, 1], "v")[...] = stack(2, 3)[:, :, 1]
+        self.assertEqual(zarr.open_array("planes")[...].tobytes(), stack(2, 3)[:, :, 1].tobytes())
         with open("u/zarr.json") as file:
             codecs = json.load(file)["codecs"]
         self.assertEqual(codecs, [{"name": "factz.component", "configuration": {"component": "u"}}])
@@ -379,8 +421,8 @@ class Components(Folder):
             (both, "it holds both components, and the array component u"),
             (v, "it holds component v, and the array component u"),
             (small, "of the shape"),
-            (u + u, "bytes follow the streams of its 1 plane"),
-            (u[:-4], "the stream has"),
+            (u + u, "it has %d bytes, and its header says %d" % (2 * len(u), len(u))),
+            (u[:-4], "its header says"),
         ):
             with open("u/c/0/0/0", "wb") as file:
                 file.write(data)

@@ -25,6 +25,23 @@ def stack(*lead, nx=NX, ny=NY, dtype="f4"):
     return out
 
 
+def torus(*lead, nx, ny):
+    """An array (*lead, 2, ny, nx) of waves with critical points between its last and its first vertices."""
+    y, x = np.mgrid[0:ny, 0:nx].astype(np.float64)
+    a, b = 2 * np.pi * (x + 0.6) / nx, 2 * np.pi * (y + 0.4) / ny
+    u = np.sin(3 * a) * np.cos(2 * b) + 0.05 * np.sin(5 * b)
+    v = np.cos(3 * a) * np.sin(2 * b) + 0.05 * np.cos(2 * a)
+    return np.broadcast_to(np.array([u, v], "f4"), (*lead, 2, ny, nx))
+
+
+def violations_on_torus(before, after):
+    """The sum of all violations of the independent checker, with the first row and column behind the last."""
+    closed = [np.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, 1)] * 2, mode="wrap") for a in (before, after)]
+    old, new = (a.reshape((-1, *a.shape[-3:])) for a in closed)
+    cases = [([*pair, *other], {"bound": COARSE}) for pair, other in zip(old, new)]
+    return sum(case[name] for case in exact_counts(cases) for name in VIOLATIONS)
+
+
 class Counting(WrapperStore):
     """A store that counts requests for chunks, their bytes, and rounds of requests under way together."""
 
