@@ -130,7 +130,7 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
         (first, size.min(n - first))
     };
     let ((x0, nx), (y0, ny)) = (piece(columns, &[64, 128, 256]), piece(rows, &[32, 64]));
-    let long_axes = (nx >= 3) as u32 * PERIODIC_X | (ny >= 3) as u32 * PERIODIC_Y;
+    let long_axes = ((nx >= 3) as u32 * PERIODIC_X) | ((ny >= 3) as u32 * PERIODIC_Y);
     let periodic = random.one_of(&[0, PERIODIC_X, PERIODIC_Y, PERIODIC_X | PERIODIC_Y]) & long_axes;
     let config = Config {
         dtype: dtype::<T>(),
