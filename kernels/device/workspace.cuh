@@ -157,7 +157,7 @@ struct QuantizeView : TileView {
     REGION(const u64, bounded, group_offsets)  // [tiles]
     REGION(u8, symbols, symbols)               // [tiles][TILE_VERTICES]
     REGION(P, row_lines, row_lines)            // [tiles_y][nx]: values of the first row of each tile
-    REGION(P, column_lines, column_lines)      // [tiles_x][tiles_y * TILE]: values of the first column of each tile
+    REGION(P, column_lines, column_lines)      // [tiles_x][tiles_y * TILE]: the first columns of tiles
     // [TILE_VERTICES] by position: raw bits behind a symbol
     __device__ __forceinline__ u64* payload(u64 tile) const {
         return words_at<u64>(job.slots + tile * SLOT_BYTES<T, PREDICTOR_HIERARCHICAL> + SLOT_ENTRY_BYTES);

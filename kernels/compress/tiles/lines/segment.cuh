@@ -113,8 +113,8 @@ struct LineSegment {
             T vertex_bound = no_bound<T>();
             if (has_bounds() && i < TILE) {
                 const u32* const rows = BoundsView<T>(job).constrained_rows(tile);
-                vertex_bound = speculative_bound<T>(job, control, ROWS ? rows[0] >> i & 1 : rows[i] & 1,
-                    tile, ROWS ? along_at + i : at, ROWS ? at : along_at + i);
+                vertex_bound = speculative_bound<T>(job, control, ROWS ? rows[0] >> i & 1 : rows[i] & 1, tile,
+                    ROWS ? along_at + i : at, ROWS ? at : along_at + i);
             }
             shared.vertex_bound[i] = vertex_bound;
             any_constrained |= is_constrained(vertex_bound);
