@@ -245,7 +245,7 @@ fn arguments_are_those_of_the_configuration() {
     let chunk =
         folder.succeeds("h5args --abs 1 --chunk 40x30 --dtype f64 --layout interleaved --format netcdf");
     let order = cfg!(target_endian = "big") as u32;
-    assert_eq!(numbers(&chunk)[25..], [1, 0, 0, 1, 1, 40, 30, order, 0, 0, 0]);
+    assert_eq!(numbers(&chunk)[25..], [1, 0, 0, 1, 1, 40, 30, order, 0, 0, 0, 1]);
 
     // Whole fields, and the largest chunk.
     folder.succeeds("h5args --rel 1e-3 --field 360x181 --chunk 360x181");
