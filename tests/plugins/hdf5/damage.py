@@ -78,7 +78,7 @@ with open("good.h5", "rb") as file:
 words = np.array([1, 0, 0, 0, 0, 32, 32], "<u4").tobytes()
 at = whole.find(words)
 expect(at > 0 and whole.find(words, at + 1) < 0, "the words of the chunk are in the file once")
-WORDS = ((0, 7, "a version of the description"), (3, 9, "must be 0 to 1"), (4, 5, "must be 0 to 1"),
+WORDS = ((0, 7, "a version of the description"), (3, 9, "must be 0 to 1"), (4, 5, "must be 0 to 3"),
          (5, 0, "is not between 1 vertex and 4 GiB"), (6, 2**32 - 1, "is not between"))
 for word, value, reason in WORDS:
     bad = bytearray(whole)
