@@ -75,8 +75,8 @@ def add_array(data, name, values):
 
 
 def add_points(output, points, planes, step):
-    """Fills a PolyData with the arrays that `factz points -o points.vtp` writes, and `cell_z` for a stack. As
-    there, eigenvalues that are not defined are 0."""
+    """Fills a PolyData with the arrays that `factz points -o points.vtp` writes. As there, eigenvalues that are
+    not defined are 0."""
     count = len(points)
     place = vtkPoints()
     # The sum makes -0 positive.
@@ -95,9 +95,8 @@ def add_points(output, points, planes, step):
     data = output.GetPointData()
     for name in ("point_type", "simplex", "index", "rounding_divergence"):
         add_array(data, name, points[name].astype(np.int32))
-    add_array(data, "cell", np.stack([points["cell_x"], points["cell_y"]], axis=1).astype(np.int64))
-    if len(step.shape) == 3:
-        add_array(data, "cell_z", planes.astype(np.int64))
+    cells = np.stack([points["cell_x"], points["cell_y"], planes], axis=1)
+    add_array(data, "cell", cells.astype(np.int64))
     for name in ("eigenvalues_real", "eigenvalues_imaginary"):
         add_array(data, name, np.nan_to_num(points[name].reshape(count, 2), nan=0.0))
     data.SetActiveScalars("point_type")
