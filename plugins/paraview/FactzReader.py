@@ -87,7 +87,8 @@ def add_points(output, points, planes, step):
     vertices.SetData(*numbers)
     output.SetVerts(vertices)
 
-    add_array(output.GetFieldData(), "dims", np.array(step.shape[::-1], np.int64))
+    planes_rows_columns = (1,) * (3 - len(step.shape)) + tuple(step.shape)
+    add_array(output.GetFieldData(), "dims", np.array(planes_rows_columns[::-1], np.int64))
     for kinds, prefix in ((factz.PointType, "point_type"), (factz.Simplex, "simplex")):
         for kind in kinds:
             name = "%s_%s" % (prefix, kind.name.lower())
