@@ -1471,9 +1471,9 @@ double factz_relative_bound(double relative, double low, double high);
 /**
  * Extracts the critical points of a field in host memory.
  *
- * The points are sorted plane by plane, by (cell_x, cell_y), row by row, then by simplex. Triangles with a NaN, an infinity
- * or the fill value at a vertex do not count: they hold no point, and are no surroundings of a zero at a
- * vertex or on an edge, which needs one triangle at least.
+ * The points are sorted plane by plane, by (cell_x, cell_y), row by row, then by simplex. Triangles with
+ * a NaN, an infinity or the fill value at a vertex do not count: they hold no point, and are no
+ * surroundings of a zero at a vertex or on an edge, which needs one triangle at least.
  *
  * Blocks of a field: a block has the points with (cell_x, cell_y) among its vertices. The ghosts of all
  * sides in config->halo are read. If every side with a neighbour has a halo, each point belongs to exactly

@@ -75,7 +75,7 @@ pub(super) fn coding(header: &Header) -> TileCoding {
     }
 }
 
-/// What the halves of a field of this header have in common.
+/// The properties that both halves of a field of this header share.
 fn halves(header: &Header) -> Halves {
     let width = 2.0 * header.half_bin_width;
     Halves {

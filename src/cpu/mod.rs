@@ -105,8 +105,8 @@ pub fn decompress<'a, T: Real + 'a>(
 }
 
 /// Decompresses the region of a field whose first vertex is that of column `first[0]`, row `first[1]` and plane
-/// `first[2]`. `config` gives its columns, rows and planes (nx, ny, nz) and dtype, which must be that of the stream; the rest of it is
-/// ignored. Values are those of [`decompress`].
+/// `first[2]`. `config` gives its columns, rows and planes (nx, ny, nz) and dtype, which must be that of the
+/// stream; the rest of it is ignored. Values are those of [`decompress`].
 ///
 /// Of the stream only the header, the tables, and the groups of tiles that the region takes are read. The
 /// checksum needs all bytes: it is compared only where all groups are read, and `config` asks for it. Without it

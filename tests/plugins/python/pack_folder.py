@@ -1,13 +1,11 @@
 """A folder for each test of factz.pack, files with one pair, and the independent checker."""
 
 import os
-import tempfile
-import unittest
 
 import h5py
 import numpy as np
 from netcdf_files import AXES, FILL, NAMES, Writer, grid, series
-from support import VIOLATIONS, exact_counts
+from support import VIOLATIONS, EmptyFolder, exact_counts
 
 from factz.pack import PackError, pack
 
@@ -16,15 +14,7 @@ BOUND = 0.05
 COARSE = 2.0
 
 
-class Folder(unittest.TestCase):
-    """Each test runs in an empty folder."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-
+class Folder(EmptyFolder):
     def refused(self, *parts, call=pack, **options):
         """The call fails, its message has all parts, and nothing new is in the folder."""
         before = sorted(os.listdir("."))

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import unittest
 from pathlib import Path
 
 import numpy as np
@@ -44,3 +45,13 @@ def exact_counts(cases):
 
 
 VIOLATIONS = "lost_points spurious_points changed_types changed_ties new_ties changed_missing bound_exceeded".split()
+
+
+class EmptyFolder(unittest.TestCase):
+    """Each test runs in an empty folder."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)

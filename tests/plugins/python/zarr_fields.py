@@ -2,11 +2,9 @@
 Zarr and numcodecs."""
 
 import os
-import tempfile
-import unittest
 
 import numpy as np
-from support import VIOLATIONS, exact_counts, field
+from support import VIOLATIONS, EmptyFolder, exact_counts, field
 from zarr.core.sync import sync
 from zarr.storage import LocalStore, WrapperStore
 
@@ -79,15 +77,7 @@ def put(store, key, data):
     sync(store.set(key, default_buffer_prototype().buffer.from_bytes(data)))
 
 
-class Folder(unittest.TestCase):
-    """Each test runs in an empty folder."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(os.chdir, os.getcwd())
-        os.chdir(folder.name)
-
+class Folder(EmptyFolder):
     def violations(self, before, after, bound=BOUND, **more):
         """The sums of the counts of the independent checker, of all fields of arrays (..., 2, ny, nx)."""
         cases = []
