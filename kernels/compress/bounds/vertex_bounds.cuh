@@ -20,7 +20,7 @@ __device__ __forceinline__ T speculative_bound(
     const Job& job, const Control& control, bool constrained, u64 tile, u64 x, u64 y) {
     const T vertex_bound = constrained ? Real<T>::MAX : no_bound<T>();
     if (!(job.halo | job.pin)) return vertex_bound;
-    // Found again here, where few configurations come.
+    // Recomputed: only calls with a halo, a pinned side or a periodic axis need the plane.
     const u64 plane = tile_shape(job, fresh(tile)).plane;
     if (!on_border(job, x, y - plane)) return vertex_bound;
     const T b =

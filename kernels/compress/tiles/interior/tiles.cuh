@@ -382,7 +382,7 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     __syncwarp();
     write_anchor<T>(job, shared, coder, index);
     code_lattice<T, KIND>(shared, coder, lines_are_made);
-    // The shape is found again, not kept.
+    // The shape is recomputed: in registers it would cause spills until here.
     if (!CONSTRAINED && signatures && mine)
         keep_beside_columns(job, tile_shape(job, fresh(shared.index[half])), lattice);
     if constexpr (CONSTRAINED)
