@@ -514,7 +514,8 @@ typedef struct factz_config {
      */
     uint32_t periodic;
     /**
-     * Rows from a plane to the next, in u and in v; 0 means dense planes, ny. No account if nz is 1. Default 0.
+     * Rows from a plane to the next, in u and in v; 0 means dense planes, ny. Ignored if nz is 1.
+     * Default 0.
      */
     uint64_t plane_rows;
     /**

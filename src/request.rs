@@ -63,7 +63,7 @@ pub enum Predictor {
     Lorenzo = 1,
 }
 
-/// One of the components of a field.
+/// A component of a field.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {

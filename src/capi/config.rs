@@ -128,7 +128,8 @@ pub struct factz_config {
     /// of a global grid. The cells between them are part of the field. A periodic axis has at least 3 vertices
     /// and neither halo nor pin. Default 0.
     pub periodic: u32,
-    /// Rows from a plane to the next, in u and in v; 0 means dense planes, ny. No account if nz is 1. Default 0.
+    /// Rows from a plane to the next, in u and in v; 0 means dense planes, ny. Ignored if nz is 1.
+    /// Default 0.
     pub plane_rows: u64,
     /// 0.
     pub reserved: [u64; 10],

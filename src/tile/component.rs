@@ -54,8 +54,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A tile of the masks of `from[0]` whose vertices are made of those of all of `from`; None if `map` gives
-/// none for a vertex.
+/// A tile with the masks of `from[0]`: `map` makes each vertex from the same vertex of every tile in `from`.
+/// None if `map` gives none.
 fn mapped<const N: usize>(
     from: [(&QuantizedTile, TileCoding); N],
     coding: TileCoding,
@@ -110,7 +110,7 @@ fn coded(coding: TileCoding, code: Code, refinement_bits: u128) -> Coded {
     (symbol, low(raw as u128, bits) | refinement_bits << bits)
 }
 
-/// What the halves of a field have in common.
+/// The properties that both halves of a field share.
 #[derive(Clone, Copy)]
 pub struct Halves {
     /// Of the stream of both components.
