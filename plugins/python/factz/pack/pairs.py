@@ -8,6 +8,7 @@ from .attributes import text_of
 from .coordinates import name_of
 from .failure import PackError
 from .values import Component
+from .words import component_of
 
 #: The group beside the variables of a pair that holds what is compressed.
 GROUP = "factz"
@@ -236,10 +237,10 @@ def _check(pair: Pair, chunk: Optional[Tuple[int, int]]) -> None:
 
 
 def refuse_packed(dataset: h5py.Dataset) -> None:
-    if dataset.is_virtual and "factz_pair" in dataset.attrs:
+    if (dataset.is_virtual and "factz_pair" in dataset.attrs) or component_of(dataset) is not None:
         raise PackError(
-            "%s is packed: %s of it is virtual already; `python -m factz.unpack` makes plain variables, and "
-            "then the errors of two compressions add up" % (dataset.file.filename, basename(dataset))
+            "%s is packed: %s of it is compressed already; `python -m factz.unpack` makes plain variables, "
+            "and then the errors of two compressions add up" % (dataset.file.filename, basename(dataset))
         )
 
 
