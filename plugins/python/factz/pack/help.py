@@ -15,8 +15,8 @@ Pairs:
   names decide: eastward_* and northward_*, x_wind and y_wind, sea_water_x_velocity and sea_water_y_velocity.
 
 Layout:
-  virtual: u10 and v10 are virtual datasets on the halves of one compressed dataset in the group `factz`. Files
-  are smallest. Some programs know no virtual datasets (NCO for netCDF-4 output, kerchunk, netCDF-Java).
+  virtual: u10 and v10 are virtual datasets on the halves of one compressed dataset in the group `factz`.
+  Files are smallest. Some programs know no virtual datasets (NCO for netCDF-4 output, kerchunk, netCDF-Java).
   separate: u10 and v10 have compressed chunks of their own, which take 5 to 12 % more on wind. What programs
   write into them is stored exactly and takes several times the space.
 
