@@ -9,7 +9,7 @@ mod streams;
 pub use analysis::{Diff, Points, Render};
 pub use hdf5::{ChunkLayout, H5Format, H5args};
 pub use measurement::{Bench, Demo, Sweep};
-pub use streams::{Compress, Decompress, Info, Test, Verify};
+pub use streams::{Compress, Decompress, Info, Join, Split, Test, Verify};
 
 use crate::options::Talk;
 use clap::{Args, Parser, Subcommand};
@@ -85,6 +85,8 @@ pub enum Command {
     Verify(Verify),
     Test(Test),
     Info(Info),
+    Split(Split),
+    Join(Join),
     Points(Points),
     Diff(Diff),
     Render(Render),
@@ -105,6 +107,8 @@ impl Command {
             Command::Verify(a) => Some(&a.talk),
             Command::Test(a) => Some(&a.talk),
             Command::Info(a) => Some(&a.talk),
+            Command::Split(a) => Some(&a.talk),
+            Command::Join(a) => Some(&a.talk),
             Command::Points(a) => Some(&a.talk),
             Command::Diff(a) => Some(&a.talk),
             Command::Render(a) => Some(&a.talk),

@@ -4,7 +4,7 @@ use crate::args::{Info, Test};
 use crate::array::Dims;
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, is_dash, Failure};
-use crate::figures::{bound_kind_name, field_bytes, info_json, joined, periodic_name};
+use crate::figures::{bound_kind_name, component_name, field_bytes, info_json, joined, periodic_name};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::steps::{self, Fault, FaultKind, Step, Steps, Walk};
@@ -81,7 +81,7 @@ fn list_text(name: &str, all: &[Step], about_file: Option<&str>) -> String {
             &number.to_string(),
             &grouped(*offset),
             &grouped(i.stream_bytes),
-            &format!("{} {}", dims_of(i), i.dtype.name()),
+            &format!("{} {}{}", dims_of(i), i.dtype.name(), of_component(i)),
             &format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound),
             &format!("{:e}", i.absolute_bound),
         ]);
@@ -96,6 +96,11 @@ fn dims_of(i: &StreamInfo) -> Dims {
     Dims { nx: i.nx, ny: i.ny, nz: i.nz }
 }
 
+/// " of u" for the stream of one component.
+fn of_component(i: &StreamInfo) -> String {
+    component_name(i).map(|name| format!(" of {name}")).unwrap_or_default()
+}
+
 fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
@@ -104,6 +109,9 @@ fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
     let dims = dims_of(i);
     let sizes = dims.to_string().replace('x', " x ");
     line("field", format!("{sizes} values of {} ({})", i.dtype.name(), dims.order()));
+    if let Some(name) = component_name(i) {
+        line("component", format!("{name} alone (`factz join` makes the stream of u and v)"));
+    }
     line("bound", format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound));
     line("absolute bound", format!("{:e}", i.absolute_bound));
     if let Some(fill) = i.fill_value {
@@ -142,7 +150,7 @@ impl Outcome {
 
     fn of(file: Value, stream: Stream, engine: &Engine, voice: &Voice) -> Outcome {
         let about = joined(file, json!({ "step": stream.number, "offset": stream.offset }));
-        match stream.decode(engine, &Progress::new("testing", voice)) {
+        match stream.decode_held(engine, &Progress::new("testing", voice)) {
             Ok(_) => Outcome { about, good: Some(stream), failure: None },
             Err(e) => Outcome::bad(about, e),
         }
@@ -254,10 +262,11 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
 fn good_text(tested: &Stream) -> String {
     let i = &tested.info;
     format!(
-        "{}: good, {} values of {}, {} bytes\n",
+        "{}: good, {} values of {}{}, {} bytes\n",
         tested.name,
         tested.dims(),
         i.dtype.name(),
+        of_component(i),
         grouped(i.stream_bytes)
     )
 }

@@ -22,6 +22,7 @@ mod fate;
 mod figures;
 mod foreign;
 mod h5args;
+mod halves;
 mod input;
 mod inspect;
 #[cfg(feature = "cuda")]
@@ -110,6 +111,8 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
     match command {
         Command::Compress(a) => commands::compress(a),
         Command::Decompress(a) => commands::decompress(a),
+        Command::Split(a) => halves::split(a),
+        Command::Join(a) => halves::join(a),
         Command::Verify(a) => verify::verify(a),
         Command::Test(a) => inspect::test(a),
         Command::Info(a) => inspect::info(a),

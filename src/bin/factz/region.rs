@@ -1,12 +1,12 @@
 //! A rectangle or some planes of the field of a stream, for which only a part of a file is read.
 
-use crate::array::{parse_plane, typed, Dims, Field};
+use crate::array::{parse_plane, Dims, Element, Held};
 use crate::engine::{with_progress, Done};
 use crate::failure::{failure, input_name, Failure};
 use crate::options::{BackendName, Place};
 use crate::progress::Progress;
 use crate::steps::{self, Step};
-use factz::{BoundKind, Config, Error, Report, Source, Status, StreamInfo, ViewMut};
+use factz::{BoundKind, Config, Dtype, Error, Report, Source, Status, StreamInfo};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -102,7 +102,7 @@ enum Bytes {
 
 /// A decoded part of a field.
 pub struct Part {
-    pub field: Field,
+    pub held: Held,
     /// Its first column, row and plane.
     pub first: [u64; 3],
     pub done: Done<Report>,
@@ -143,8 +143,8 @@ impl Selection {
         let name = input_name(path);
         let (first, dims) = self.within(&name, &info)?;
         let decoded = decode(bytes, &info, (first, dims), (place.threads, progress));
-        let (field, done) = decoded.map_err(|e| e.about(&name))?;
-        Ok(Part { field, first, done, info, number })
+        let (held, done) = decoded.map_err(|e| e.about(&name))?;
+        Ok(Part { held, first, done, info, number })
     }
 
     /// First column, row and plane of the part of a field, and its size.
@@ -192,11 +192,8 @@ fn decode(
     info: &StreamInfo,
     (first, dims): ([u64; 3], Dims),
     (threads, progress): (usize, &Progress),
-) -> Result<(Field, Done<Report>), Failure> {
-    let mut field = Field::empty(dims, info.dtype)?;
-    field.fill_value = info.fill_value;
-    let Dims { nx, ny, .. } = dims;
-    let config = Config { dtype: info.dtype, ..dims.config(BoundKind::Absolute, 0.0) };
+) -> Result<(Held, Done<Report>), Failure> {
+    let mut held = Held::empty(dims, info.dtype, info.component)?;
     let mut read = |offset: u64, to: &mut [u8]| match &bytes {
         Bytes::Memory(_) => unreachable!("memory is not read"),
         Bytes::File(file, start, _) => file
@@ -208,13 +205,25 @@ fn decode(
         Bytes::File(_, _, length) => Source::Read(*length, &mut read),
     };
     let start = Instant::now();
-    let result = typed!([&mut field.u, &mut field.v] as [u, v] => {
-        let (u, v) = (ViewMut::stack(u, nx, ny), ViewMut::stack(v, nx, ny));
-        with_progress(threads, Some(progress), |execution| {
-            factz::decompress_region(&config, source, first, u, v, execution)
-        })
-    })?;
-    Ok((field, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))
+    let result = match info.dtype {
+        Dtype::F32 => decode_part::<f32>(source, first, &mut held, threads, progress),
+        Dtype::F64 => decode_part::<f64>(source, first, &mut held, threads, progress),
+    }?;
+    Ok((held, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))
+}
+
+fn decode_part<T: Element>(
+    source: Source<'_>,
+    first: [u64; 3],
+    held: &mut Held,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Report, Failure> {
+    let config = Config { dtype: held.dtype, ..held.dims.config(BoundKind::Absolute, 0.0) };
+    let [u, v] = held.views::<T>();
+    Ok(with_progress(threads, Some(progress), |execution| {
+        factz::decompress_region(&config, source, first, u, v, execution)
+    })?)
 }
 
 #[cfg(test)]

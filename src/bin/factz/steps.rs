@@ -373,6 +373,31 @@ impl Steps {
     }
 }
 
+/// The streams of a file one after the other, or that which `--step` means.
+pub struct Streams {
+    walk: Option<Walk>,
+    chosen: Option<Stream>,
+}
+
+impl Streams {
+    pub fn open(path: &Path, step: Option<i64>) -> Result<Streams, Failure> {
+        Ok(match step {
+            None => Streams { walk: Some(Walk::open(path, true)?), chosen: None },
+            Some(_) => Streams { walk: None, chosen: Some(read(path, step)?) },
+        })
+    }
+
+    /// Reads the next stream; none behind the last one.
+    pub fn next(&mut self) -> Result<Option<Stream>, Failure> {
+        let Some(walk) = &mut self.walk else { return Ok(self.chosen.take()) };
+        let Some(step) = walk.header()?.map_err(|fault| fault.failure)? else { return Ok(None) };
+        let bytes = walk.take(&step)?.map_err(|fault| fault.failure)?;
+        let Step { number, offset, info } = step;
+        let name = if number == 0 { walk.name().to_owned() } else { name_of(walk.name(), number) };
+        Ok(Some(Stream { name, bytes, info, number, offset }))
+    }
+}
+
 /// Finds the one stream of a regular file, or that of several which `--step` means, without reading it.
 pub fn find(path: &Path, step: Option<i64>) -> Result<Option<Step>, Failure> {
     if is_dash(path) || !path.is_file() {

@@ -1,8 +1,8 @@
 //! Streams in memory. Files of streams: steps.rs.
 
-use crate::array::{Dims, Field};
+use crate::array::{Dims, Field, Held};
 use crate::engine::{Done, Engine};
-use crate::failure::Failure;
+use crate::failure::{failure, Failure};
 use crate::options::Spacing;
 use crate::progress::Progress;
 use factz::{Report, StreamInfo};
@@ -28,13 +28,34 @@ impl Stream {
         Spacing { dx: self.info.dx, dy: self.info.dy }
     }
 
-    /// The field, and what decoding it took.
+    /// The field, and what decoding it took. A stream of one component is refused.
     pub fn decode(&self, engine: &Engine, progress: &Progress) -> Result<(Field, Done<Report>), Failure> {
+        if let Some(component) = self.info.component {
+            return Err(failure!(
+                "{}: holds component {} alone, and both are needed: `factz join U V -o STREAM` joins it with the \
+                 stream of the other one",
+                self.name,
+                component.name()
+            ));
+        }
         let decoded = || {
             let mut field = Field::empty(self.dims(), self.info.dtype)?;
             (field.fill_value, field.periodic) = (self.info.fill_value, self.info.periodic);
             let done = engine.decompress(&self.bytes, &mut field, progress)?;
             Ok((field, done))
+        };
+        decoded().map_err(|e: Failure| e.about(&self.name))
+    }
+
+    /// The arrays that the stream holds, and what decoding them took.
+    pub fn decode_held(&self, engine: &Engine, progress: &Progress) -> Result<(Held, Done<Report>), Failure> {
+        let Some(component) = self.info.component else {
+            return self.decode(engine, progress).map(|(field, done)| (field.into(), done));
+        };
+        let decoded = || {
+            let mut held = Held::empty(self.dims(), self.info.dtype, Some(component))?;
+            let done = engine.decompress_one(&self.bytes, &mut held, progress)?;
+            Ok((held, done))
         };
         decoded().map_err(|e: Failure| e.about(&self.name))
     }

@@ -64,7 +64,8 @@ pub struct Compress {
 The stream contains shape and type. Of a file of several streams --step names one; bytes behind the last one that are no \
 stream are an error. The endings of the file names tell their format (--format overrules them): .npy, \
 .npz, or raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape \
-(2, NY, NX) in .npy, as the arrays u and v in .npz. Planes of a stack follow each other, with one axis more in front of \
+(2, NY, NX) in .npy, as the arrays u and v in .npz. A stream of one component (`factz split`) has one array, for \
+FIELD: (NY, NX) in .npy, the array u or v in .npz; the processor does the work. Planes of a stack follow each other, with one axis more in front of \
 NY. On standard output the values are raw unless --format says \
 otherwise.
 
@@ -220,6 +221,74 @@ pub struct Info {
     pub input: PathBuf,
     #[command(flatten)]
     pub step: StepArgument,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Splits a stream into two, of u alone and of v alone.
+///
+/// Each is decompressed alone, to the values that the stream of both gives: nothing is quantised again, and the
+/// bound and the critical points are those of the field. `factz join` makes the stream of both of them again, byte
+/// for byte.
+#[derive(Args)]
+#[command(after_long_help = "\
+All streams of a file are split, and the outputs hold as many; with --step they hold one. Both together are larger than \
+the streams of both, by 5 to 12 % on wind, since each repeats what u and v share.
+
+`factz decompress`, `factz info` and `factz test` take such streams. Commands that look at critical points need both \
+components: join the streams first, or give the arrays.
+
+Both files are complete and on the disk before either replaces an older one; if the second replacement fails, the \
+first one is undone.
+
+Exit status: 0 both files are written; 2 neither is touched (a damaged stream is found by its checksum).
+
+Examples:
+  factz split wind.fz u.fz v.fz
+  factz decompress u.fz u.npy
+  factz split day.fz u.fz v.fz --step -1")]
+pub struct Split {
+    /// The stream, or a file of several; - is standard input
+    #[arg(value_name = "STREAM")]
+    pub input: PathBuf,
+    /// Output file of the stream of u; - is standard output
+    pub u: PathBuf,
+    /// Output file of the stream of v; - is standard output
+    pub v: PathBuf,
+    #[command(flatten)]
+    pub step: StepArgument,
+    /// Threads; 0 means one per core
+    #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
+    pub threads: usize,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Joins the streams of u alone and of v alone to the stream of both.
+///
+/// The two must have been split from the same stream: each holds a number that tells.
+#[derive(Args)]
+#[command(after_long_help = "\
+All streams of two files are joined, the first one of U with the first one of V and so on; with --step one of each is.
+
+Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged.
+
+Examples:
+  factz join u.fz v.fz -o wind.fz
+  factz join u.fz v.fz -o - | factz info -")]
+pub struct Join {
+    /// The stream of u, or a file of several; - is standard input
+    pub u: PathBuf,
+    /// The stream of v, or a file of several; - is standard input
+    pub v: PathBuf,
+    /// The stream to write; - is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub step: StepArgument,
+    /// Threads; 0 means one per core
+    #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
+    pub threads: usize,
     #[command(flatten)]
     pub talk: Talk,
 }
