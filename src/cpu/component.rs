@@ -8,7 +8,7 @@ use super::source::Source;
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::{Grid, TileShape};
-use crate::predict::anchors::{self, CoarseCodes, OuterCodes};
+use crate::predict::anchors::{self, CoarseCodes};
 use crate::report::Report;
 use crate::request::{Component, Dtype, Predictor};
 use crate::runtime::memory;
@@ -16,7 +16,7 @@ use crate::runtime::pool::{stateless, Threads};
 use crate::stream::checksum::{self, seal};
 use crate::stream::header::{Content, Header, HEADER_BYTES};
 use crate::stream::sections::{self, Group};
-use crate::tile::component::{self, coarse, Halves};
+use crate::tile::component::{coarse, Halves};
 
 /// A whole stream whose header and checksum were checked.
 struct Stream<'a> {
@@ -282,14 +282,4 @@ fn write_stored(mut header: Header, parts: &[&[u8]], dst: &mut [u8]) -> Result<R
         seal(&mut dst[..header.stream_bytes as usize]);
     }
     Ok(report)
-}
-
-/// Makes the codes of tiles, and of outer anchors, of the stream of one component those of a stream both
-/// components of which are this one; leaves those of both as they are.
-pub(super) fn mirror(header: &Header, codes: &mut [QuantizedTile], outer: OuterCodes) -> Result<OuterCodes> {
-    let Some(own) = header.component else { return Ok(outer) };
-    for codes in codes {
-        component::mirror(coding(header), own, codes)?;
-    }
-    Ok(outer.map(|[own, _]| [own; 2]))
 }

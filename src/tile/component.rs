@@ -212,57 +212,6 @@ impl Halves {
     }
 }
 
-/// Makes the codes of a tile of one component those of a tile both components of which are this one. Where
-/// predictions do not see its value, the other component is missing.
-pub fn mirror(of_one: TileCoding, component: Component, codes: &mut QuantizedTile) -> Result<()> {
-    let coding = TileCoding { components: 2, ..of_one };
-    let small: [u8; FIRST_WITH_RAW_BITS as usize] =
-        std::array::from_fn(|symbol| mirrored(coding, component, (symbol as u8, 0)).0);
-    let has_anchor = codes.activities[0] > 0 && codes.masked(0, 0).is_none();
-    let from = std::mem::take(&mut codes.raw);
-    let mut from = &from[..];
-    for (k, symbol) in codes.symbols.iter_mut().enumerate() {
-        if let Some(&both) = small.get(*symbol as usize) {
-            *symbol = both;
-            continue;
-        }
-        // The position counts for an anchor alone.
-        let position = if k == 0 && has_anchor { 0 } else { 1 };
-        let words = of_one.raw_bits(*symbol, position).div_ceil(64) as usize;
-        let here;
-        (here, from) = from.split_at(words);
-        let raw;
-        (*symbol, raw) = mirrored(coding, component, (*symbol, here.first().map_or(0, |&word| word as u128)));
-        for word in 0..coding.raw_bits(*symbol, position).div_ceil(64) {
-            memory::push(&mut codes.raw, (raw >> (64 * word)) as u64)?;
-        }
-    }
-    Ok(())
-}
-
-/// A vertex of one component as one of both.
-fn mirrored(coding: TileCoding, component: Component, (symbol, raw): Coded) -> Coded {
-    let element_bits = 8 * coding.element_bytes as u32;
-    let no_number = match coding.element_bytes {
-        4 => f32::NAN.to_bits() as u128,
-        _ => f64::NAN.to_bits() as u128,
-    };
-    match symbol {
-        ZERO => (ZERO, 0),
-        STORED => (STORED, raw | raw << element_bits),
-        HIDDEN => match component {
-            Component::U => (STORED, raw | no_number << element_bits),
-            Component::V => (STORED, no_number | raw << element_bits),
-        },
-        _ if symbol > STORED => (symbol, raw | raw << bits_of(symbol, coding.element_bytes)),
-        _ => {
-            let (code, refinement_bits) = code_of(coding.of_one(), (symbol, raw));
-            let refinement_bits = refinement_bits | refinement_bits << (2 * code.refinement as u32);
-            coded(coding, Code { q: [code.q[0]; 2], ..code }, refinement_bits)
-        }
-    }
-}
-
 /// The coarse codes of the anchor of a tile, given those of the anchor that it follows.
 pub fn coarse(coding: TileCoding, codes: &QuantizedTile, before: CoarseCodes) -> CoarseCodes {
     let (symbol, raw) = codes.anchor(coding);
