@@ -26,7 +26,8 @@ def append_file(source: str, target: str, threads: int, force: bool, say: Say, q
     from .. import hdf5  # noqa: F401 (makes HDF5 find the filter)
 
     with opened(target) as packed_file:
-        packed_pairs(packed_file)
+        for pair in packed_pairs(packed_file):
+            pair.check_growth()
     check_paths(source, target, force=True)
     with opened(source) as old, threads_of_filter(threads), finished_file(target, True, target) as partial:
         with h5py.File(partial, "r+", rdcc_nbytes=_BLOCK_BYTES) as new:
@@ -50,7 +51,6 @@ def _growing_dimension(packed: List[Packed], target: str) -> h5py.Dataset:
     """The unlimited dimension that all pairs share."""
     scales = []
     for pair in packed:
-        pair.check_growth()
         if pair.u.maxshape[0] is not None or pair.u.ndim == 2:
             raise PackError(
                 "%s: the first axis of %s, %s, has a fixed length: make it unlimited before the file is "

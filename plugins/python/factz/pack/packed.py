@@ -4,6 +4,7 @@ import abc
 from typing import Any, ClassVar, Dict, List, NamedTuple, Optional, Tuple
 
 import h5py
+import numpy as np
 
 from .attributes import copy_attributes
 from .failure import PackError
@@ -55,7 +56,8 @@ class Packed(abc.ABC):
     @property
     def bound(self) -> float:
         """The largest error of any value."""
-        return float(self.stored[0].attrs["factz_abs_error"])
+        # Programs of netCDF make arrays of scalars.
+        return float(np.ravel(self.stored[0].attrs["factz_abs_error"])[0])
 
     @property
     def groups(self) -> List[str]:

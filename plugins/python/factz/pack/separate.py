@@ -4,6 +4,7 @@ The filter compresses the chunks of both components in a file in memory. Each ch
 are written as they are.
 """
 
+import itertools
 import json
 from typing import Any, Dict, Iterator, List, Tuple
 
@@ -102,12 +103,12 @@ class SeparatePair(Packed):
                 **self._options,
             )
             file.flush()
-            for k in range(joint.id.get_num_chunks()):
-                corner = joint.id.get_chunk_info(k).chunk_offset
-                without_filters, stream = joint.id.read_direct_chunk(corner)
+            rows, columns = (range(0, n, chunk) for n, chunk in zip(joint.shape[1:], joint.chunks[1:]))
+            for corner in itertools.product(rows, columns):
+                without_filters, stream = joint.id.read_direct_chunk((0, *corner))
                 if without_filters:
                     raise MemoryError("there is no memory to compress a field of %s" % self.text)
-                yield corner[1:], stream
+                yield corner, stream
 
     def read(self, place: Tuple[int, ...]) -> Any:
         return [half[place] for half in self.components]
