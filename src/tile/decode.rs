@@ -16,8 +16,8 @@ use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::traversal::{for_interior, for_line, RowVisitor};
 use crate::tile::window::TileWindow;
 
-/// Reconstructs the vertices of one field. With `ONE` the codes are those of a stream of one component, which takes
-/// the place of u; nothing looks at v.
+/// Reconstructs the vertices of one field. With `ONE` the codes are those of a stream of one component, which
+/// takes the place of u; nothing looks at v.
 pub struct Decoder<'a, T, const ONE: bool> {
     pub grid: Grid,
     pub coding: TileCoding,

@@ -19,8 +19,8 @@ struct Fine {
     raw: u128,
 }
 
-/// Reconstructs the tiles of one field. With `ONE` the codes are those of a stream of one component, which takes
-/// the place of u; nothing looks at v.
+/// Reconstructs the tiles of one field. With `ONE` the codes are those of a stream of one component, which
+/// takes the place of u; nothing looks at v.
 pub struct Decoder<'a, T, const ONE: bool> {
     pub lattices: &'a Lattices<T>,
     pub coding: TileCoding,

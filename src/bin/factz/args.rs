@@ -1,5 +1,5 @@
-//! The program and its commands. Their arguments, with the text of `--help`, are in the files of the folder; options
-//! that several share: options.rs.
+//! The program and its commands. Their arguments, with the text of `--help`, are in the files of the folder;
+//! options that several share: options.rs.
 
 mod analysis;
 mod hdf5;

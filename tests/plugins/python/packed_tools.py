@@ -315,8 +315,8 @@ def with_nco():
     run("ncks", "-3", "-O", "-v", "u10,v10", "out.nc", "copy.nc")
     for a, b in zip(values("copy.nc", "u10", "v10"), values("out.nc", "u10", "v10")):
         expect(np.array_equal(a, b, equal_nan=True), "ncks -3")
-    # NCO 5.1.4 asks virtual datasets for their chunks, and loses the words of filters that it does not know. The
-    # advice is to unpack, and to name another filter.
+    # NCO 5.1.4 asks virtual datasets for their chunks, and loses the words of filters that it does not know.
+    # The advice is to unpack, and to name another filter.
     if SEPARATE:
         run("ncks", "-O", "-L", "1", "-v", "u10,v10", "out.nc", "copy.nc")
     else:

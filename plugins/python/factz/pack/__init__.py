@@ -3,7 +3,8 @@
 u and v of a pair are compressed together, and every critical point of each field is kept. The packed file
 has the variables of the input and no others: u10 and v10 are virtual datasets on the halves of a dataset in
 the group ``factz``, or have chunks of their own (``layout="separate"``). Everything else is copied. Programs
-that read netCDF-4 read the packed file, if HDF5 finds the filter. ``python -m factz.unpack`` gives plain variables back.
+that read netCDF-4 read the packed file, if HDF5 finds the filter. ``python -m factz.unpack`` gives plain
+variables back.
 
     import factz.pack
 

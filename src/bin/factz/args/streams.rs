@@ -227,9 +227,9 @@ pub struct Info {
 
 /// Splits a stream into two, of u alone and of v alone.
 ///
-/// Each is decompressed alone, to the values that the stream of both gives: nothing is quantised again, and the
-/// bound and the critical points are those of the field. `factz join` makes the stream of both of them again, byte
-/// for byte.
+/// Each is decompressed alone, to the values that the stream of both gives: nothing is quantised again, and
+/// the bound and the critical points are those of the field. `factz join` makes the stream of both of them
+/// again, byte for byte.
 #[derive(Args)]
 #[command(after_long_help = "\
 All streams of a file are split, and the outputs hold as many; with --step they hold one. Both together are larger than \
