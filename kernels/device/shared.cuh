@@ -81,6 +81,7 @@ constexpr i32 AT_NX = 32;
 constexpr i32 AT_NY = 40;
 constexpr i32 AT_NZ = 48;
 constexpr i32 AT_PERIODIC = 52;
+constexpr i32 AT_COMPONENT = 53;
 constexpr i32 AT_BOUND = 56;
 constexpr i32 AT_ABSOLUTE_BOUND = 64;
 constexpr i32 AT_HALF_BIN_WIDTH = 72;
