@@ -197,11 +197,9 @@ fn stacks() {
     }
     let (bound, place) = (0.5, [nx.to_string(), ny.to_string()]);
     for borders in ["halo", "pin"] {
-        let (low, high) = planes
-            .iter()
-            .flat_map(|plane| plane.u.iter().chain(&plane.v))
-            .fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
-        let relative = (bound / (high as f64 - low as f64)).to_string();
+        let values = || planes.iter().flat_map(|plane| plane.components.iter().flatten().copied());
+        let range = values().fold(f32::MIN, f32::max) as f64 - values().fold(f32::MAX, f32::min) as f64;
+        let relative = (bound / range).to_string();
         let said = run(mpirun(&case.program, 4)
             .args(["write", "blocks", "u.stack", "v.stack"])
             .args(&place)

@@ -367,10 +367,15 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         || {
             let read = match &selection {
                 Some(selection) => format!(
-                    "; {}: {} of {} bytes of the stream were read, and its checksum was not compared",
+                    "; {}: {} of {} bytes of the stream were read{}",
                     selection.place(first),
                     grouped(done.result.stream_bytes),
-                    grouped(info.stream_bytes)
+                    grouped(info.stream_bytes),
+                    // The library compares the checksum where it reads all bytes.
+                    match done.result.stream_bytes < info.stream_bytes {
+                        true => ", and its checksum was not compared",
+                        false => "",
+                    }
                 ),
                 None => String::new(),
             };
