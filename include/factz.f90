@@ -286,7 +286,7 @@ module factz
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
       factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host, factz_split_host, &
-      factz_join_host
+      factz_join_host, factz_decompress_planes_device, factz_decompress_planes_sizes
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -333,6 +333,13 @@ module factz
       type(factz_config), intent(in) :: config
       type(factz_sizes), intent(out) :: sizes
     end function factz_decompress_sizes
+
+    ! For factz_decompress_planes_device: nz of config is the number of planes of a call.
+    integer(c_int32_t) function factz_decompress_planes_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_decompress_planes_sizes
 
     integer(c_int32_t) function factz_inspect_host(src, src_bytes, info) bind(c)
       import :: c_int32_t, c_ptr, c_size_t, factz_info
@@ -490,6 +497,21 @@ module factz
       integer(c_size_t), value :: workspace_bytes
       type(c_ptr), value :: report, stream
     end function factz_decompress_device
+
+    ! nz of config is the number of planes, of which `first` is the first one, counted from 0.
+    integer(c_int32_t) function factz_decompress_planes_device(src, src_bytes, config, first, u, v, n, workspace, &
+        workspace_bytes, report, stream) bind(c)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), value :: first
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_decompress_planes_device
 
     integer(c_int32_t) function factz_inspect_device(src, src_bytes, info, stream) bind(c)
       import :: c_int32_t, c_ptr, c_size_t

@@ -262,6 +262,15 @@ factz_sizes decompress_sizes(const field<T>& field) {
     return sizes;
 }
 
+/* Sizes for enqueue_decompress_planes into a field of this kind. */
+template <class T>
+factz_sizes decompress_planes_sizes(const field<T>& field) {
+    factz_sizes sizes;
+    const factz_config c = configured(absolute_bound(0), field);
+    check(factz_decompress_planes_sizes(&c, &sizes));
+    return sizes;
+}
+
 /* The configuration of text such as "rel=1e-3,mode=speculative"; see factz_config_from_string. */
 inline factz_config config_from_string(const std::string& text) {
     factz_config config;
@@ -475,6 +484,18 @@ void enqueue_decompress(const_bytes src, const field<T>& field, const factz_conf
     c.halo = 0; /* ghost vertices are not written */
     check(factz_decompress_device(src.data(), src.size(), &c, field.u, field.v, field.vertices(),
         workspace.data(), workspace.size(), report, stream));
+}
+
+/* Enqueues the decompression of planes, as many as `field` has, from plane `first` on; see
+ * factz_decompress_planes_device. Of the configuration, predictor counts, the one to expect. */
+template <class T>
+void enqueue_decompress_planes(const_bytes src, std::uint64_t first, const field<T>& field,
+    const factz_config& config, bytes workspace, factz_report* report, factz_stream stream) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not written */
+    check(factz_decompress_planes_device(src.data(), src.size(), &c, first, field.u, field.v,
+        field.vertices(), workspace.data(), workspace.size(), report, stream));
 }
 
 /* Enqueues the reading of a header; see factz_inspect_device. */

@@ -126,13 +126,21 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     return h;
 }
 
+// Tiles of the stream with this header.
+__device__ __forceinline__ u64 tiles_of_stream(const Job& job, const Header& header) {
+    return job.takes_planes ? job.tiles_x * job.plane_tile_rows * header.word_at(AT_NZ) : job.tiles();
+}
+
 // Whether this is the header of a stream of the job, with space for its parts: a status, by a warp. The
-// dimensions and the type must be those of the job.
+// dimensions and the type must be those of the job; if the job takes some planes, the stream must have them.
 __device__ inline i32 status_of_stream(const Job& job, const Header& header) {
     const HeaderCheck h = check_header(header);
     if (h.status != STATUS_OK) return h.status;
-    if (h.nx != job.nx || h.ny != job.ny || h.nz != job.nz || field_of(h.about, AT_DTYPE) != job.dtype)
+    if (h.nx != job.nx || h.ny != job.ny || field_of(h.about, AT_DTYPE) != job.dtype ||
+        (job.takes_planes ? h.nz < job.nz : h.nz != job.nz))
         return STATUS_INVALID_ARGUMENT;
+    // Numbers of tiles have 32 bits.
+    if (job.takes_planes && job.tiles_x * job.plane_tile_rows * h.nz > MOST_STREAM_TILES) return STATUS_UNSUPPORTED;
     const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
     const bool fits = h.stored() ? h.stream_bytes == HEADER_BYTES + h.field
                                  : h.tables >= LEAST_DIRECTORY_BYTES && parts <= h.stream_bytes;

@@ -6,8 +6,10 @@ use crate::fields::{noise, Placement};
 use crate::matrix::CONFIGURATIONS;
 use crate::memory::Bench;
 use crate::support::fields::{dtype, Field, PRESERVED, TIES};
-use crate::Check;
-use factz::{BoundKind, Config, Real, Request, PERIODIC_X, PERIODIC_Y, SIDES_ALL};
+use crate::{ensure, Check, POISON};
+use factz::{
+    BoundKind, Config, Execution, Real, Report, Request, Source, Status, PERIODIC_X, PERIODIC_Y, SIDES_ALL,
+};
 
 /// Columns, rows and planes, and rows from plane to plane beyond those of a plane.
 const SHAPES: [([u64; 3], u64); 8] = [
@@ -48,7 +50,27 @@ fn check<T: Real>(bench: &Bench, place: &Placement, image: &[u8], config: Config
     let request = Request::new(Config { halo: 0, ..config })?;
     let (report, output) = host_decompress::<T>(&request, place, &stream)?;
     let (of_device, bytes) = bench.decompress(&request, place, &stream)?;
-    check_images(&bytes, &output, place, T::BYTES).and(check_reports(&of_device, &report))
+    check_images(&bytes, &output, place, T::BYTES).and(check_reports(&of_device, &report))?;
+    check_planes::<T>(bench, place, &stream, request.config())
+}
+
+/// Planes of a stream alone: the first, the last, and those between.
+fn check_planes<T: Real>(bench: &Bench, place: &Placement, stream: &[u8], config: &Config) -> Check {
+    let planes = config.nz;
+    for (first, nz) in [(0, 1), (planes - 1, 1), (planes / 3, planes.div_ceil(3))] {
+        let config = Config { nz, ..*config };
+        let mut output = vec![POISON; place.elements as usize * T::BYTES];
+        let [u, v] = place.views_mut::<T>(&mut output);
+        let report =
+            factz::decompress_planes(&config, Source::Memory(stream), first, u, v, Execution::default())?;
+        // The host reports the bytes that it read.
+        let report = Report { stream_bytes: report.required_bytes, ..report };
+        let (of_device, bytes) = bench.decompress_planes(&Request::new(config)?, first, place, stream)?;
+        check_images(&bytes, &output, place, T::BYTES).and(check_reports(&of_device, &report))?;
+    }
+    let (report, _) = bench.decompress_planes(&Request::new(*config)?, 1, place, stream)?;
+    ensure!(report.status == Status::InvalidArgument, "a plane behind the last one: {:?}", report.status);
+    Ok(())
 }
 
 /// The vertices inside a border of ghosts around each plane.
