@@ -3,6 +3,7 @@
 use crate::array::{parse_plane, Dims};
 use crate::options::*;
 use crate::point_list::ListFormat;
+use crate::region::PartArguments;
 use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

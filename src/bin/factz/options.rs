@@ -3,7 +3,6 @@
 use crate::array::Dims;
 use crate::failure::{failure, input_names, Failure};
 use crate::input::Expected;
-use crate::region::{Planes, Region, Selection};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use factz::config_text::PERIODIC;
@@ -163,25 +162,6 @@ impl StepArgument {
                 input_names(files, " or ")
             )),
         }
-    }
-}
-
-/// The part of a field of a stream.
-#[derive(Args)]
-pub struct PartArguments {
-    /// Take a rectangle alone: its first column and row, counted from 0, and its columns and rows
-    #[arg(long, value_name = "X,Y,WxH")]
-    pub region: Option<Region>,
-    /// Take some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
-    /// one, and A or B may be left out
-    #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
-    pub planes: Option<Planes>,
-}
-
-impl PartArguments {
-    /// The part to decompress; none if the whole field is wanted.
-    pub fn selection(&self) -> Option<Selection> {
-        Selection::of(self.region, self.planes)
     }
 }
 

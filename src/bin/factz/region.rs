@@ -6,6 +6,7 @@ use crate::failure::{failure, input_name, Failure};
 use crate::options::{BackendName, Place};
 use crate::progress::Progress;
 use crate::steps::{self, Step};
+use clap::Args;
 use factz::{BoundKind, Config, Error, Report, Source, Status, StreamInfo, ViewMut, PERIODIC_X, PERIODIC_Y};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -87,6 +88,26 @@ impl Planes {
     }
 }
 
+/// The options that name a part of the field of a stream.
+#[derive(Args)]
+pub struct PartArguments {
+    /// Take a rectangle alone: its first column and row, counted from 0, and its columns and rows
+    #[arg(long, value_name = "X,Y,WxH")]
+    pub region: Option<Region>,
+    /// Take some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
+    /// one, and A or B may be left out
+    #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
+    pub planes: Option<Planes>,
+}
+
+impl PartArguments {
+    /// The part to decompress; none if the whole field is wanted.
+    pub fn selection(&self) -> Option<Selection> {
+        let PartArguments { region, planes } = *self;
+        (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
+    }
+}
+
 /// The part of a field that `--region` and `--planes` name.
 pub struct Selection {
     region: Option<Region>,
@@ -112,11 +133,6 @@ pub struct Part {
 }
 
 impl Selection {
-    /// As the options say; none if the whole field is wanted.
-    pub fn of(region: Option<Region>, planes: Option<Planes>) -> Option<Selection> {
-        (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
-    }
-
     /// Decodes the part of the one stream of a file, or of that which `--step` means. Of a regular file a
     /// part is read.
     pub fn read(
