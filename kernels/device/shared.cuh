@@ -456,7 +456,7 @@ constexpr u32 ANCHOR_WARPS = 4;
 constexpr i32 RECONSTRUCT_WARPS = 2;
 
 // Warps of a block of a border tile.
-constexpr i32 RECONSTRUCT_BORDER_WARPS = 4;
+constexpr i32 RECONSTRUCT_BORDER_WARPS = 2;
 constexpr i32 LORENZO_RECONSTRUCT_WARPS = 8;
 constexpr i32 ANALYSIS_WARPS = 8;
 

@@ -140,7 +140,8 @@ __device__ inline i32 status_of_stream(const Job& job, const Header& header) {
         (job.takes_planes ? h.nz < job.nz : h.nz != job.nz))
         return STATUS_INVALID_ARGUMENT;
     // Numbers of tiles have 32 bits.
-    if (job.takes_planes && job.tiles_x * job.plane_tile_rows * h.nz > MOST_STREAM_TILES) return STATUS_UNSUPPORTED;
+    if (job.takes_planes && job.tiles_x * job.plane_tile_rows * h.nz > MOST_STREAM_TILES)
+        return STATUS_UNSUPPORTED;
     const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
     const bool fits = h.stored() ? h.stream_bytes == HEADER_BYTES + h.field
                                  : h.tables >= LEAST_DIRECTORY_BYTES && parts <= h.stream_bytes;
