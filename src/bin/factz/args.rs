@@ -3,7 +3,7 @@
 use crate::array::{parse_plane, Dims};
 use crate::options::*;
 use crate::point_list::ListFormat;
-use crate::region::{Planes, Region};
+use crate::region::PartArguments;
 use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -47,8 +47,8 @@ Several streams in one file:
   Streams may follow each other, as the time steps of a simulation or the blocks of a domain do: `cat a.fz b.fz > all.fz` \
 makes such a file, and `factz compress --append` adds to one. They have numbers from 0 on. `factz info` lists them, \
 `factz test` tests all. Commands that read one stream take its number, --step K; -1 is the last one. Without it several \
-streams are an error. So are bytes that are no stream, behind the last one. If the last stream is cut off, the others can \
-be read with --step. Standard input is read to its end.
+streams are an error. So are bytes that are no stream, behind the last one, and a stream that is cut off or has a damaged \
+header. The error says at which byte that is; the streams before it can be read with --step, counted from 0. Standard input is read to its end.
 
 Files:
   An output appears under its name when it is complete and on the disk. An error, an interrupt or a lack of memory \
@@ -205,13 +205,8 @@ pub struct Decompress {
     /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Decompress a rectangle alone: its first column and row, counted from 0, and its columns and rows
-    #[arg(long, value_name = "X,Y,WxH")]
-    pub region: Option<Region>,
-    /// Decompress some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
-    /// one, and A or B may be left out
-    #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
-    pub planes: Option<Planes>,
+    #[command(flatten)]
+    pub part: PartArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -231,6 +226,9 @@ factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0
     after_long_help = "\
 A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, \
 the bound, the fill value, the spacing, --preserve and --ties. With arrays give these options as in `factz compress`.
+
+Whole fields are compared, since critical points at the border of a part depend on its neighbours. Of planes of a stack, \
+which are fields of their own, compare the arrays that `factz decompress --planes` makes.
 
 With --json, violations counts what --preserve does not allow; comparison.violations counts for --preserve types.
 
@@ -277,14 +275,17 @@ pub struct Verify {
 ///
 /// The header, the checksum and every part of a stream are checked, and that a file ends with a stream. A
 /// file may hold several; --step tests one. Each stream gets a line: a good one on standard output, a damaged
-/// one on standard error.
+/// one on standard error, where bytes that are no stream get one too.
 #[derive(Args)]
 #[command(after_long_help = "\
+Where a stream is cut off, or bytes follow that are no stream, the test of the file ends with an error that says at which \
+byte, and how to get at the streams behind that place if there are any.
+
 With --json the result of each stream is good, damaged, surplus (a good stream, followed by bytes that are none) or \
 untested.
 
-Exit status: 0 all streams are good; 1 one or more are damaged, no streams, or followed by bytes that are none; 2 one or more \
-cannot be read or tested.
+Exit status: 0 all streams are good; 1 one or more are damaged, cut off, no streams, or followed by bytes that are none; 2 \
+one or more cannot be read or tested.
 
 Examples:
   factz test wind.fz
@@ -307,13 +308,13 @@ pub struct Test {
 /// type, the bound as it was given, and the absolute bound. --step shows the whole header of one.
 #[derive(Args)]
 #[command(after_long_help = "\
-Only headers are read, 128 bytes of each stream; `factz test` checks whole streams. If the end of the last stream is \
-missing, the report says so, with the number of bytes. Bytes behind the last stream that are none are an error behind the \
-report, which says where they begin and how to cut them off. With --json these numbers are missing_bytes and \
-surplus_bytes, and streams has the header of each stream with step and offset; those of a single stream stand beside it \
-as well.
+Only headers are read, 128 bytes of each stream; `factz test` checks whole streams. If the file does not end with a whole \
+stream, an error follows the report: it says at which byte a stream is cut off, damaged or none, and how to get at the \
+others. A stream whose end is missing is listed if its header is there. With --json missing_bytes are those that the file \
+lacks (null if the header is cut off), surplus_bytes those behind the streams before the error; streams has the header of \
+each stream with step and offset; those of a single stream stand beside it as well.
 
-Exit status: 0 the file holds streams; 2 it holds none, or something else behind them, or it cannot be read.
+Exit status: 0 the file holds whole streams and nothing else, or the stream of --step; 2 it does not, or it cannot be read.
 
 Examples:
   factz info wind.fz --json
@@ -352,6 +353,10 @@ level of rounding: it may be a centre in truth.
 With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of the arrays \
 is decoded (of several in one file the one that --step names); its header tells shape, type, fill value and spacing.
 
+With --region and --planes a part of a stream is decoded, on the processor, as by `factz decompress`. Its points have the \
+places that they have in the field. Zeros on the border of a region are judged without the vertices outside it, and the \
+cells of a periodic axis between its ends count only if the region has both.
+
 With --periodic the cells between the last and the first column or row hold points too; they have the cell_x or cell_y \
 of the last one.
 
@@ -364,13 +369,16 @@ Exit status: 0 the list is complete; 2 it is not.
 Examples:
   factz points u.f32 v.f32 --dims 360x181 --north-first
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
-  factz points wind.fz -o points.vtp"
+  factz points wind.fz -o points.vtp
+  factz points year.fz --region 100,40,64x64 --planes 181:212"
 )]
 pub struct Points {
     #[command(flatten)]
     pub field: SourceArguments,
     #[command(flatten)]
     pub step: StepArgument,
+    #[command(flatten)]
+    pub part: PartArguments,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Output file of the list; default, and -: standard output
@@ -452,6 +460,9 @@ begins at the speed that 0.5 % of the area is below, but at most four decades be
 the colour of the end, the bar ends in a tip there, and the legend tells how slow or fast it is. In a comparison both fields have one scale. \
 Vertices that are zero or hold no data are grey. The background of a large field is the mean of the vertices below a \
 pixel.
+
+A stream is decoded whole. For a part of a large one draw the arrays of it: `factz decompress flow.fz part.npz --region \
+X,Y,WxH`, then `factz render part.npz`.
 
 Marks: the legend counts the points of the whole field, for each panel where they differ. Where there are too many \
 points a mark stands for several that are alike and close to each other; the legend says for how many. Points that are \
@@ -600,7 +611,8 @@ pub struct Bench {
 Units: ratio is input bytes over stream bytes; bits/value are those of the stream for each value of u and v; MB/s are \
 10^6 bytes of input per second, the median of --repeat runs in memory on --threads threads. Other compressors get the \
 same absolute bound, compress u and v apart, and are timed with the HDF5 calls around them; their critical points are \
-counted by factz. A field with missing values leaves them out.
+counted by factz. A field with missing values leaves them out. Of a stack every plane counts; other compressors get \
+one plane after the other, and the pictures show the first one.
 
 Exit status: 0 measured, and every promise is kept; 1 one is not; 2 wrong usage, or a file that cannot be read or \
 written.

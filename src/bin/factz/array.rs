@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::memory;
-use factz::{BoundKind, Config, Dtype, Real};
+use factz::{BoundKind, Config, Dtype, Real, StreamInfo};
 
 /// Columns, rows and planes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ const MOST_VALUES: u64 = 1 << 48;
 impl Dims {
     pub const fn plane(nx: u64, ny: u64) -> Dims {
         Dims { nx, ny, nz: 1 }
+    }
+    pub fn of(info: &StreamInfo) -> Dims {
+        Dims { nx: info.nx, ny: info.ny, nz: info.nz }
     }
     pub fn checked([nx, ny, nz]: [u64; 3]) -> Option<Dims> {
         let count = nx.checked_mul(ny)?.checked_mul(nz)?;

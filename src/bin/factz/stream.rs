@@ -20,8 +20,7 @@ pub struct Stream {
 
 impl Stream {
     pub fn dims(&self) -> Dims {
-        let StreamInfo { nx, ny, nz, .. } = self.info;
-        Dims { nx, ny, nz }
+        Dims::of(&self.info)
     }
 
     pub fn spacing(&self) -> Spacing {
