@@ -49,7 +49,8 @@ struct LorenzoRound {
 
     template <typename T>
     __device__ __forceinline__ LorenzoRound(const Job& job, const ReconstructView<T>& work, u64 round) {
-        const u64 first = job.first_tile() + TILES_OF_WARP * round, tile = first + (threadIdx.x & 31) / ROW_LANES;
+        const u64 first = job.first_tile() + TILES_OF_WARP * round,
+                  tile = first + (threadIdx.x & 31) / ROW_LANES;
         exists = tile < job.tiles();
         index = exists ? tile : first;
         shape = tile_shape(job, index);

@@ -81,6 +81,7 @@ constexpr i32 AT_NX = 32;
 constexpr i32 AT_NY = 40;
 constexpr i32 AT_NZ = 48;
 constexpr i32 AT_PERIODIC = 52;
+constexpr i32 AT_COMPONENT = 53;
 constexpr i32 AT_BOUND = 56;
 constexpr i32 AT_ABSOLUTE_BOUND = 64;
 constexpr i32 AT_HALF_BIN_WIDTH = 72;
@@ -456,7 +457,7 @@ constexpr u32 ANCHOR_WARPS = 4;
 constexpr i32 RECONSTRUCT_WARPS = 2;
 
 // Warps of a block of a border tile.
-constexpr i32 RECONSTRUCT_BORDER_WARPS = 4;
+constexpr i32 RECONSTRUCT_BORDER_WARPS = 2;
 constexpr i32 LORENZO_RECONSTRUCT_WARPS = 8;
 constexpr i32 ANALYSIS_WARPS = 8;
 

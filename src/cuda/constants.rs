@@ -152,7 +152,7 @@ shared! {
     /// Warps of a block; a warp works on two tiles.
     RECONSTRUCT_WARPS: i32 = 2;
     /// Warps of a block of a border tile.
-    RECONSTRUCT_BORDER_WARPS: i32 = 4;
+    RECONSTRUCT_BORDER_WARPS: i32 = 2;
     LORENZO_RECONSTRUCT_WARPS: i32 = 8;
 
     ANALYSIS_WARPS: i32 = 8;

@@ -352,6 +352,7 @@ fn orders() -> String {
             has_fill: false,
             has_seam: false,
             relative: false,
+            is_stack: false,
         };
         let names: Vec<_> =
             call.launches_for(needs).map(|(_, launch)| format!("`{}`", launch.name)).collect();

@@ -14,7 +14,7 @@ use crate::stream::sections::{MAX_GROUP_TILES, TABLES};
 pub const ALIGNMENT: u64 = 256;
 
 /// Tiles before the first one of a call, or behind its last one, that the group with that tile may hold.
-pub(super) const OTHER_TILES: u64 = MAX_GROUP_TILES as u64 - 1;
+pub(super) const OTHER_TILES: u64 = MAX_GROUP_TILES - 1;
 
 /// Bytes of a tile's slot.
 pub const fn slot_bytes(dtype: Dtype, predictor: Predictor) -> u64 {

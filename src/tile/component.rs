@@ -1,9 +1,8 @@
-//! Tiles of one component alone: the codes of both components to those of either one, and back. FORMAT.md,
+//! Splits the codes of a tile into those of u and those of v, its halves, and joins two halves. FORMAT.md,
 //! section 4.7.
 //!
-//! The vertices keep their symbols but for the other component: the code of (qu, qv) becomes that of qu or of
-//! qv in the place of qu. Nothing is quantised again, so that both halves together give the codes of the
-//! tile.
+//! The code (qu, qv) of a vertex becomes (qu, 0) in the half of u, and (qv, 0) in the half of v. No value is
+//! quantised again, so the two halves give back the codes of the tile.
 
 use crate::entropy::differences::bits_of;
 use crate::entropy::lanes::lanes;
@@ -55,7 +54,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A tile with the masks of `from[0]`: `map` makes each vertex from the same vertex of every tile in `from`.
-/// None if `map` gives none.
+/// The result is `None` if `map` returns `None` for a vertex.
 fn mapped<const N: usize>(
     from: [(&QuantizedTile, TileCoding); N],
     coding: TileCoding,
@@ -103,7 +102,7 @@ fn code_of(coding: TileCoding, (symbol, raw): Coded) -> (Code, u128) {
     (symbols::decode(symbol, low(raw, bits) as u64), raw >> bits)
 }
 
-/// Symbol and raw bits of a code of which refinement bits may follow.
+/// Symbol and raw bits of a code, behind which refinement bits may follow.
 fn coded(coding: TileCoding, code: Code, refinement_bits: u128) -> Coded {
     let (symbol, raw) = symbols::encode(code);
     let bits = coding.code_bits(symbol);
@@ -116,8 +115,8 @@ pub struct Halves {
     /// Of the stream of both components.
     pub coding: TileCoding,
     pub missing: Missing,
-    /// Whether a code of 0 stands for the prediction, whatever its refinement: not where the widths of the
-    /// lattices overflow, as a product of 0 and infinity is no number.
+    /// Whether the code 0 stands for the prediction at every refinement. Where the bin width overflows to
+    /// infinity it does not, because 0 times infinity is NaN.
     pub finite_widths: bool,
 }
 
@@ -161,7 +160,7 @@ impl Halves {
             let own = low(refinement_bits >> (component as u32 * bits), bits);
             return coded(self.coding.of_one(), Code { q: [q, 0], ..code }, own);
         }
-        // The other half has the refinement, unless both are 0.
+        // Such a half is the prediction; the other half, which is not 0, has the refinement.
         if q == 0 && code.q != [0; 2] && self.finite_widths {
             return (ZERO, 0);
         }
@@ -201,7 +200,7 @@ impl Halves {
         }
         let codes = [u, v].map(|half| code_of(self.coding.of_one(), half));
         let refinement = codes[0].0.refinement.max(codes[1].0.refinement);
-        // A half of 0 has no refinement where it stands for the prediction.
+        // A half that is the prediction has lost its refinement.
         let agrees = |(symbol, _): Coded, code: Code| {
             code.refinement == refinement || symbol == ZERO && !self.coding.has_refinement_bits(position)
         };

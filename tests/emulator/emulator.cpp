@@ -302,8 +302,7 @@ void carve(Job& job, bool compress, uint64_t tiles, uint64_t groups) {
 // As Job::planes of src/cuda/kernel_args.rs: the planes of the job follow `first` others in the stream.
 void take_planes(Job& job, uint32_t first) {
     const uint64_t element = job.dtype ? 8 : 4, others = MAX_GROUP_TILES - 1, taken = job.tiles();
-    const long long before =
-        (long long)(job.tiles_x * job.plane_tile_rows * first) - (long long)others;
+    const long long before = (long long)(job.tiles_x * job.plane_tile_rows * first) - (long long)others;
     job.first_plane = first;
     job.takes_planes = 1;
     job.verify_checksum = 0;
@@ -473,13 +472,23 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.parts = fenced_as<double>("parts", strips * bands * PART * 8);
     job.open_triangles = fenced_as<u32>("open_triangles", strips * bands * ANALYSIS_ROWS * 32);
     job.comparison = fenced_as<Comparison>("comparison", sizeof(Comparison));
-    if (job.bound_is_relative) RUN_ANALYSIS(find_range, FEW, 256);
-    RUN_ANALYSIS(compare, FEW, 256);
+    const bool is_stack = job.nz > 1;
+    auto find_range = [&] {
+        if (is_stack)
+            RUN_ANALYSIS(find_range_stack, FEW, 256);
+        else
+            RUN_ANALYSIS(find_range, FEW, 256);
+    };
+    if (job.bound_is_relative) find_range();
+    if (is_stack)
+        RUN_ANALYSIS(compare_stack, FEW, 256);
+    else
+        RUN_ANALYSIS(compare, FEW, 256);
     RUN_ANALYSIS(compare_triangles, FEW, 128);
     RUN_ANALYSIS(compare_end, 1, 1024);
     job.counts = fenced_as<u64>("counts", ANALYSIS_COUNT_BYTES, true);
     job.range = fenced_as<ValueRange>("range", sizeof(ValueRange));
-    RUN_ANALYSIS(find_range, FEW, 256);
+    find_range();
     RUN_ANALYSIS(range_end, 1, 32);
     // A triangle has one point at most, on its boundary or inside.
     job.capacity = 2 * (job.columns + 1) * (job.rows + 1) * job.nz;
@@ -488,7 +497,10 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     const uint64_t segments = job.ny * job.nz * strips;
     job.point_parts = fenced_as<u64>("point_parts", ((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>("segments", segments * 2);
-    RUN_ANALYSIS(find_points, FEW, 256);
+    if (is_stack)
+        RUN_ANALYSIS(find_points_stack, FEW, 256);
+    else
+        RUN_ANALYSIS(find_points, FEW, 256);
     RUN_ANALYSIS(place_points, 1, 1024);
     RUN_ANALYSIS(write_points, FEW, 256);
     std::vector<char> all;

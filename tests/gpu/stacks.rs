@@ -3,12 +3,14 @@
 use crate::device::Device;
 use crate::expected::{check_images, check_reports, check_streams, host_compress, host_decompress};
 use crate::fields::{noise, Placement};
+use crate::hostile::mutate;
 use crate::matrix::CONFIGURATIONS;
 use crate::memory::Bench;
-use crate::support::fields::{dtype, Field, PRESERVED, TIES};
-use crate::{ensure, Check, POISON};
+use crate::support::fields::{dtype, Field, Random, PRESERVED, TIES};
+use crate::{ensure, times, Check, POISON};
 use factz::{
-    BoundKind, Config, Execution, Real, Report, Request, Source, Status, PERIODIC_X, PERIODIC_Y, SIDES_ALL,
+    BoundKind, Config, Execution, Layout, Real, Report, Request, Source, Status, PERIODIC_X, PERIODIC_Y,
+    SIDES_ALL,
 };
 
 /// Columns, rows and planes, and rows from plane to plane beyond those of a plane.
@@ -119,6 +121,44 @@ fn of_shape<T: Real>(k: usize, [nx, ny, nz]: [u64; 3], gap: u64) -> Check {
                 check::<T>(&bench, &place, &image, config).map_err(|e| format!("{config:?}: {e}"))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Planes of intact and of damaged streams, whose checksum nobody compares: no call writes beside its memory,
+/// and the next one works.
+pub fn planes_of_stacks(_: &Device) -> Check {
+    for (k, shape) in [[5, 3, 300], [70, 65, 4]].into_iter().enumerate() {
+        planes_of::<f32>(k, shape)?;
+        planes_of::<f64>(k, shape)?;
+    }
+    Ok(())
+}
+
+fn planes_of<T: Real>(k: usize, [nx, ny, nz]: [u64; 3]) -> Check {
+    let mutations = times("FACTZ_GPU_MUTATIONS", 200) as usize;
+    let field = planes(nx, ny, nz);
+    let bench = Bench::new([nx.next_multiple_of(32), ny.next_multiple_of(32) * nz], dtype::<T>())?;
+    for (c, (mode, predictor, coder)) in CONFIGURATIONS.into_iter().enumerate() {
+        let place = Placement::new((c + k) % 4, [nx, ny * nz]);
+        let layout = |l: Layout| Layout { plane: l.pitch * ny, ..l };
+        let place = Placement { u: layout(place.u), v: layout(place.v), ..place };
+        let bound = [1e-2, 1e-4][(c + k) % 2];
+        let config = Config { ny, nz, mode, predictor, coder, bound, ..place.config::<T>() };
+        let config = Config { bound_kind: BoundKind::Relative, pin: 0, plane_rows: ny, ..config };
+        let (_, stream) = host_compress::<T>(&Request::new(config)?, &place, &place.image::<T>(&field));
+        check_planes::<T>(&bench, &place, &stream, &config)?;
+        let mut random = Random(c as u64);
+        let request = Request::new(Config { nz: nz / 2, ..config })?;
+        for round in 0..mutations {
+            let mut damaged = stream.clone();
+            let what = mutate(&mut damaged, round, &mut random);
+            let first = random.below(nz);
+            bench
+                .decompress_planes(&request, first, &place, &damaged)
+                .map_err(|e| format!("{what}, planes from {first}: {e}"))?;
+        }
+        check_planes::<T>(&bench, &place, &stream, &config)?;
     }
     Ok(())
 }

@@ -231,6 +231,12 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
         ValueError, TypeError: the array holds no fields, chunks or options are none, dask splits u from v, or
             a coordinate runs backwards and no option says what this means.
     """
+    if not hasattr(array, "shape"):
+        raise TypeError(
+            "array is a %s and has no shape: give an array (..., 2, ny, nx); of a Dataset of xarray "
+            "ds[[\"u\", \"v\"]].to_dataarray(\"component\").transpose(..., \"component\", \"lat\", \"lon\")"
+            % type(array).__name__
+        )
     name = "array=%s" % (getattr(array, "name", None) or type(array).__name__)
     shape = tuple(array.shape)
     check_array(name, shape, array.dtype)

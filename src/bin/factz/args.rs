@@ -51,8 +51,8 @@ Several streams in one file:
   Streams may follow each other, as the time steps of a simulation or the blocks of a domain do: `cat a.fz b.fz > all.fz` \
 makes such a file, and `factz compress --append` adds to one. They have numbers from 0 on. `factz info` lists them, \
 `factz test` tests all. Commands that read one stream take its number, --step K; -1 is the last one. Without it several \
-streams are an error. So are bytes that are no stream, behind the last one. If the last stream is cut off, the others can \
-be read with --step. Standard input is read to its end.
+streams are an error. So are bytes that are no stream, behind the last one, and a stream that is cut off or has a damaged \
+header. The error says at which byte that is; the streams before it can be read with --step, counted from 0. Standard input is read to its end.
 
 Files:
   An output appears under its name when it is complete and on the disk. An error, an interrupt or a lack of memory \

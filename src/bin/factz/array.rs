@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::memory;
-use factz::{BoundKind, Component, Config, Dtype, Real, ViewMut};
+use factz::{BoundKind, Component, Config, Dtype, Real, StreamInfo, ViewMut};
 
 /// Columns, rows and planes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ const MOST_VALUES: u64 = 1 << 48;
 impl Dims {
     pub const fn plane(nx: u64, ny: u64) -> Dims {
         Dims { nx, ny, nz: 1 }
+    }
+    pub fn of(info: &StreamInfo) -> Dims {
+        Dims { nx: info.nx, ny: info.ny, nz: info.nz }
     }
     pub fn checked([nx, ny, nz]: [u64; 3]) -> Option<Dims> {
         let count = nx.checked_mul(ny)?.checked_mul(nz)?;
@@ -190,6 +193,14 @@ impl Held {
             (true, Dtype::F64) => zeros::<f64>(dims).map(Some),
         };
         Ok(Held { dims, dtype, components: [component(Component::U)?, component(Component::V)?] })
+    }
+
+    /// The field of a part of a stream, with both components, if there are both. Axes are periodic where the part
+    /// is as long as the field.
+    pub fn into_field(self, info: &StreamInfo) -> Option<Field> {
+        let periodic = info.periodic & crate::region::whole_axes(self.dims, info);
+        let [Some(u), Some(v)] = self.components else { return None };
+        Some(Field { dims: self.dims, u, v, fill_value: info.fill_value, periodic })
     }
 
     /// Bytes of the arrays.

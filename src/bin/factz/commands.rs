@@ -12,7 +12,7 @@ use crate::foreign::Product;
 use crate::options::{BoundArguments, Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
-use crate::region::{Part, Selection};
+use crate::region::Part;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{coasts, input, steps, Verdict};
@@ -349,7 +349,7 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let progress = Progress::new("decompressing", &voice);
-    let selection = Selection::of(a.region, a.planes);
+    let selection = a.part.selection();
     let Part { held, first, done, info, number } = match &selection {
         Some(selection) => selection.read(&a.input, a.step.step, &a.place, &progress)?,
         None => whole(a, &progress)?,
@@ -378,18 +378,23 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
                 "mb_per_second": speed,
             });
             let [x, y, z] = first;
-            let region = a.region.map_or(Value::Null, |_| json!({ "x": x, "y": y }));
-            let planes = a.planes.map_or(Value::Null, |_| json!({ "z": z }));
+            let region = a.part.region.map_or(Value::Null, |_| json!({ "x": x, "y": y }));
+            let planes = a.part.planes.map_or(Value::Null, |_| json!({ "z": z }));
             let read = json!({ "region": region, "planes": planes, "read_bytes": done.result.stream_bytes });
             joined(joined(shape_json(dims, info.dtype), done.json()), joined(more, read))
         },
         || {
             let read = match &selection {
                 Some(selection) => format!(
-                    "; {}: {} of {} bytes of the stream were read, and its checksum was not compared",
+                    "; {}: {} of {} bytes of the stream were read{}",
                     selection.place(first),
                     grouped(done.result.stream_bytes),
-                    grouped(info.stream_bytes)
+                    grouped(info.stream_bytes),
+                    // The library compares the checksum where it reads all bytes.
+                    match done.result.stream_bytes < info.stream_bytes {
+                        true => ", and its checksum was not compared",
+                        false => "",
+                    }
                 ),
                 None => String::new(),
             };

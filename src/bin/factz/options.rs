@@ -87,7 +87,8 @@ fn parse_keys(text: &str) -> Result<Keys, String> {
 
 impl ShapeArguments {
     pub fn expected(&self, fill_value: Option<f64>) -> Expected {
-        Expected { dims: self.dims, dtype: self.dtype, keys: self.keys.0.clone(), fill_value }
+        let keys = self.keys.0.clone();
+        Expected { dims: self.dims, dtype: self.dtype, keys, fill_value, otherwise: None }
     }
 }
 

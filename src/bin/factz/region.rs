@@ -6,7 +6,8 @@ use crate::failure::{failure, input_name, Failure};
 use crate::options::{BackendName, Place};
 use crate::progress::Progress;
 use crate::steps::{self, Step};
-use factz::{BoundKind, Config, Dtype, Error, Report, Source, Status, StreamInfo};
+use clap::Args;
+use factz::{BoundKind, Config, Dtype, Error, Report, Source, Status, StreamInfo, PERIODIC_X, PERIODIC_Y};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -87,6 +88,26 @@ impl Planes {
     }
 }
 
+/// The options that name a part of the field of a stream.
+#[derive(Args)]
+pub struct PartArguments {
+    /// Take a rectangle alone: its first column and row, counted from 0, and its columns and rows
+    #[arg(long, value_name = "X,Y,WxH")]
+    pub region: Option<Region>,
+    /// Take some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
+    /// one, and A or B may be left out
+    #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
+    pub planes: Option<Planes>,
+}
+
+impl PartArguments {
+    /// The part to decompress; none if the whole field is wanted.
+    pub fn selection(&self) -> Option<Selection> {
+        let PartArguments { region, planes } = *self;
+        (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
+    }
+}
+
 /// The part of a field that `--region` and `--planes` name.
 pub struct Selection {
     region: Option<Region>,
@@ -112,11 +133,6 @@ pub struct Part {
 }
 
 impl Selection {
-    /// As the options say; none if the whole field is wanted.
-    pub fn of(region: Option<Region>, planes: Option<Planes>) -> Option<Selection> {
-        (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
-    }
-
     /// Decodes the part of the one stream of a file, or of that which `--step` means. Of a regular file a
     /// part is read.
     pub fn read(
@@ -149,7 +165,7 @@ impl Selection {
 
     /// First column, row and plane of the part of a field, and its size.
     fn within(&self, name: &str, info: &StreamInfo) -> Result<([u64; 3], Dims), Failure> {
-        let whole = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
+        let whole = Dims::of(info);
         let inside =
             |first: u64, count: u64, all: u64| first.checked_add(count).is_some_and(|end| end <= all);
         let outside = |option: &dyn std::fmt::Display| {
@@ -185,6 +201,12 @@ impl std::fmt::Display for Selection {
         let planes = self.planes.map(|planes| format!("--planes {planes}"));
         write!(f, "{}", region.into_iter().chain(planes).collect::<Vec<_>>().join(" "))
     }
+}
+
+/// The axes along which a part is as long as the field.
+pub fn whole_axes(dims: Dims, info: &StreamInfo) -> u32 {
+    let axis = |is_whole: bool, bit: u32| if is_whole { bit } else { 0 };
+    axis(dims.nx == info.nx, PERIODIC_X) | axis(dims.ny == info.ny, PERIODIC_Y)
 }
 
 fn decode(

@@ -7,6 +7,18 @@ use crate::options::Spacing;
 use crate::progress::Progress;
 use factz::{Report, StreamInfo};
 
+/// Refuses a stream that does not hold both components.
+pub fn needs_both(name: &str, info: &StreamInfo) -> Result<(), Failure> {
+    match info.component {
+        None => Ok(()),
+        Some(component) => Err(failure!(
+            "{name}: holds component {} alone, and both are needed: `factz join U V -o STREAM` joins it with the \
+             stream of the other one",
+            component.name()
+        )),
+    }
+}
+
 /// A whole stream with its header.
 pub struct Stream {
     /// For messages.
@@ -20,8 +32,7 @@ pub struct Stream {
 
 impl Stream {
     pub fn dims(&self) -> Dims {
-        let StreamInfo { nx, ny, nz, .. } = self.info;
-        Dims { nx, ny, nz }
+        Dims::of(&self.info)
     }
 
     pub fn spacing(&self) -> Spacing {
@@ -30,14 +41,7 @@ impl Stream {
 
     /// The field, and what decoding it took. A stream of one component is refused.
     pub fn decode(&self, engine: &Engine, progress: &Progress) -> Result<(Field, Done<Report>), Failure> {
-        if let Some(component) = self.info.component {
-            return Err(failure!(
-                "{}: holds component {} alone, and both are needed: `factz join U V -o STREAM` joins it with the \
-                 stream of the other one",
-                self.name,
-                component.name()
-            ));
-        }
+        needs_both(&self.name, &self.info)?;
         let decoded = || {
             let mut field = Field::empty(self.dims(), self.info.dtype)?;
             (field.fill_value, field.periodic) = (self.info.fill_value, self.info.periodic);

@@ -167,9 +167,11 @@ def _check_other(old: h5py.File, new: h5py.Dataset) -> None:
 
 
 def _comparable(dataset: h5py.Dataset, key: str) -> Any:
+    """The value of an attribute. A NaN, which equals nothing, is a text."""
     if key not in dataset.attrs:
         return None
-    return text_of(dataset, key) or np.ravel(dataset.attrs[key]).tolist()
+    values = np.ravel(dataset.attrs[key]).tolist()
+    return text_of(dataset, key) or [str(x) if x != x else x for x in values]
 
 
 def _check_steps(old: h5py.File, new: h5py.File, scale: h5py.Dataset, force: bool) -> None:

@@ -136,6 +136,11 @@ def _named(file: h5py.File, *names: str) -> Pair:
         raise PackError("--pair %s,%s: u and v are one variable" % names)
     # Before values are looked at, so that the most frequent mistakes get the plainest message.
     _check_alike(u, v)
+    if text_of(u, "standard_name") in _partners(text_of(v, "standard_name")):
+        raise PackError(
+            "--pair %s,%s: %s is the %s, which is v: exchange the names, or sources become "
+            "saddles" % (*names, names[0], text_of(u, "standard_name"))
+        )
     return Pair(Component(u), Component(v))
 
 

@@ -2,6 +2,7 @@
 
 use crate::options::*;
 use crate::point_list::ListFormat;
+use crate::region::PartArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -29,6 +30,10 @@ level of rounding: it may be a centre in truth.
 With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of the arrays \
 is decoded (of several in one file the one that --step names); its header tells shape, type, fill value and spacing.
 
+With --region and --planes a part of a stream is decoded, on the processor, as by `factz decompress`. Its points have the \
+places that they have in the field. Zeros on the border of a region are judged without the vertices outside it, and the \
+cells of a periodic axis between its ends count only if the region has both.
+
 With --periodic the cells between the last and the first column or row hold points too; they have the cell_x or cell_y \
 of the last one.
 
@@ -41,13 +46,16 @@ Exit status: 0 the list is complete; 2 it is not.
 Examples:
   factz points u.f32 v.f32 --dims 360x181 --north-first
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
-  factz points wind.fz -o points.vtp"
+  factz points wind.fz -o points.vtp
+  factz points year.fz --region 100,40,64x64 --planes 181:212"
 )]
 pub struct Points {
     #[command(flatten)]
     pub field: SourceArguments,
     #[command(flatten)]
     pub step: StepArgument,
+    #[command(flatten)]
+    pub part: PartArguments,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Output file of the list; default, and -: standard output
@@ -129,6 +137,9 @@ begins at the speed that 0.5 % of the area is below, but at most four decades be
 the colour of the end, the bar ends in a tip there, and the legend tells how slow or fast it is. In a comparison both fields have one scale. \
 Vertices that are zero or hold no data are grey. The background of a large field is the mean of the vertices below a \
 pixel.
+
+A stream is decoded whole. For a part of a large one draw the arrays of it: `factz decompress flow.fz part.npz --region \
+X,Y,WxH`, then `factz render part.npz`.
 
 Marks: the legend counts the points of the whole field, for each panel where they differ. Where there are too many \
 points a mark stands for several that are alike and close to each other; the legend says for how many. Points that are \

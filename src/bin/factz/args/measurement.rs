@@ -75,7 +75,8 @@ pub struct Bench {
 Units: ratio is input bytes over stream bytes; bits/value are those of the stream for each value of u and v; MB/s are \
 10^6 bytes of input per second, the median of --repeat runs in memory on --threads threads. Other compressors get the \
 same absolute bound, compress u and v apart, and are timed with the HDF5 calls around them; their critical points are \
-counted by factz. A field with missing values leaves them out.
+counted by factz. A field with missing values leaves them out. Of a stack every plane counts; other compressors get \
+one plane after the other, and the pictures show the first one.
 
 Exit status: 0 measured, and every promise is kept; 1 one is not; 2 wrong usage, or a file that cannot be read or \
 written.

@@ -1,7 +1,7 @@
 //! The commands that make streams, read them and look at them.
 
 use crate::options::*;
-use crate::region::{Planes, Region};
+use crate::region::PartArguments;
 use crate::store::Format;
 use clap::Args;
 use factz::{Preserve, Ties};
@@ -101,13 +101,8 @@ pub struct Decompress {
     /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Decompress a rectangle alone: its first column and row, counted from 0, and its columns and rows
-    #[arg(long, value_name = "X,Y,WxH")]
-    pub region: Option<Region>,
-    /// Decompress some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
-    /// one, and A or B may be left out
-    #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
-    pub planes: Option<Planes>,
+    #[command(flatten)]
+    pub part: PartArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -127,6 +122,9 @@ factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0
     after_long_help = "\
 A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, \
 the bound, the fill value, the spacing, --preserve and --ties. With arrays give these options as in `factz compress`.
+
+Whole fields are compared, since critical points at the border of a part depend on its neighbours. Of planes of a stack, \
+which are fields of their own, compare the arrays that `factz decompress --planes` makes.
 
 With --json, violations counts what --preserve does not allow; comparison.violations counts for --preserve types.
 
@@ -173,14 +171,17 @@ pub struct Verify {
 ///
 /// The header, the checksum and every part of a stream are checked, and that a file ends with a stream. A
 /// file may hold several; --step tests one. Each stream gets a line: a good one on standard output, a damaged
-/// one on standard error.
+/// one on standard error, where bytes that are no stream get one too.
 #[derive(Args)]
 #[command(after_long_help = "\
+Where a stream is cut off, or bytes follow that are no stream, the test of the file ends with an error that says at which \
+byte, and how to get at the streams behind that place if there are any.
+
 With --json the result of each stream is good, damaged, surplus (a good stream, followed by bytes that are none) or \
 untested.
 
-Exit status: 0 all streams are good; 1 one or more are damaged, no streams, or followed by bytes that are none; 2 one or more \
-cannot be read or tested.
+Exit status: 0 all streams are good; 1 one or more are damaged, cut off, no streams, or followed by bytes that are none; 2 \
+one or more cannot be read or tested.
 
 Examples:
   factz test wind.fz
@@ -203,13 +204,13 @@ pub struct Test {
 /// type, the bound as it was given, and the absolute bound. --step shows the whole header of one.
 #[derive(Args)]
 #[command(after_long_help = "\
-Only headers are read, 128 bytes of each stream; `factz test` checks whole streams. If the end of the last stream is \
-missing, the report says so, with the number of bytes. Bytes behind the last stream that are none are an error behind the \
-report, which says where they begin and how to cut them off. With --json these numbers are missing_bytes and \
-surplus_bytes, and streams has the header of each stream with step and offset; those of a single stream stand beside it \
-as well.
+Only headers are read, 128 bytes of each stream; `factz test` checks whole streams. If the file does not end with a whole \
+stream, an error follows the report: it says at which byte a stream is cut off, damaged or none, and how to get at the \
+others. A stream whose end is missing is listed if its header is there. With --json missing_bytes are those that the file \
+lacks (null if the header is cut off), surplus_bytes those behind the streams before the error; streams has the header of \
+each stream with step and offset; those of a single stream stand beside it as well.
 
-Exit status: 0 the file holds streams; 2 it holds none, or something else behind them, or it cannot be read.
+Exit status: 0 the file holds whole streams and nothing else, or the stream of --step; 2 it does not, or it cannot be read.
 
 Examples:
   factz info wind.fz --json
