@@ -454,7 +454,8 @@ fn device_functions_check_their_arguments_and_find_no_device() {
         expect(decompress(0, v), argument, "src is null");
         expect(decompress(dst, u), argument, "share values");
         let planes = |first: u64, bytes: usize| {
-            let (src, u, v, work) = (dst as _, u as _, v as _, work as _);
+            // Behind all others, as it is large.
+            let (src, u, v, work) = (dst as _, u as _, v as _, 0x1000_0000usize as _);
             factz_decompress_planes_device(src, 1 << 16, &c, first, u, v, N, work, bytes, report, null_mut())
         };
         let mut of_planes: factz_sizes = std::mem::zeroed();

@@ -7,7 +7,7 @@ use crate::options::{BackendName, Place};
 use crate::progress::Progress;
 use crate::steps::{self, Step};
 use clap::Args;
-use factz::{BoundKind, Config, Dtype, Error, Report, Source, Status, StreamInfo, PERIODIC_X, PERIODIC_Y};
+use factz::{BoundKind, Config, Dtype, Error, Report, Source, Status, StreamInfo};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -201,12 +201,6 @@ impl std::fmt::Display for Selection {
         let planes = self.planes.map(|planes| format!("--planes {planes}"));
         write!(f, "{}", region.into_iter().chain(planes).collect::<Vec<_>>().join(" "))
     }
-}
-
-/// The axes along which a part is as long as the field.
-pub fn whole_axes(dims: Dims, info: &StreamInfo) -> u32 {
-    let axis = |is_whole: bool, bit: u32| if is_whole { bit } else { 0 };
-    axis(dims.nx == info.nx, PERIODIC_X) | axis(dims.ny == info.ny, PERIODIC_Y)
 }
 
 fn decode(

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::failure::{failure, input_name, input_names, Failure};
 use crate::options::{FillArguments, Place, ShapeArguments, Spacing, SpacingArguments, StepArgument};
 use crate::progress::Progress;
-use crate::region::{whole_axes, Part, Selection};
+use crate::region::{Part, Selection};
 use crate::say::Voice;
 use crate::stream::needs_both;
 use crate::{input, steps};
@@ -53,7 +53,7 @@ pub fn read_field(
                 let field = held.into_field(&info).expect("both components");
                 check((&input_name(path), &info), files, shape)?;
                 let spacing = Spacing { dx: info.dx, dy: info.dy };
-                Single { spacing, dims: Dims::of(&info), first, whole: whole_axes(field.dims, &info), field }
+                Single { spacing, dims: Dims::of(&info), first, whole: field.dims.whole_axes(&info), field }
             }
             _ => {
                 let Some(stream) = steps::read_if_stream(path, step.step)? else { continue };
