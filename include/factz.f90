@@ -213,6 +213,47 @@ module factz
     integer(c_int64_t) :: reserved(2)
   end type factz_comparison
 
+  type, bind(c), public :: factz_fix_report
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: reserved_status
+    integer(c_int64_t) :: fix_bytes
+    integer(c_int64_t) :: required_bytes
+    integer(c_int64_t) :: repaired_vertices
+    integer(c_int64_t) :: exact_vertices
+    integer(c_int64_t) :: violated_triangles
+    integer(c_int64_t) :: rounds
+    real(c_double) :: bound
+    real(c_double) :: max_error
+    integer(c_int64_t) :: reserved(7)
+  end type factz_fix_report
+
+  type, bind(c), public :: factz_fix_info
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: format_version
+    integer(c_int64_t) :: fix_bytes
+    integer(c_int64_t) :: nx
+    integer(c_int64_t) :: ny
+    integer(c_int64_t) :: nz
+    real(c_double) :: dx
+    real(c_double) :: dy
+    real(c_double) :: dz
+    real(c_double) :: bound
+    real(c_double) :: absolute_bound
+    real(c_double) :: max_error
+    integer(c_int64_t) :: repaired_vertices
+    integer(c_int64_t) :: exact_vertices
+    real(c_double) :: fill_value
+    integer(c_int32_t) :: bound_kind
+    integer(c_int32_t) :: dtype
+    integer(c_int32_t) :: preserve
+    integer(c_int32_t) :: ties
+    integer(c_int32_t) :: has_fill_value
+    integer(c_int32_t) :: periodic
+    integer(c_int32_t) :: reconstruction_checksum
+    integer(c_int32_t) :: reserved_flags
+    integer(c_int64_t) :: reserved(6)
+  end type factz_fix_info
+
   ! ---------------------------------------------------------------- arrays in host memory
 
   ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
@@ -268,7 +309,7 @@ module factz
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
       factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host, factz_split_host, &
-      factz_join_host
+      factz_join_host, factz_protect_host, factz_apply_host, factz_inspect_fix_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -431,6 +472,39 @@ module factz
       type(factz_comparison), intent(out) :: comparison
       integer(c_int), value :: threads
     end function factz_compare_host
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_protect_host(u, v, n, config, other_u, other_v, other_config, dst, dst_bytes, &
+        report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v
+      type(factz_config), intent(in), optional :: other_config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_protect_host
+
+    integer(c_int32_t) function factz_apply_host(fix, fix_bytes, config, u, v, n, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_apply_host
+
+    integer(c_int32_t) function factz_inspect_fix_host(fix, fix_bytes, info) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_fix_info
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_fix_info), intent(out) :: info
+    end function factz_inspect_fix_host
 
     integer(c_int32_t) function factz_range_host(u, v, n, config, range, threads) bind(c)
       import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_range

@@ -61,6 +61,7 @@ mod packaging;
 mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
+mod protect;
 #[cfg(target_os = "linux")]
 mod python;
 mod region;

@@ -1,6 +1,7 @@
 //! The commands and their arguments, with the text of `--help`. Options that several share: options.rs.
 
 use crate::array::{parse_plane, Dims};
+use crate::fix_args::{Apply, Protect};
 use crate::options::*;
 use crate::point_list::ListFormat;
 use crate::region::{Planes, Region};
@@ -79,6 +80,8 @@ pub enum Command {
     Compress(Compress),
     Decompress(Decompress),
     Verify(Verify),
+    Protect(Protect),
+    Apply(Apply),
     Test(Test),
     Info(Info),
     Points(Points),
@@ -99,6 +102,8 @@ impl Command {
             Command::Compress(a) => Some(&a.talk),
             Command::Decompress(a) => Some(&a.talk),
             Command::Verify(a) => Some(&a.talk),
+            Command::Protect(a) => Some(&a.talk),
+            Command::Apply(a) => Some(&a.talk),
             Command::Test(a) => Some(&a.talk),
             Command::Info(a) => Some(&a.talk),
             Command::Points(a) => Some(&a.talk),
@@ -301,7 +306,7 @@ pub struct Test {
     pub talk: Talk,
 }
 
-/// Shows the header of a stream, or lists the streams of a file.
+/// Shows the header of a stream or of a fix, or lists the streams of a file.
 ///
 /// The list has a line for each stream: its number, its first byte, its bytes, columns x rows (x planes) and
 /// type, the bound as it was given, and the absolute bound. --step shows the whole header of one.

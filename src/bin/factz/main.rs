@@ -20,6 +20,8 @@ mod engine;
 mod failure;
 mod fate;
 mod figures;
+mod fix;
+mod fix_args;
 mod foreign;
 mod h5args;
 mod input;
@@ -111,6 +113,8 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Compress(a) => commands::compress(a),
         Command::Decompress(a) => commands::decompress(a),
         Command::Verify(a) => verify::verify(a),
+        Command::Protect(a) => fix::protect(a),
+        Command::Apply(a) => fix::apply(a),
         Command::Test(a) => inspect::test(a),
         Command::Info(a) => inspect::info(a),
         Command::Points(a) => points::points(a),
