@@ -155,7 +155,8 @@ impl<'a, T: Real> Both<'a, T> {
         self.kinds[0] == TIE && !keeps_tie(self.p, [&self.signs[0], &self.signs[1]], ties)
     }
 
-    /// Whether a critical point in both is of another type, if the rule asks for types, or turns the other way.
+    /// Whether a critical point in both is of another type, if the rule asks for types, or turns the other
+    /// way.
     fn changes_type(&self, triangle: Triangle, rule: &Rule) -> bool {
         let [before, after] = self.p;
         self.kinds == [IN, IN]
@@ -163,8 +164,8 @@ impl<'a, T: Real> Both<'a, T> {
                 || (rule.types && kind_of(before, triangle, rule) != kind_of(after, triangle, rule)))
     }
 
-    /// Whether the triangle keeps what a rule promises. [`Comparison::violations`] counts the triangles that do
-    /// not.
+    /// Whether the triangle keeps what a rule promises. [`Comparison::violations`] counts the triangles that
+    /// do not.
     pub(crate) fn keeps(&self, triangle: Triangle, rule: &Rule) -> bool {
         !(self.loses_point()
             || self.gains_point()
@@ -507,8 +508,8 @@ fn log10(x: f64) -> f64 {
     (exponent as f64 * std::f64::consts::LN_2 + 2.0 * s * series) / std::f64::consts::LN_10
 }
 
-/// Whether |b - a| exceeds a bound, exactly. Rounding is monotone: only where the rounded difference equals the
-/// bound is the rest needed.
+/// Whether |b - a| exceeds a bound, exactly. Rounding is monotone: only where the rounded difference equals
+/// the bound is the rest needed.
 #[inline(always)]
 pub(crate) fn exceeds(a: f64, b: f64, bound: f64) -> bool {
     let difference = b - a;

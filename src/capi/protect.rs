@@ -166,12 +166,13 @@ impl From<&FixInfo> for factz_fix_info {
 /// where it is not. The fix belongs to this reconstruction, bit for bit: no other one takes it. It does not
 /// depend on the number of threads. Concurrent calls may share the fields.
 ///
-/// @param u             x components of the original, laid out as config says; ghosts of config->halo are read
+/// @param u             x components of the original, laid out as config says; ghosts of config->halo are
+///                      read
 /// @param v             its y components
 /// @param n             number of vertices, nx * ny
-/// @param config        shape, type and layout of the original, the bound, and what is preserved: preserve, ties,
-///                      fill value, dx, dy, periodic, halo and pin. mode, coder, predictor and verify_checksum
-///                      must be valid and have no effect
+/// @param config        shape, type and layout of the original, the bound, and what is preserved: preserve,
+///                      ties, fill value, dx, dy, periodic, halo and pin. mode, coder, predictor and
+///                      verify_checksum must be valid and have no effect
 /// @param other_u       x components of the reconstruction; ghosts are not read
 /// @param other_v       its y components
 /// @param other_config  the layout of other_u and other_v; nx, ny, nz, dtype and periodic as in config. NULL
@@ -224,9 +225,9 @@ pub unsafe extern "C" fn factz_protect_host(
         let done = typed!(pair[0].config().dtype, T => {
             // SAFETY: the components cover the grids of the requests, the first ones and their ghosts, as the
             // caller promised.
-            let [original, other] = unsafe {
-                [views::<T>(&pair[0], [u, v], Ghosts::Read), views(&pair[1], [other_u, other_v], Ghosts::Ignored)]
-            };
+            let original = unsafe { views::<T>(&pair[0], [u, v], Ghosts::Read) };
+            // SAFETY: as above.
+            let other = unsafe { views::<T>(&pair[1], [other_u, other_v], Ghosts::Ignored) };
             repair::protect(&pair[0], original, other, dst, execution)
         })?;
         output.set(factz_fix_report::from(&done));
@@ -244,21 +245,22 @@ pub unsafe extern "C" fn factz_protect_host(
 
 /// Applies a fix to the reconstruction that it was made for, in place.
 ///
-/// Before anything is written the checksums of the fix and of the reconstruction are compared, and the whole fix is
-/// checked: if the call fails, u and v keep their values. The output does not depend on the number of threads.
+/// Before anything is written the checksums of the fix and of the reconstruction are compared, and the whole
+/// fix is checked: if the call fails, u and v keep their values. The output does not depend on the number of
+/// threads.
 ///
 /// @param fix        the fix; any alignment
 /// @param fix_bytes  readable bytes at fix: the length of the fix or more
-/// @param config     nx, ny, nz and dtype must be those of the fix. Pitches and strides are those of u and v. The
-///                   rest must be valid and has no effect
-/// @param u          x components of the reconstruction, laid out as config says; receives those of the repaired
-///                   field
+/// @param config     nx, ny, nz and dtype must be those of the fix. Pitches and strides are those of u and v.
+///                   The rest must be valid and has no effect
+/// @param u          x components of the reconstruction, laid out as config says; receives those of the
+///                   repaired field
 /// @param v          its y components; may be interleaved with u, without sharing an element
 /// @param n          number of vertices, nx * ny
 /// @param report     receives the result
 /// @param threads    see "Threads" at the top of this header
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the fix belongs to another reconstruction, to other
-///         dimensions or another dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the fix belongs to another reconstruction, to
+///         other dimensions or another dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
 ///         FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
 ///         FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
@@ -302,8 +304,8 @@ pub unsafe extern "C" fn factz_apply_host(
 
 /// Reads the header of a fix in host memory.
 ///
-/// Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the fix is not checked, and the checksum is not
-/// compared. Does not block, thread-safe.
+/// Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the fix is not checked, and the checksum is
+/// not compared. Does not block, thread-safe.
 ///
 /// @param fix        the start of a fix, any alignment; not changed
 /// @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES
@@ -320,8 +322,8 @@ pub unsafe extern "C" fn factz_inspect_fix_host(
     let body = |output: &mut Output<factz_fix_info>| {
         let source = check_fix(fix, fix_bytes)?;
         output.check_apart(&[&source])?;
-        // SAFETY: not null, and the caller promised fix_bytes readable bytes; info, the only thing written, lies
-        // elsewhere and is written later.
+        // SAFETY: not null, and the caller promised fix_bytes readable bytes; info, the only thing written,
+        // lies elsewhere and is written later.
         let fix = unsafe { std::slice::from_raw_parts(fix.cast::<u8>(), fix_bytes) };
         output.set(factz_fix_info::from(&repair::inspect_fix(fix)?));
         Ok(())

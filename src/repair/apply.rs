@@ -52,8 +52,8 @@ impl<'a> Source<'a> {
         let found = checksum_of(self.header.grid(), field, threads)?;
         if found != self.header.reconstruction {
             return Err(Error::argument(format!(
-                "the fix belongs to another reconstruction: it was made for values with the checksum {:#010x}, and \
-                 those of u and v have {found:#010x}",
+                "the fix belongs to another reconstruction: it was made for values with the checksum \
+                 {:#010x}, and those of u and v have {found:#010x}",
                 self.header.reconstruction
             )));
         }

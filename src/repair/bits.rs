@@ -1,5 +1,5 @@
-//! Bits of a fix: from the least significant bit of the first byte upwards, numbers with their least significant
-//! bit first.
+//! Bits of a fix: from the least significant bit of the first byte upwards, numbers with their least
+//! significant bit first.
 
 use crate::error::Result;
 use crate::runtime::memory;

@@ -14,7 +14,8 @@ pub const ENTRY_BYTES: usize = 16;
 const MAX_ORDER: u32 = 40;
 /// Largest order of the code of levels.
 const MAX_LEVEL_ORDER: u32 = 4;
-/// In place of the order of the code of levels: all vertices of the chunk are zero, and have no level and no bits.
+/// In place of the order of the code of levels: all vertices of the chunk are zero, and have no level and no
+/// bits.
 const ALL_ZERO: u8 = 255;
 /// Bit of the code of gaps: runs of vertices are counted.
 const RUNS: u8 = 128;
@@ -45,7 +46,8 @@ const AT_PLACE: [[u8; 2]; TILE_VERTICES] = {
     at
 };
 
-/// Numbers vertices tile by tile, so that neighbours have near numbers. Tiles at the ends of the grid have gaps.
+/// Numbers vertices tile by tile, so that neighbours have near numbers. Tiles at the ends of the grid have
+/// gaps.
 #[derive(Clone, Copy)]
 pub struct Positions(pub Grid);
 
@@ -68,8 +70,8 @@ impl Positions {
     }
 }
 
-/// What a fix says of a vertex: its position and its level. The cells of a refinement, or the bits of an exact
-/// vertex, by component, follow in a chunk.
+/// What a fix says of a vertex: its position and its level. The cells of a refinement, or the bits of an
+/// exact vertex, by component, follow in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repaired {
     pub position: u64,
@@ -215,8 +217,8 @@ fn best_levels(vertices: &[Repaired]) -> u8 {
     (0..=MAX_LEVEL_ORDER).map(|order| (bits(order), order as u8)).min().unwrap_or_default().1
 }
 
-/// Decodes a chunk: `visit(vertex, data)` gets its vertices, whose positions ascend, with what belongs to each
-/// component. Returns the last position; fails where the bytes are no chunk.
+/// Decodes a chunk: `visit(vertex, data)` gets its vertices, whose positions ascend, with what belongs to
+/// each component. Returns the last position; fails where the bytes are no chunk.
 pub fn decode<const N: usize>(
     entry: &Entry,
     bytes: &[u8],

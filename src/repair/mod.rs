@@ -1,10 +1,10 @@
 //! Verify and repair (docs/algorithm.md, section 13): a *fix* beside the stream of any compressor makes its
 //! reconstruction keep what factz promises.
 //!
-//! `survey` compares the reconstruction with the bound, `triangles` finds the violated triangles, and `rounds`
-//! refines vertices until there are none. The rounds know a mesh by its corners and stars alone (`mesh`), and
-//! `values` has the values that a vertex may take. `header`, `list` and `bits` are the format of a fix, `encode`
-//! writes it, and `apply` reads it.
+//! `survey` compares the reconstruction with the bound, `triangles` finds the violated triangles, and
+//! `rounds` refines vertices until there are none. The rounds know a mesh by its corners and stars alone
+//! (`mesh`), and `values` has the values that a vertex may take. `header`, `list` and `bits` are the format
+//! of a fix, `encode` writes it, and `apply` reads it.
 
 mod apply;
 mod bits;
@@ -39,19 +39,19 @@ use survey::{Pair, Survey};
 use triangles::Triangles;
 use values::{Refiner, Values};
 
-/// Bytes that hold any fix of a field with this configuration, whatever its values: those that hold any stream of
-/// it.
+/// Bytes that hold any fix of a field with this configuration, whatever its values: those that hold any
+/// stream of it.
 pub fn max_fix_bytes(request: &Request) -> u64 {
     header::max_fix_bytes(request.field_bytes())
 }
 
-/// Makes a fix in `dst`: with it the reconstruction `other` of a field, by any compressor, keeps what the request
-/// asks for ([`apply`]).
+/// Makes a fix in `dst`: with it the reconstruction `other` of a field, by any compressor, keeps what the
+/// request asks for ([`apply`]).
 ///
-/// Of the request the choices of codes have no effect. The views of the field cover its grid and its halo, those
-/// of the reconstruction the grid. The reconstruction must be within the bound; the error says where it is not.
-/// The status of the report is `BufferTooSmall` (and `required_bytes` says what it takes) when `dst` is too short;
-/// nothing useful is in `dst` then. The fix does not depend on the number of threads.
+/// Of the request the choices of codes have no effect. The views of the field cover its grid and its halo,
+/// those of the reconstruction the grid. The reconstruction must be within the bound; the error says where it
+/// is not. The status of the report is `BufferTooSmall` (and `required_bytes` says what it takes) when `dst`
+/// is too short; nothing useful is in `dst` then. The fix does not depend on the number of threads.
 pub fn protect<T: Real>(
     request: &Request,
     original: [View<'_, T>; 2],
@@ -114,19 +114,7 @@ fn repair<T: Real>(
     for &(vertex, level) in &survey.restored {
         values.set_level(vertex, level);
     }
-    let constraints = Constraints {
-        mode: config.mode,
-        preserve: config.preserve,
-        rule: Rule::of(config),
-        bound: survey.radius,
-        bound_up: round_up(survey.radius),
-        halo: config.halo | periodic_sides(config.periodic),
-        pin: config.pin,
-        bounds_on_demand: false,
-        missing: Missing::new::<T>(config.fill_value),
-        fill: None,
-    };
-    let mesh = Triangles { grid: request.grid(), original: values.original, constraints, halo: config.halo };
+    let mesh = triangles(request, values, survey.radius);
     mesh.on_sides(|vertex| {
         if !mesh.is_missing(values.original(vertex)) {
             values.keep_below(vertex, mesh.border_bound(vertex));
@@ -136,6 +124,24 @@ fn repair<T: Real>(
         Preserve::None => Ok(Counts::default()),
         Preserve::Points | Preserve::Types => Repair::run(&mesh, values, threads),
     }
+}
+
+/// The triangles of a field, with what they must keep.
+fn triangles<'a, T: Real>(request: &Request, values: &Values<'a, T, 2>, radius: f64) -> Triangles<'a, T> {
+    let config = request.config();
+    let constraints = Constraints {
+        mode: config.mode,
+        preserve: config.preserve,
+        rule: Rule::of(config),
+        bound: radius,
+        bound_up: round_up(radius),
+        halo: config.halo | periodic_sides(config.periodic),
+        pin: config.pin,
+        bounds_on_demand: false,
+        missing: Missing::new::<T>(config.fill_value),
+        fill: None,
+    };
+    Triangles { grid: request.grid(), original: values.original, constraints, halo: config.halo }
 }
 
 /// The header without the numbers that depend on the list.
@@ -177,9 +183,9 @@ fn report_of(header: &Header) -> FixReport {
     }
 }
 
-/// Applies a fix to the reconstruction in u and v that it was made for; any other one is refused. `config` gives
-/// nx, ny, nz and dtype, which must be those of the fix; the rest of it is ignored. `fix` may be longer than the
-/// fix it begins with. If the call fails, u and v keep their values.
+/// Applies a fix to the reconstruction in u and v that it was made for; any other one is refused. `config`
+/// gives nx, ny, nz and dtype, which must be those of the fix; the rest of it is ignored. `fix` may be longer
+/// than the fix it begins with. If the call fails, u and v keep their values.
 pub fn apply<T: Real>(
     config: &Config,
     fix: &[u8],
@@ -217,4 +223,46 @@ pub fn inspect_fix(fix: &[u8]) -> Result<FixInfo> {
 /// Whether bytes begin like a fix.
 pub fn is_fix(bytes: &[u8]) -> bool {
     bytes.starts_with(&header::MAGIC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounds::{BOUNDED_ROUNDS, SINGLE_ROUNDS};
+    use super::*;
+    use crate::random::Random;
+
+    /// The rules of later rounds end as well, whichever of them is the first one.
+    #[test]
+    fn all_kinds_of_rounds_settle_every_triangle() {
+        let (nx, ny) = (70, 60);
+        let mut random = Random(3);
+        let [u, v]: [Vec<f64>; 2] = [0, 1].map(|_| {
+            let value = |random: &mut Random| match random.below(4) {
+                0 => random.below(5) as f64 - 2.0,
+                _ => random.signed(),
+            };
+            (0..nx * ny).map(|_| value(&mut random)).collect()
+        });
+        let bound = 0.4;
+        let bins = |c: &Vec<f64>| c.iter().map(|x| (x / bound).round() * bound).collect::<Vec<_>>();
+        let (u1, v1) = (bins(&u), bins(&v));
+        let config =
+            Config { dtype: crate::request::Dtype::F64, ..Config::new(nx, ny, BoundKind::Absolute, bound) };
+        let request = Request::new(config).unwrap();
+        let [original, other] = [[&u, &v], [&u1, &v1]].map(|field| field.map(|c| View::dense(c, nx)));
+        let mut changes = Vec::new();
+        for first in [0, SINGLE_ROUNDS, SINGLE_ROUNDS + BOUNDED_ROUNDS] {
+            let threads = Threads::new(2);
+            let (survey, bound) = survey_of(&request, original, other, threads).unwrap();
+            let refiner = Refiner { radius: survey.radius };
+            let values = Values::new(request.grid(), original, other, (bound, refiner)).unwrap();
+            survey.restored.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
+            let mesh = triangles(&request, &values, survey.radius);
+            let counts = Repair::run_from(first, &mesh, &values, threads).unwrap();
+            assert!(mesh.violated(&values, threads).unwrap().concat().is_empty(), "from round {first} on");
+            changes.push((counts.violated, counts.rounds));
+        }
+        // The last round is one, and takes all vertices.
+        assert!(changes[0].0 > 1000 && changes[2].1 == 1, "{changes:?}");
+    }
 }

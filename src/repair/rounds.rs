@@ -1,5 +1,5 @@
-//! Rounds of repair, until every simplex keeps what it must. Nothing depends on an order: a simplex acts if its
-//! key is the least one of all violated simplices that share a vertex with it, so that no two act on one
+//! Rounds of repair, until every simplex keeps what it must. Nothing depends on an order: a simplex acts if
+//! its key is the least one of all violated simplices that share a vertex with it, so that no two act on one
 //! vertex, and the values after a round follow from those before it.
 
 use super::mesh::Mesh;
@@ -40,6 +40,16 @@ pub struct Repair<'a, T, M, const N: usize, const V: usize> {
 impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T, M, N, V> {
     /// Repairs a field.
     pub fn run(mesh: &'a M, values: &'a Values<'a, T, N>, threads: Threads) -> Result<Counts> {
+        Self::run_from(0, mesh, values, threads)
+    }
+
+    /// As [`Repair::run`], as if `first` rounds had been before.
+    pub fn run_from(
+        first: u64,
+        mesh: &'a M,
+        values: &'a Values<'a, T, N>,
+        threads: Threads,
+    ) -> Result<Counts> {
         let violated = memory::defaults(values.grid.vertices() as usize)?;
         let repair = Repair { mesh, values, violated, threads };
         let mut list = joined(&[], mesh.violated(values, threads)?)?;
@@ -48,10 +58,11 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
         }
         let mut counts = Counts { violated: list.len() as u64, ..Counts::default() };
         while !list.is_empty() {
-            if counts.rounds > SINGLE_ROUNDS + BOUNDED_ROUNDS {
+            let number = first + counts.rounds;
+            if number > SINGLE_ROUNDS + BOUNDED_ROUNDS {
                 return Err(Error::new(Status::Internal, "a simplex is violated below all bounds"));
             }
-            let changed = joined(&[], repair.round(counts.rounds, &list)?)?;
+            let changed = joined(&[], repair.round(number, &list)?)?;
             counts.rounds += 1;
             counts.changes += changed.len() as u64;
             let found = repair.in_pieces(&changed, |part| repair.verify_around(part))?;
@@ -160,10 +171,10 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
         least
     }
 
-    /// Gives a vertex of a violated simplex the nearest level that settles the simplex, and returns the vertex:
-    /// the one with the fewest levels to go, then that with the largest relative error. If no vertex settles it
-    /// alone, that with the largest relative error goes one level further, or becomes exact if the simplex has no
-    /// bound.
+    /// Gives a vertex of a violated simplex the nearest level that settles the simplex, and returns the
+    /// vertex: the one with the fewest levels to go, then that with the largest relative error. If no vertex
+    /// settles it alone, that with the largest relative error goes one level further, or becomes exact if the
+    /// simplex has no bound.
     fn act(&self, simplex: u64) -> u64 {
         let (mesh, values) = (self.mesh, self.values);
         let corners = mesh.corners(simplex);

@@ -1,5 +1,5 @@
-//! One pass over a field and its reconstruction: whether the reconstruction is within the bound, its checksum, its
-//! largest error, and the vertices that take their original values whatever is around them.
+//! One pass over a field and its reconstruction: whether the reconstruction is within the bound, its
+//! checksum, its largest error, and the vertices that take their original values whatever is around them.
 
 use super::values::{at, place, Level, EXACT, UNCHANGED, ZERO};
 use crate::analysis::compare::exceeds;
@@ -117,16 +117,16 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
         Ok(())
     }
 
-    /// The largest error of a piece of a row all of whose errors are below the bound, if it has neither missing
-    /// vertices nor zero ones that change.
+    /// The largest error of a piece of a row all of whose errors are below the bound, if it has neither
+    /// missing vertices nor zero ones that change.
     #[inline(always)]
     fn ordinary(&self, original: &[&[T]; N], other: &[&[T]; N]) -> Option<f64> {
         let n = original[0].len();
         if n < PIECE || original.iter().any(|row| self.missing.may_fill(row)) {
             return None;
         }
-        // Written without branches, so that the compiler can use vector instructions. An error is NaN or infinite
-        // where a value is.
+        // Written without branches, so that the compiler can use vector instructions. An error is NaN or
+        // infinite where a value is.
         let (mut largest, mut was_zero, mut is_zero) = ([0.0f64; LANES], [true; PIECE], [true; PIECE]);
         let mut within = true;
         for (a, b) in original.iter().zip(other) {
@@ -196,8 +196,8 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
             n => format!(", as do {} vertices behind it", n - 1),
         };
         Error::argument(format!(
-            "the reconstruction leaves the bound {:e} at vertex ({x}, {y}){plane}: {name} = {:e}, other_{name} = \
-             {:e}{more}. Give the bound that it was made with",
+            "the reconstruction leaves the bound {:e} at vertex ({x}, {y}){plane}: {name} = {:e}, \
+             other_{name} = {:e}{more}. Give the bound that it was made with",
             self.bound,
             original[i].to_f64(),
             other[i].to_f64()

@@ -211,9 +211,9 @@ impl<T: Real> Row<T> {
     }
 }
 
-/// Finds the triangles between two rows that signs do not settle: bit t of a cell says so of its triangle t. In
-/// both fields a component of a triangle that is settled has one strict sign; or a vertex is missing, or nothing
-/// was changed.
+/// Finds the triangles between two rows that signs do not settle: bit t of a cell says so of its triangle t.
+/// In both fields a component of a triangle that is settled has one strict sign; or a vertex is missing, or
+/// nothing was changed.
 fn open_triangles<T>([low, high]: [&Row<T>; 2], open: &mut [u8]) {
     let signs = [&low.signs[..], &high.signs];
     let flags = [&low.flags[..], &high.flags];

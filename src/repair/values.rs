@@ -1,5 +1,6 @@
-//! The values that a vertex may have: that of the reconstruction, refined ones between it and the original, and
-//! the original. A level says which one it has, and the encoder and the decoder compute it by the same function.
+//! The values that a vertex may have: that of the reconstruction, refined ones between it and the original,
+//! and the original. A level says which one it has, and the encoder and the decoder compute it by the same
+//! function.
 
 use crate::error::Result;
 use crate::grid::element::Real;
@@ -20,8 +21,8 @@ pub const EXACT: Level = REFINEMENTS + 1;
 /// All components are +0.
 pub const ZERO: Level = REFINEMENTS + 2;
 
-/// Computes refined values. At refinement k the interval within `radius` of the reconstruction is cut into 2^k
-/// cells, and the value is the midpoint of the one in which the original lies.
+/// Computes refined values. At refinement k the interval within `radius` of the reconstruction is cut into
+/// 2^k cells, and the value is the midpoint of the one in which the original lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refiner {
     /// The largest error of the reconstruction: finite and not negative.
@@ -130,8 +131,8 @@ impl<'a, T: Real, const N: usize> Values<'a, T, N> {
         std::array::from_fn(|i| self.refiner.value(k, other[i], self.refiner.cell(k, original[i], other[i])))
     }
 
-    /// The values of a vertex at another level, if that is a refinement whose errors are within the error bound
-    /// and below `vertex_bound`, or [`EXACT`].
+    /// The values of a vertex at another level, if that is a refinement whose errors are within the error
+    /// bound and below `vertex_bound`, or [`EXACT`].
     #[inline(always)]
     pub fn candidate(&self, vertex: u64, k: Level, vertex_bound: T) -> Option<[T; N]> {
         let original = self.original(vertex);

@@ -125,7 +125,8 @@ class Comparison(ctypes.Structure):
 class FixReport(ctypes.Structure):
     _fields_ = (
         _fields(c_int32, "status reserved_status")
-        + _fields(c_uint64, "fix_bytes required_bytes repaired_vertices exact_vertices violated_triangles rounds")
+        + _fields(c_uint64, "fix_bytes required_bytes repaired_vertices exact_vertices violated_triangles")
+        + [("rounds", c_uint64)]
         + _fields(c_double, "bound max_error")
         + [("reserved", c_uint64 * 7)]
     )

@@ -57,8 +57,9 @@ def protect(
     reconstruction = place(other, u2, v2, None, ("u2", "v2"))
     # Pages that nothing is written to take no memory.
     fix, found = np.empty(_sizes(config).max_stream_bytes, np.uint8), _abi.FixReport()
-    call = (*field.call, config, reconstruction.u, reconstruction.v, other, *find_bytes("fix", fix, None).memory)
-    check(library.protect_host(*call, found, count_of("threads", threads)))
+    call = (*field.call, config, reconstruction.u, reconstruction.v, other)
+    target = find_bytes("fix", fix, None).memory
+    check(library.protect_host(*call, *target, found, count_of("threads", threads)))
     if report is not None:
         report._take(found)
     return fix[: found.fix_bytes].tobytes()

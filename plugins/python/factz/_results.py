@@ -260,7 +260,8 @@ class FixReport:
         fix_bytes: bytes of the fix.
         repaired_vertices: vertices whose values the fix replaces.
         exact_vertices: of these, vertices that take the bits of the original.
-        violated_triangles: triangles of the reconstruction that do not keep what was asked for; 0 after applying.
+        violated_triangles: triangles of the reconstruction that do not keep what was asked for; 0 after
+            applying.
         rounds: rounds of repair; 0 after applying.
         bound: the absolute bound, in the unit of the field.
         max_error: largest \\|reconstruction - original\\| where the original has data.
