@@ -94,7 +94,8 @@ impl<'a> BitReader<'a> {
     pub fn get_wide(&mut self, bits: u32) -> Option<u64> {
         let low = bits.min(32);
         let value = self.get(low)?;
-        Some(self.get(bits - low)? << 32 * (bits > 32) as u32 | value)
+        // Without a high part the second number is 0, wherever it goes.
+        Some(self.get(bits - low)? << 32 | value)
     }
 
     /// Counts zeros before a one, at most 61, and passes the one.

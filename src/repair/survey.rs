@@ -15,6 +15,10 @@ use crate::runtime::pool::Threads;
 use crate::stream::checksum;
 use std::ops::Range;
 
+/// Vertices that are looked at together, and the largest errors that are kept apart.
+const PIECE: usize = 64;
+const LANES: usize = 16;
+
 /// A field and its reconstruction.
 pub struct Pair<'a, T, const N: usize> {
     pub grid: Grid,
@@ -204,7 +208,3 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
         ))
     }
 }
-
-/// Vertices that are looked at together, and the largest errors that are kept apart.
-const PIECE: usize = 64;
-const LANES: usize = 16;

@@ -11,7 +11,7 @@ use crate::input::{self, Expected};
 use crate::memory;
 use crate::options::{BackendName, Place, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
-use crate::pair::Pair;
+use crate::pair::{self, Pair};
 use crate::say::{counted, grouped, megabytes_per_second, Voice};
 use crate::Verdict;
 use factz::{Config, Execution, FixInfo, FixReport, Request, Status, View, ViewMut, INSPECT_BYTES};
@@ -127,12 +127,7 @@ fn report_json(report: &FixReport) -> Value {
 
 pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|path| path.as_path()).collect();
-    if files.len() == 3 {
-        return Err(failure!(
-            "the number of files is 3: give U1 V1 U2 V2, or one file with both components before and after"
-        ));
-    }
-    let (inputs, outputs) = files.split_at(files.len() / 2);
+    let [inputs, outputs] = pair::split(&files, false)?;
     let places = Places::new(outputs[0], outputs.get(1).copied(), a.format)?;
     places.check(&a.fix)?;
     if a.format.is_none() {

@@ -68,7 +68,7 @@ pub struct Protect {
 #[derive(Args)]
 #[command(
     override_usage = "factz apply [OPTIONS] <FIX> <U1> <V1> <U2> <V2>\n       \
-factz apply [OPTIONS] <FIX> <FIELD1> <FIELD2>",
+factz apply [OPTIONS] <FIX> <FIELD1> <FIELD2>\n       factz apply [OPTIONS] <FIX> <U1> <V1> <FIELD2>",
     after_long_help = "\
 The fix contains shape and type. It is checked before anything is written, and so is the reconstruction: another one, \
 of the same field even, is refused. The endings of U2 and V2 tell their format (--format overrules them) as in `factz \

@@ -10,8 +10,9 @@ import factz
 
 def rounded(values, bound):
     """The middle of bins; what is not finite stays as it is."""
-    found = (np.round(values / (2 * bound)) * (2 * bound)).astype(values.dtype)
-    outside = ~(np.abs(found.astype("f8") - values) < bound)
+    with np.errstate(invalid="ignore"):
+        found = (np.round(values / (2 * bound)) * (2 * bound)).astype(values.dtype)
+        outside = ~(np.abs(found.astype("f8") - values) < bound)
     found[outside] = values[outside]
     return found
 
