@@ -31,6 +31,12 @@ pub trait Mesh<T: Real, const N: usize, const V: usize>: Sync {
     /// A bound of the errors at all corners of a simplex below which it keeps what it must.
     fn bound(&self, simplex: u64, before: &[[T; N]; V]) -> T;
 
+    /// Blocks of vertices that lie beside each other.
+    fn blocks(&self) -> u64;
+
+    /// The block of a vertex.
+    fn block(&self, vertex: u64) -> u64;
+
     /// All simplices that do not keep what they must, in parts.
     fn violated(&self, values: &Values<'_, T, N>, threads: Threads) -> Result<Vec<Vec<u64>>>;
 }

@@ -262,7 +262,7 @@ mod tests {
             assert!(mesh.violated(&values, threads).unwrap().concat().is_empty(), "from round {first} on");
             changes.push((counts.violated, counts.rounds));
         }
-        // The last round is one, and takes all vertices.
-        assert!(changes[0].0 > 1000 && changes[2].1 == 1, "{changes:?}");
+        // The last kind of rounds has one for each doubling of six tiles, at most.
+        assert!(changes[0].0 > 1000 && (1..=4).contains(&changes[2].1), "{changes:?}");
     }
 }

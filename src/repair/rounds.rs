@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Rounds in which one vertex at a time mends a simplex.
 pub const SINGLE_ROUNDS: u64 = 64;
-/// Rounds after them in which all corners of a violated simplex go below its bound. One more round takes all
-/// vertices below their bounds, after which nothing is violated.
+/// Rounds after them in which all corners of a violated simplex go below its bound. In the rounds behind these
+/// all vertices of blocks with violated simplices go below their bounds, and blocks double their size from one
+/// round to the next, so that the last one has all vertices, after which nothing is violated.
 pub const BOUNDED_ROUNDS: u64 = 64;
 /// Simplices or vertices in one piece of work.
 const PIECE: usize = 256;
@@ -59,7 +60,8 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
         let mut counts = Counts { violated: list.len() as u64, ..Counts::default() };
         while !list.is_empty() {
             let number = first + counts.rounds;
-            if number > SINGLE_ROUNDS + BOUNDED_ROUNDS {
+            // Of 2^63 blocks the last round makes one.
+            if number > SINGLE_ROUNDS + BOUNDED_ROUNDS + 63 {
                 return Err(Error::new(Status::Internal, "a simplex is violated below all bounds"));
             }
             let changed = joined(&[], repair.round(number, &list)?)?;
@@ -84,10 +86,17 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
             let chosen = |simplex| self.is_violated(simplex);
             self.in_pieces(&corners, |part| self.keep_below(part.iter().copied(), chosen))
         } else {
+            let doublings = number - SINGLE_ROUNDS - BOUNDED_ROUNDS;
+            let block = |vertex: u64| (self.mesh.block(vertex) >> doublings) as usize;
+            let mut marked = memory::filled((self.mesh.blocks() >> doublings) as usize + 1, false)?;
+            for vertex in violated.iter().flat_map(|&simplex| self.mesh.corners(simplex)) {
+                marked[block(vertex)] = true;
+            }
             let vertices = self.values.grid.vertices();
             self.threads.map(vertices.div_ceil(PIECE as u64) as usize, stateless, |_, piece| {
                 let first = (piece * PIECE) as u64;
-                self.keep_below(first..vertices.min(first + PIECE as u64), |_| true)
+                let part = first..vertices.min(first + PIECE as u64);
+                self.keep_below(part.filter(|&vertex| marked[block(vertex)]), |_| true)
             })
         }
     }

@@ -9,7 +9,7 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::mesh::{cell, Triangle, STAR, TRIANGLES, VERTICES};
 use crate::grid::sides::sides_beyond;
-use crate::grid::tiles::{Grid, PERIODIC_X, PERIODIC_Y};
+use crate::grid::tiles::{Grid, PERIODIC_X, PERIODIC_Y, TILE};
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
 use crate::tile::bounds::Border;
@@ -135,6 +135,16 @@ impl<T: Real> Mesh<T, 2, VERTICES> for Triangles<'_, T> {
     fn bound(&self, simplex: u64, before: &[[T; 2]; VERTICES]) -> T {
         let Constraints { rule, bound, .. } = &self.constraints;
         triangle_bound(before, Self::of(simplex).1, rule, *bound)
+    }
+
+    fn blocks(&self) -> u64 {
+        self.grid.tiles()
+    }
+
+    fn block(&self, vertex: u64) -> u64 {
+        let (z, [x, y]) = place(self.grid, vertex);
+        let [tx, ty] = [x, y].map(|k| k as u64 / TILE as u64);
+        (z * self.grid.tiles_y() + ty) * self.grid.tiles_x() + tx
     }
 
     fn violated(&self, values: &Values<'_, T, 2>, threads: Threads) -> Result<Vec<Vec<u64>>> {
