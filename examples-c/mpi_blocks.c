@@ -5,16 +5,19 @@
  *     mpicc -std=c99 mpi_blocks.c -lfactz -lm -o mpi_blocks
  *
  * A synthetic field, checked; exit status 0 if all holds:
- *     mpirun -n 4 ./mpi_blocks [--dims NXxNY]
+ *     mpirun -n 4 ./mpi_blocks [--dims NXxNY] [--planes NZ]
  * Files of raw values, NY rows of NX, x fastest:
  *     mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY
  *     mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32 NX NY
+ * Stacks, NZ planes of NY rows, such as levels: a stream has all planes of a block:
+ *     mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY --planes NZ
  * FILE is a file of streams, which the command line and the Python package read as well:
  *     factz info FILE
  *     factz decompress FILE block.npz --step 2
  *
  * Options, first value by default:
  *     --dtype f32|f64
+ *     --planes NZ                  planes of the fields that are written (1)
  *     --rel T                      bound as a fraction of the range of the whole field (1e-2)
  *     --mode block|speculative
  *     --borders halo|pin|none      halo: the library sees the ghost line of the neighbours' values;
@@ -55,21 +58,21 @@ typedef enum { HALO, PIN, NONE } border_kind;
 
 typedef struct {
     const char *file, *u_path, *v_path;
-    uint64_t nx, ny;
+    uint64_t nx, ny, nz;
     int32_t dtype, mode;
     double relative;
     border_kind borders;
     int device;
 } options;
 
-/* This rank's part of the domain, in arrays with one ghost line on every side. */
+/* This rank's part of the domain, in arrays with one ghost line on every side of each plane. */
 typedef struct {
     MPI_Comm grid;
     int rank, neighbour[4]; /* MPI_PROC_NULL at the borders of the domain */
-    uint64_t x0, y0, nx, ny, pitch;
+    uint64_t x0, y0, nx, ny, nz, pitch;
     size_t element; /* bytes of a value */
     MPI_Datatype value;
-    char *u, *v; /* nx + 2 columns, ny + 2 rows */
+    char *u, *v; /* nx + 2 columns, ny + 2 rows, nz planes */
 } block;
 
 static void stop(const char *what, const char *why)
@@ -123,8 +126,20 @@ static void part_of(uint64_t n, int parts, int index, uint64_t *first, uint64_t 
     *count = n / p + (i < n % p);
 }
 
-static block make_block(uint64_t nx, uint64_t ny, int32_t dtype)
+/* Bytes of an array with its ghosts. */
+static size_t array_bytes(const block *b)
 {
+    return b->pitch * (b->ny + 2) * b->nz * b->element;
+}
+
+static size_t vertices(const block *b)
+{
+    return (size_t)(b->nx * b->ny * b->nz);
+}
+
+static block make_block(const options *o)
+{
+    const uint64_t nx = o->nx, ny = o->ny;
     block b;
     int ranks, dimensions[2] = {0, 0}, periods[2] = {0, 0}, place[2];
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -139,11 +154,12 @@ static block make_block(uint64_t nx, uint64_t ny, int32_t dtype)
         stop("the domain has fewer lines than ranks along an axis", "use fewer ranks");
     part_of(nx, dimensions[1], place[1], &b.x0, &b.nx);
     part_of(ny, dimensions[0], place[0], &b.y0, &b.ny);
+    b.nz = o->nz;
     b.pitch = b.nx + 2;
-    b.element = dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double);
-    b.value = dtype == FACTZ_DTYPE_F32 ? MPI_FLOAT : MPI_DOUBLE;
-    b.u = allocate(b.pitch * (b.ny + 2) * b.element);
-    b.v = allocate(b.pitch * (b.ny + 2) * b.element);
+    b.element = o->dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double);
+    b.value = o->dtype == FACTZ_DTYPE_F32 ? MPI_FLOAT : MPI_DOUBLE;
+    b.u = allocate(array_bytes(&b));
+    b.v = allocate(array_bytes(&b));
     return b;
 }
 
@@ -154,29 +170,33 @@ static void free_block(block *b)
     MPI_Comm_free(&b->grid);
 }
 
-/* Vertex (x, y) of the block; -1 and nx, ny are its ghosts. */
-static char *at(const block *b, char *values, int64_t x, int64_t y)
+/* Vertex (x, y) of plane z of the block; -1 and nx, ny are its ghosts. */
+static char *at(const block *b, char *values, int64_t x, int64_t y, uint64_t z)
 {
-    return values + ((y + 1) * (int64_t)b->pitch + x + 1) * (int64_t)b->element;
+    const int64_t row = (int64_t)(z * (b->ny + 2)) + y + 1;
+    return values + (row * (int64_t)b->pitch + x + 1) * (int64_t)b->element;
 }
 
 /* Fills the ghost lines. Columns first, then rows with their ghosts: so the corners arrive as well. */
 static void exchange(const block *b, char *values)
 {
+    uint64_t z;
     const int64_t nx = (int64_t)b->nx, ny = (int64_t)b->ny;
     MPI_Datatype column, row;
     MPI_Type_vector((int)b->ny, 1, (int)b->pitch, b->value, &column);
     MPI_Type_contiguous((int)b->pitch, b->value, &row);
     MPI_Type_commit(&column);
     MPI_Type_commit(&row);
-    MPI_Sendrecv(at(b, values, 0, 0), 1, column, b->neighbour[X_MIN], 0, at(b, values, nx, 0), 1, column,
-        b->neighbour[X_MAX], 0, b->grid, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(at(b, values, nx - 1, 0), 1, column, b->neighbour[X_MAX], 1, at(b, values, -1, 0), 1, column,
-        b->neighbour[X_MIN], 1, b->grid, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(at(b, values, -1, 0), 1, row, b->neighbour[Y_MIN], 2, at(b, values, -1, ny), 1, row,
-        b->neighbour[Y_MAX], 2, b->grid, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(at(b, values, -1, ny - 1), 1, row, b->neighbour[Y_MAX], 3, at(b, values, -1, -1), 1, row,
-        b->neighbour[Y_MIN], 3, b->grid, MPI_STATUS_IGNORE);
+    for (z = 0; z < b->nz; z++) {
+        MPI_Sendrecv(at(b, values, 0, 0, z), 1, column, b->neighbour[X_MIN], 0, at(b, values, nx, 0, z), 1,
+            column, b->neighbour[X_MAX], 0, b->grid, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(at(b, values, nx - 1, 0, z), 1, column, b->neighbour[X_MAX], 1, at(b, values, -1, 0, z),
+            1, column, b->neighbour[X_MIN], 1, b->grid, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(at(b, values, -1, 0, z), 1, row, b->neighbour[Y_MIN], 2, at(b, values, -1, ny, z), 1,
+            row, b->neighbour[Y_MAX], 2, b->grid, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(at(b, values, -1, ny - 1, z), 1, row, b->neighbour[Y_MAX], 3, at(b, values, -1, -1, z),
+            1, row, b->neighbour[Y_MIN], 3, b->grid, MPI_STATUS_IGNORE);
+    }
     MPI_Type_free(&column);
     MPI_Type_free(&row);
 }
@@ -184,7 +204,7 @@ static void exchange(const block *b, char *values)
 /* Reads or writes this rank's part of a raw file, row by row. */
 static void raw_file(const block *b, const options *o, const char *path, char *values, int writing)
 {
-    uint64_t y;
+    uint64_t line;
     MPI_File file;
     check_file(MPI_File_open(b->grid, path, writing ? MPI_MODE_CREATE | MPI_MODE_WRONLY : MPI_MODE_RDONLY,
                    MPI_INFO_NULL, &file),
@@ -192,12 +212,13 @@ static void raw_file(const block *b, const options *o, const char *path, char *v
     if (!writing) {
         MPI_Offset found;
         check_file(MPI_File_get_size(file, &found), path);
-        if ((uint64_t)found != o->nx * o->ny * b->element)
-            stop(path, "the file has another size than NX, NY and --dtype say");
+        if ((uint64_t)found != o->nx * o->ny * b->nz * b->element)
+            stop(path, "the file has another size than NX, NY, --planes and --dtype say");
     }
-    for (y = 0; y < b->ny; y++) {
-        const MPI_Offset place = (MPI_Offset)(((b->y0 + y) * o->nx + b->x0) * b->element);
-        char *row = at(b, values, 0, (int64_t)y);
+    for (line = 0; line < b->ny * b->nz; line++) {
+        const uint64_t y = line % b->ny, z = line / b->ny;
+        const MPI_Offset place = (MPI_Offset)(((z * o->ny + b->y0 + y) * o->nx + b->x0) * b->element);
+        char *row = at(b, values, 0, (int64_t)y, z);
         if (writing)
             check_file(MPI_File_write_at(file, place, row, (int)b->nx, b->value, MPI_STATUS_IGNORE), path);
         else
@@ -208,6 +229,15 @@ static void raw_file(const block *b, const options *o, const char *path, char *v
 
 /* ---------------------------------------------------------------- compression */
 
+/* Puts the layout of a block's arrays into a configuration. */
+static void describe(factz_config *config, const block *b)
+{
+    config->dtype = b->element == sizeof(float) ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
+    config->nz = b->nz;
+    config->u_pitch = config->v_pitch = b->pitch;
+    config->plane_rows = b->ny + 2;
+}
+
 /* The absolute bound that a fraction of the range of the whole field comes to. A rank's own range would give
  * every block another bound. */
 static double absolute_bound(const block *b, double relative)
@@ -216,9 +246,8 @@ static double absolute_bound(const block *b, double relative)
     factz_range range;
     double low, high;
     check(factz_config_init(&config, b->nx, b->ny, FACTZ_BOUND_RELATIVE, relative), "factz_config_init");
-    config.dtype = b->element == sizeof(float) ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
-    config.u_pitch = config.v_pitch = b->pitch;
-    check(factz_range_host(at(b, b->u, 0, 0), at(b, b->v, 0, 0), (size_t)(b->nx * b->ny), &config, &range, 1),
+    describe(&config, b);
+    check(factz_range_host(at(b, b->u, 0, 0, 0), at(b, b->v, 0, 0, 0), vertices(b), &config, &range, 1),
         "factz_range_host");
     MPI_Allreduce(&range.low, &low, 1, MPI_DOUBLE, MPI_MIN, b->grid);
     MPI_Allreduce(&range.high, &high, 1, MPI_DOUBLE, MPI_MAX, b->grid);
@@ -244,7 +273,7 @@ static void check_cuda(cudaError_t code, const char *what)
 static void compress_on_device(
     const block *b, const factz_config *config, const factz_sizes *sizes, void *dst, factz_report *report)
 {
-    const size_t bytes = b->pitch * (b->ny + 2) * b->element, inside = (size_t)(at(b, b->u, 0, 0) - b->u);
+    const size_t bytes = array_bytes(b), inside = (size_t)(at(b, b->u, 0, 0, 0) - b->u);
     char *u, *v;
     void *compressed, *workspace, *device_report;
     cudaStream_t stream;
@@ -259,7 +288,7 @@ static void compress_on_device(
     check_cuda(cudaMalloc(&device_report, sizeof *report), "cudaMalloc");
     check_cuda(cudaMemcpyAsync(u, b->u, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
     check_cuda(cudaMemcpyAsync(v, b->v, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
-    check(factz_compress_device(u + inside, v + inside, (size_t)(b->nx * b->ny), config, compressed,
+    check(factz_compress_device(u + inside, v + inside, vertices(b), config, compressed,
               sizes->max_stream_bytes, workspace, sizes->workspace_bytes, device_report, stream),
         "factz_compress_device");
     check_cuda(cudaMemcpyAsync(report, device_report, sizeof *report, cudaMemcpyDeviceToHost, stream),
@@ -284,9 +313,8 @@ static void *compress(const block *b, const options *o, double bound, factz_repo
     factz_sizes sizes;
     void *stream;
     check(factz_config_init(&config, b->nx, b->ny, FACTZ_BOUND_ABSOLUTE, bound), "factz_config_init");
-    config.dtype = o->dtype;
+    describe(&config, b);
     config.mode = o->mode;
-    config.u_pitch = config.v_pitch = b->pitch;
     config.halo = o->borders == HALO ? sides_with_neighbours(b) : 0;
     config.pin = o->borders == PIN ? sides_with_neighbours(b) : 0;
     check(factz_compress_sizes(&config, &sizes), "factz_compress_sizes");
@@ -297,7 +325,7 @@ static void *compress(const block *b, const options *o, double bound, factz_repo
         return stream;
     }
 #endif
-    check(factz_compress_host(at(b, b->u, 0, 0), at(b, b->v, 0, 0), (size_t)(b->nx * b->ny), &config, stream,
+    check(factz_compress_host(at(b, b->u, 0, 0, 0), at(b, b->v, 0, 0, 0), vertices(b), &config, stream,
               sizes.max_stream_bytes, report, 1),
         "factz_compress_host");
     return stream;
@@ -330,34 +358,35 @@ static void write_blocks(const block *b, const options *o, double bound)
     MPI_Reduce(&report.stream_bytes, &total, 1, MPI_UINT64_T, MPI_SUM, 0, b->grid);
     if (b->rank == 0)
         printf("wrote %d blocks, %llu bytes, ratio %.1f, bound %.3g\n", ranks, (unsigned long long)total,
-            2.0 * (double)(o->nx * o->ny * b->element) / (double)total, bound);
+            2.0 * (double)(o->nx * o->ny * b->nz * b->element) / (double)total, bound);
     free(stream);
 }
 
 /* ---------------------------------------------------------------- decompression */
 
-/* Decompresses one stream and copies what it shares with this rank's block. Returns the number of vertices.
- */
+/* Decompresses one stream and copies what it shares with this rank's block. Returns the number of vertices of
+ * a plane. */
 static uint64_t take_from(const block *b, const index_entry *e, int32_t dtype, const void *stream)
 {
     const uint64_t x0 = b->x0 > e->x0 ? b->x0 : e->x0, y0 = b->y0 > e->y0 ? b->y0 : e->y0;
     const uint64_t x1 = b->x0 + b->nx < e->x0 + e->nx ? b->x0 + b->nx : e->x0 + e->nx;
     const uint64_t y1 = b->y0 + b->ny < e->y0 + e->ny ? b->y0 + b->ny : e->y0 + e->ny;
-    const size_t bytes = (size_t)(e->nx * e->ny) * b->element;
+    const size_t count = (size_t)(e->nx * e->ny * b->nz), bytes = count * b->element;
     char *u = allocate(bytes), *v = allocate(bytes);
     factz_config config;
     factz_report report;
-    uint64_t y;
+    uint64_t y, z;
     check(factz_config_init(&config, e->nx, e->ny, FACTZ_BOUND_ABSOLUTE, 0), "factz_config_init");
     config.dtype = dtype;
-    check(factz_decompress_host(stream, e->bytes, &config, u, v, (size_t)(e->nx * e->ny), &report, 1),
-        "factz_decompress_host");
-    for (y = y0; y < y1; y++) {
-        const size_t from = (size_t)((y - e->y0) * e->nx + x0 - e->x0) * b->element;
-        const size_t row = (size_t)(x1 - x0) * b->element;
-        memcpy(at(b, b->u, (int64_t)(x0 - b->x0), (int64_t)(y - b->y0)), u + from, row);
-        memcpy(at(b, b->v, (int64_t)(x0 - b->x0), (int64_t)(y - b->y0)), v + from, row);
-    }
+    config.nz = b->nz;
+    check(factz_decompress_host(stream, e->bytes, &config, u, v, count, &report, 1), "factz_decompress_host");
+    for (z = 0; z < b->nz; z++)
+        for (y = y0; y < y1; y++) {
+            const size_t from = (size_t)((z * e->ny + y - e->y0) * e->nx + x0 - e->x0) * b->element;
+            const size_t row = (size_t)(x1 - x0) * b->element;
+            memcpy(at(b, b->u, (int64_t)(x0 - b->x0), (int64_t)(y - b->y0), z), u + from, row);
+            memcpy(at(b, b->v, (int64_t)(x0 - b->x0), (int64_t)(y - b->y0), z), v + from, row);
+        }
     free(u);
     free(v);
     return (x1 - x0) * (y1 - y0);
@@ -386,7 +415,7 @@ static factz_info header_at(MPI_File file, const options *o, uint64_t number, ui
     return info;
 }
 
-/* The streams of a file with their blocks, to be freed. Sets the type of the values. */
+/* The streams of a file with their blocks, to be freed. Sets the type of the values and the planes. */
 static index_entry *find_blocks(MPI_File file, options *o, uint64_t *count)
 {
     const char *other_shape = "the blocks are not those of a domain of NX columns and NY rows";
@@ -399,8 +428,12 @@ static index_entry *find_blocks(MPI_File file, options *o, uint64_t *count)
         const index_entry entry = {x, y, info.nx, info.ny, byte, info.stream_bytes};
         if (x == 0)
             height = info.ny;
-        if (n == 0)
+        if (n == 0) {
             o->dtype = info.dtype;
+            o->nz = info.nz;
+        }
+        if (info.nz != o->nz)
+            stop_at(o, n, byte, "the block has another number of planes than the first one");
         if (info.ny != height || info.nx > o->nx - x || info.ny > o->ny - y || info.dtype != o->dtype)
             stop_at(o, n, byte, other_shape);
         index = realloc(index, (n + 1) * sizeof *index);
@@ -432,10 +465,11 @@ static block read_blocks(options *o)
         index = find_blocks(file, o, &count);
     MPI_Bcast(&count, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     MPI_Bcast(&o->dtype, 1, MPI_INT32_T, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&o->nz, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (rank != 0)
         index = allocate(count * sizeof *index);
     MPI_Bcast(index, count_of(count * NUMBERS_OF_ENTRY), MPI_UINT64_T, 0, MPI_COMM_WORLD);
-    b = make_block(o->nx, o->ny, o->dtype);
+    b = make_block(o);
     for (k = 0; k < count; k++) {
         const index_entry *e = &index[k];
         void *stream;
@@ -459,7 +493,7 @@ static block read_blocks(options *o)
 
 static void write_file(const options *o)
 {
-    block b = make_block(o->nx, o->ny, o->dtype);
+    block b = make_block(o);
     raw_file(&b, o, o->u_path, b.u, 0);
     raw_file(&b, o, o->v_path, b.v, 0);
     if (o->borders == HALO) {
@@ -478,10 +512,11 @@ static void read_file(options *o)
     free_block(&b);
 }
 
-/* Vortices that turn and drift, so that critical points lie everywhere. */
-static void made_velocity(uint64_t x, uint64_t y, double *u, double *v)
+/* Vortices that turn and drift, from plane to plane as well, so that critical points lie everywhere. */
+static void made_velocity(uint64_t x, uint64_t y, uint64_t z, double *u, double *v)
 {
-    const double a = 0.21 * (double)x + 0.07 * (double)y, b = 0.19 * (double)y - 0.06 * (double)x;
+    const double a = 0.21 * (double)x + 0.07 * (double)y + 0.4 * (double)z;
+    const double b = 0.19 * (double)y - 0.06 * (double)x;
     *u = 0.3 * sin(a) * cos(b) + 0.05 * cos(1.3 * a - b);
     *v = -0.3 * cos(a) * sin(b) + 0.05 * sin(0.7 * b + a);
 }
@@ -490,25 +525,48 @@ static void made_velocity(uint64_t x, uint64_t y, double *u, double *v)
 static void gather(const block *b, const options *o, char *values, char *whole)
 {
     int ranks, r;
-    uint64_t place[4] = {b->x0, b->y0, b->nx, b->ny}, y;
+    uint64_t place[4] = {b->x0, b->y0, b->nx, b->ny}, line;
     MPI_Comm_size(b->grid, &ranks);
     if (b->rank != 0) {
         MPI_Send(place, 4, MPI_UINT64_T, 0, 0, b->grid);
-        for (y = 0; y < b->ny; y++)
-            MPI_Send(at(b, values, 0, (int64_t)y), (int)b->nx, b->value, 0, 1, b->grid);
+        for (line = 0; line < b->ny * b->nz; line++)
+            MPI_Send(
+                at(b, values, 0, (int64_t)(line % b->ny), line / b->ny), (int)b->nx, b->value, 0, 1, b->grid);
         return;
     }
     for (r = 0; r < ranks; r++) {
         if (r > 0)
             MPI_Recv(place, 4, MPI_UINT64_T, r, 0, b->grid, MPI_STATUS_IGNORE);
-        for (y = 0; y < place[3]; y++) {
-            char *row = whole + ((place[1] + y) * o->nx + place[0]) * b->element;
+        for (line = 0; line < place[3] * b->nz; line++) {
+            const uint64_t y = line % place[3], z = line / place[3];
+            char *row = whole + ((z * o->ny + place[1] + y) * o->nx + place[0]) * b->element;
             if (r > 0)
                 MPI_Recv(row, (int)place[2], b->value, r, 1, b->grid, MPI_STATUS_IGNORE);
             else
-                memcpy(row, at(b, values, 0, (int64_t)y), (size_t)place[2] * b->element);
+                memcpy(row, at(b, values, 0, (int64_t)y, z), (size_t)place[2] * b->element);
         }
     }
+}
+
+/* Fills this rank's block. */
+static void make_field(const block *b)
+{
+    uint64_t x, y, z;
+    for (z = 0; z < b->nz; z++)
+        for (y = 0; y < b->ny; y++)
+            for (x = 0; x < b->nx; x++) {
+                char *to_u = at(b, b->u, (int64_t)x, (int64_t)y, z),
+                     *to_v = at(b, b->v, (int64_t)x, (int64_t)y, z);
+                double u, v;
+                made_velocity(b->x0 + x, b->y0 + y, z, &u, &v);
+                if (b->element == sizeof(float)) {
+                    *(float *)to_u = (float)u;
+                    *(float *)to_v = (float)v;
+                } else {
+                    *(double *)to_u = u;
+                    *(double *)to_v = v;
+                }
+            }
 }
 
 /* Writes a made field, reads it back, gathers it on rank 0 and compares it there, across all borders. */
@@ -516,20 +574,9 @@ static int demonstrate(options *o)
 {
     block b, back;
     double bound;
-    uint64_t x, y, violations = 0, unexpected;
-    b = make_block(o->nx, o->ny, o->dtype);
-    for (y = 0; y < b.ny; y++)
-        for (x = 0; x < b.nx; x++) {
-            double u, v;
-            made_velocity(b.x0 + x, b.y0 + y, &u, &v);
-            if (o->dtype == FACTZ_DTYPE_F32) {
-                *(float *)at(&b, b.u, (int64_t)x, (int64_t)y) = (float)u;
-                *(float *)at(&b, b.v, (int64_t)x, (int64_t)y) = (float)v;
-            } else {
-                *(double *)at(&b, b.u, (int64_t)x, (int64_t)y) = u;
-                *(double *)at(&b, b.v, (int64_t)x, (int64_t)y) = v;
-            }
-        }
+    uint64_t violations = 0, unexpected;
+    b = make_block(o);
+    make_field(&b);
     exchange(&b, b.u);
     exchange(&b, b.v);
     bound = absolute_bound(&b, o->relative);
@@ -539,7 +586,7 @@ static int demonstrate(options *o)
     MPI_Barrier(b.grid);
     back = read_blocks(o);
     {
-        const size_t bytes = back.rank == 0 ? (size_t)(o->nx * o->ny) * b.element : 1;
+        const size_t n = (size_t)(o->nx * o->ny * o->nz), bytes = back.rank == 0 ? n * b.element : 1;
         char *fields[4];
         int k;
         for (k = 0; k < 4; k++)
@@ -553,8 +600,8 @@ static int demonstrate(options *o)
             factz_comparison c;
             check(factz_config_init(&config, o->nx, o->ny, FACTZ_BOUND_ABSOLUTE, bound), "factz_config_init");
             config.dtype = o->dtype;
-            check(factz_compare_host(fields[0], fields[1], (size_t)(o->nx * o->ny), &config, fields[2],
-                      fields[3], NULL, &c, 1),
+            config.nz = o->nz;
+            check(factz_compare_host(fields[0], fields[1], n, &config, fields[2], fields[3], NULL, &c, 1),
                 "factz_compare_host");
             printf(
                 "read back: %llu critical points, %llu lost, %llu new, %llu of another type, largest error "
@@ -588,7 +635,7 @@ static int demonstrate(options *o)
 static options parse(int argc, char **argv, const char **command)
 {
     options o = {
-        "mpi_blocks.fz", NULL, NULL, 301, 211, FACTZ_DTYPE_F32, FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
+        "mpi_blocks.fz", NULL, NULL, 301, 211, 1, FACTZ_DTYPE_F32, FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
     const char *positional[6];
     int k, n = 0;
     for (k = 1; k < argc; k++) {
@@ -609,6 +656,9 @@ static options parse(int argc, char **argv, const char **command)
                    strtoull(strchr(value, 'x') + 1, NULL, 10) > 0) {
             o.nx = strtoull(value, NULL, 10);
             o.ny = strtoull(strchr(value, 'x') + 1, NULL, 10);
+            k++;
+        } else if (strcmp(argv[k], "--planes") == 0 && strtoull(value, NULL, 10) > 0) {
+            o.nz = strtoull(value, NULL, 10);
             k++;
         } else if (strcmp(argv[k], "--rel") == 0 && strtod(value, NULL) > 0) {
             o.relative = strtod(value, NULL);

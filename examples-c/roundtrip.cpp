@@ -1,6 +1,6 @@
 /*
- * Compress and decompress fields from C++: dense, with ghost layers, interleaved, stacks of planes; find the
- * critical points; and see what a wrong call is told.
+ * Compress and decompress fields from C++: dense, with ghost layers, interleaved, stacks of planes, one
+ * component alone; find the critical points; and see what a wrong call is told.
  *
  *     c++ -std=c++17 roundtrip.cpp -lfactz -o roundtrip && ./roundtrip
  *
@@ -205,6 +205,32 @@ void stack()
         FACTZ_ERROR_INVALID_ARGUMENT, "z0 = 3 and nz = 2: the region is not inside");
 }
 
+/* One component alone: the stream is split, each half decompressed, as a whole and in part, and both joined.
+ */
+void components(const factz::field<const float> &field)
+{
+    const std::vector<std::byte> stream = factz::compress(field, factz::absolute_bound(1e-3));
+    const auto [of_u, of_v] = factz::split(stream);
+    require(factz::inspect(of_u).component == FACTZ_COMPONENT_U, "the component of a half");
+    require(factz::join(of_u, of_v) == stream, "joined halves are the stream");
+
+    std::vector<float> u(nx * ny), v(nx * ny), alone(nx * ny, 7), part(nx * 5);
+    factz::decompress(stream, factz::dense(u.data(), v.data(), nx, ny));
+    const auto target = factz::dense(alone.data(), alone.data(), nx, ny);
+    factz::decompress(of_u, target.only_u());
+    require(alone == u, "u alone");
+    factz::decompress(of_v, target.only_v());
+    require(alone == v, "v alone");
+    const auto rows = factz::dense(part.data(), part.data(), nx, 5);
+    factz::decompress_region(of_v, 0, 10, 0, rows.only_v());
+    require(std::memcmp(part.data(), v.data() + 10 * nx, part.size() * sizeof(float)) == 0, "rows of v");
+
+    refused([&] { factz::decompress(of_u, target.only_v()); }, FACTZ_ERROR_INVALID_ARGUMENT,
+        "u is null, but it is the component");
+    refused([&] { factz::join(of_v, of_u); }, FACTZ_ERROR_INVALID_ARGUMENT, "holds component v");
+    refused([&] { factz::split(of_u); }, FACTZ_ERROR_INVALID_ARGUMENT, "nothing to split");
+}
+
 void everything()
 {
     std::printf("factz %s, format %u\n", factz_version(), static_cast<unsigned>(factz_format_version()));
@@ -242,6 +268,7 @@ void everything()
     options(dense, dense2);
     fixes(dense, dense2);
     region(dense);
+    components(dense);
     stack();
 }
 

@@ -1,5 +1,5 @@
 ! Compress and decompress arrays of both kinds: whole arrays, arrays with ghost layers, sections, and stacks of
-! planes; list the critical points; and see what a wrong call is told.
+! planes; decompress parts alone; list the critical points; and see what a wrong call is told.
 !
 !     gfortran factz.f90 roundtrip.f90 -lfactz -o roundtrip && ./roundtrip
 !
@@ -16,6 +16,7 @@ program roundtrip
   call sections()
   call stack()
   call fixes()
+  call parts()
   call options()
   call wrong_calls()
   print '(a)', 'everything holds'
@@ -162,7 +163,7 @@ contains
     call require(comparison%violations == 0, 'bound and critical points of a stack')
     call factz_critical_points(u2, v2, config, points)
     call require(size(points) == comparison%critical_points .and. maxval(points%cell_z) == nz - 1, 'planes count from 0')
-    ! The second plane alone: a function of factz.h, with planes counted from 0.
+    ! The second plane alone by a function of factz.h, with planes counted from 0.
     config%nx = nx
     config%ny = ny
     call require(factz_decompress_planes_host(c_loc(stream), size(stream, kind=c_size_t), config, 1_c_int64_t, &
@@ -203,6 +204,62 @@ contains
     call factz_apply(fix, u2, v2, stat=status)
     call require(status == FACTZ_ERROR_INVALID_ARGUMENT, 'a fix is applied once')
   end subroutine fixes
+
+  ! A rectangle of a field, some planes of a stack, and a rectangle of these: with the values of the whole
+  ! decompression. Indices count from 1.
+  subroutine parts()
+    integer, parameter :: nz = 4
+    real(real64), allocatable :: u(:, :, :), v(:, :, :), u2(:, :, :), v2(:, :, :), planes(:, :, :, :)
+    real(real64) :: window(0:41, 0:31, 2), both(20, 10, 3, 2)
+    integer(int8), allocatable :: stream(:)
+    type(factz_report) :: report
+    integer(c_int32_t) :: status
+    character(500) :: reason
+    integer :: x, y, z
+    allocate (u(nx, ny, nz), v(nx, ny, nz), u2(nx, ny, nz), v2(nx, ny, nz), planes(nx, ny, 2, 2))
+    do z = 1, nz
+      do y = 1, ny
+        do x = 1, nx
+          call velocity(x + 3 * z, y, u(x, y, z), v(x, y, z))
+        end do
+      end do
+    end do
+    call factz_compress(u(:, :, 1), v(:, :, 1), factz_absolute_bound(bound), stream)
+    call factz_decompress(stream, u2(:, :, 1), v2(:, :, 1))
+    window = -777
+    call factz_decompress_region(stream, [100_int64, 51_int64], window(:, :, 1), window(:, :, 2), report, ghosts=1)
+    call require(same(window(1:40, 1:30, 1), u2(100:139, 51:80, 1)), 'u of a rectangle')
+    call require(same(window(1:40, 1:30, 2), v2(100:139, 51:80, 1)), 'v of a rectangle')
+    call require(nint(window(0, 0, 1)) == -777 .and. report%required_bytes == size(stream), 'ghost layers, the report')
+
+    call factz_compress(u, v, factz_absolute_bound(bound), stream)
+    call factz_decompress(stream, u2, v2)
+    call factz_decompress_region(stream, [1, 1, 3], planes(:, :, :, 1), planes(:, :, :, 2))
+    call factz_decompress_region(stream, [7, 8, 2], both(:, :, :, 1), both(:, :, :, 2))
+    do z = 1, 2
+      call require(same(planes(:, :, z, 1), u2(:, :, z + 2)), 'u of planes')
+      call require(same(planes(:, :, z, 2), v2(:, :, z + 2)), 'v of planes')
+    end do
+    do z = 1, 3
+      call require(same(both(:, :, z, 1), u2(7:26, 8:17, z + 1)), 'a rectangle of planes')
+    end do
+
+    reason = ''
+    call factz_decompress_region(stream, [1, 1, 4], planes(:, :, :, 1), planes(:, :, :, 2), stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'z0 are counted from 0: first - 1')
+    call factz_decompress_region(stream, [0, 1], window(:, :, 1), window(:, :, 2), stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'first has the element 0')
+    call factz_decompress_region(stream, [1], window(:, :, 1), window(:, :, 2), stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'first has 1 elements')
+    call factz_decompress_region(stream, [0.5, 1.0], window(:, :, 1), window(:, :, 2), stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'first is no integer')
+    print '(a)', 'parts, real64'
+  end subroutine parts
+
+  pure logical function same(a, b)
+    real(real64), intent(in) :: a(:, :), b(:, :)
+    same = all(a <= b) .and. all(a >= b)
+  end function same
 
   ! A configuration as text, as words and from a stream, and a checksum that is not compared.
   subroutine options()

@@ -21,7 +21,14 @@
 !     call factz_compress(u, v, config, stream, ghosts=1)
 !
 ! A stack of planes, such as times or levels, is u(nx, ny, nz) and v(nx, ny, nz): nz fields of their own in one
-! stream, with one bound. Ghost layers lie around each plane. factz_decompress_planes_host reads some of them.
+! stream, with one bound. Ghost layers lie around each plane.
+!
+! A part of a field, or some planes of a stack, is decompressed alone into arrays of its size. first has the
+! indices of its first vertex, counted from 1: u2 of shape (64, 32) becomes columns 101 to 164 and rows 41 to 72
+! of the field, and u3 of shape (nx, ny, 2) planes 5 and 6:
+!
+!     call factz_decompress_region(stream, [101, 41], u2, v2)
+!     call factz_decompress_region(stream, [1, 1, 5], u3, v3)
 !
 ! nx, ny, nz, dtype, pitches, strides and plane_rows of the configuration follow from the arrays; where nx or ny
 ! of the configuration is not 0 it must agree.
@@ -270,6 +277,16 @@ module factz
     module procedure decompress_real32, decompress_real64, decompress_stack_real32, decompress_stack_real64
   end interface factz_decompress
 
+  ! call factz_decompress_region(stream, first, u, v [, report] [, ghosts] [, threads] [, verify_checksum]
+  !                              [, stat] [, errmsg])
+  ! The vertices of the field from first on, as many as u and v have: first is an array of integers of any kind,
+  ! [column, row] or [column, row, plane], counted from 1. Only the part of the stream that holds them is decoded,
+  ! and the checksum is compared only if that is all of it.
+  interface factz_decompress_region
+    module procedure decompress_region_real32, decompress_region_real64, decompress_region_stack_real32, &
+        decompress_region_stack_real64
+  end interface factz_decompress_region
+
   ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads]
   !                    [, stat] [, errmsg])
   ! Both fields need ghosts on the sides in config%halo.
@@ -310,9 +327,10 @@ module factz
   end interface factz_find_range
 
   public :: factz_find_range
-  public :: factz_absolute_bound, factz_relative_bound, factz_compress, factz_decompress, factz_compare, &
-      factz_protect, factz_apply, factz_critical_points, factz_inspect, &
-      factz_config_from_string, factz_config_to_string, factz_status_string, &
+  public :: factz_absolute_bound, factz_relative_bound, factz_compress, factz_decompress, &
+      factz_decompress_region, factz_compare, factz_protect, factz_apply, &
+      factz_critical_points, factz_inspect, factz_config_from_string, &
+      factz_config_to_string, factz_status_string, &
       factz_last_error, factz_version
 
   ! ---------------------------------------------------------------- the functions of factz.h
@@ -323,7 +341,8 @@ module factz
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
       factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host, factz_split_host, &
-      factz_join_host, factz_protect_host, factz_apply_host, factz_inspect_fix_host
+      factz_join_host, factz_decompress_planes_device, factz_decompress_planes_sizes, &
+      factz_protect_host, factz_apply_host, factz_inspect_fix_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -370,6 +389,13 @@ module factz
       type(factz_config), intent(in) :: config
       type(factz_sizes), intent(out) :: sizes
     end function factz_decompress_sizes
+
+    ! For factz_decompress_planes_device: nz of config is the number of planes of a call.
+    integer(c_int32_t) function factz_decompress_planes_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_decompress_planes_sizes
 
     integer(c_int32_t) function factz_inspect_host(src, src_bytes, info) bind(c)
       import :: c_int32_t, c_ptr, c_size_t, factz_info
@@ -560,6 +586,21 @@ module factz
       integer(c_size_t), value :: workspace_bytes
       type(c_ptr), value :: report, stream
     end function factz_decompress_device
+
+    ! nz of config is the number of planes, of which `first` is the first one, counted from 0.
+    integer(c_int32_t) function factz_decompress_planes_device(src, src_bytes, config, first, u, v, n, workspace, &
+        workspace_bytes, report, stream) bind(c)
+      import :: c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), value :: first
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_decompress_planes_device
 
     integer(c_int32_t) function factz_inspect_device(src, src_bytes, info, stream) bind(c)
       import :: c_int32_t, c_ptr, c_size_t
@@ -784,6 +825,19 @@ contains
         verify_checksum, stat, errmsg)
   end subroutine decompress_real32
 
+  subroutine decompress_region_real32(stream, first, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    class(*), intent(in) :: first(:)
+    real(real32), intent(inout), target :: u(:, :), v(:, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, component_real32('u', u, ghosts), component_real32('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, first)
+  end subroutine decompress_region_real32
+
   subroutine decompress_real64(stream, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real64), intent(inout), target :: u(:, :), v(:, :)
@@ -795,6 +849,19 @@ contains
     call decompress(stream, component_real64('u', u, ghosts), component_real64('v', v, ghosts), report, threads, &
         verify_checksum, stat, errmsg)
   end subroutine decompress_real64
+
+  subroutine decompress_region_real64(stream, first, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    class(*), intent(in) :: first(:)
+    real(real64), intent(inout), target :: u(:, :), v(:, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, component_real64('u', u, ghosts), component_real64('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, first)
+  end subroutine decompress_region_real64
 
   subroutine compare_real32(u, v, other_u, other_v, config, comparison, ghosts, other_ghosts, threads, stat, errmsg)
     real(real32), intent(in), target :: u(:, :), v(:, :), other_u(:, :), other_v(:, :)
@@ -949,6 +1016,19 @@ contains
         verify_checksum, stat, errmsg)
   end subroutine decompress_stack_real32
 
+  subroutine decompress_region_stack_real32(stream, first, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    class(*), intent(in) :: first(:)
+    real(real32), intent(inout), target :: u(:, :, :), v(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, first)
+  end subroutine decompress_region_stack_real32
+
   subroutine decompress_stack_real64(stream, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real64), intent(inout), target :: u(:, :, :), v(:, :, :)
@@ -960,6 +1040,19 @@ contains
     call decompress(stream, stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), report, threads, &
         verify_checksum, stat, errmsg)
   end subroutine decompress_stack_real64
+
+  subroutine decompress_region_stack_real64(stream, first, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    class(*), intent(in) :: first(:)
+    real(real64), intent(inout), target :: u(:, :, :), v(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, first)
+  end subroutine decompress_region_stack_real64
 
   subroutine compare_stack_real32(u, v, other_u, other_v, config, comparison, ghosts, other_ghosts, threads, stat, errmsg)
     real(real32), intent(in), target :: u(:, :, :), v(:, :, :), other_u(:, :, :), other_v(:, :, :)
@@ -1303,7 +1396,8 @@ contains
     call conclude('factz_compress', status, reason, stat, errmsg)
   end subroutine compress
 
-  subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg)
+  ! All of a field, or the part that begins at first.
+  subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg, first)
     integer(int8), contiguous, intent(in), target :: stream(:)
     type(component), intent(in) :: u, v
     type(factz_report), intent(out), optional :: report
@@ -1311,28 +1405,65 @@ contains
     logical, intent(in), optional :: verify_checksum
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    class(*), intent(in), optional :: first(:)
     type(factz_config) :: c
     type(factz_report) :: r
-    character(:), allocatable :: reason
+    character(:), allocatable :: reason, name, told
+    integer(c_int64_t) :: origin(3)
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
     integer(c_int) :: threads_used
     r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = factz_absolute_bound(0.0_real64)
+    name = 'factz_decompress'
+    told = ''
     if (present(verify_checksum)) c%verify_checksum = merge(1_c_int32_t, 0_c_int32_t, verify_checksum)
     call describe(u, v, c, n, reason)
+    if (present(first)) then
+      call take_first(first, origin, reason)
+      name = name//'_region'
+    end if
     call take_threads(threads, threads_used, reason)
     if (.not. allocated(reason) .and. size(stream) == 0) reason = EMPTY_STREAM
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
-      status = factz_decompress_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, n, r, &
-          threads_used)
-      reason = library_reason(status)
+      if (present(first)) then
+        status = factz_decompress_region_host(address(stream), size(stream, kind=c_size_t), c, origin(1), origin(2), &
+            origin(3), u%first, v%first, n, r, threads_used)
+        if (status == FACTZ_ERROR_INVALID_ARGUMENT) told = ' (x0, y0 and z0 are counted from 0: first - 1)'
+      else
+        status = factz_decompress_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, n, r, &
+            threads_used)
+      end if
+      reason = library_reason(status)//told
     end if
     if (present(report)) report = r
-    call conclude('factz_decompress', status, reason, stat, errmsg)
+    call conclude(name, status, reason, stat, errmsg)
   end subroutine decompress
+
+  ! The first vertex of a part, counted from 0.
+  subroutine take_first(first, origin, refusal)
+    class(*), intent(in) :: first(:)
+    integer(int64), intent(out) :: origin(3)
+    character(:), allocatable, intent(inout) :: refusal
+    integer :: k
+    origin = 1
+    if (allocated(refusal)) return
+    if (size(first) /= 2 .and. size(first) /= 3) then
+      refusal = 'first has '//decimal(size(first, kind=int64))//' elements: pass [column, row] or [column, row, plane]'
+      return
+    end if
+    do k = 1, size(first)
+      call take_integer(first(k), 'first', origin(k), refusal)
+      if (allocated(refusal)) return
+      if (origin(k) < 1) then
+        refusal = 'first has the element '//decimal(origin(k))//': columns, rows and planes are counted from 1'
+        return
+      end if
+    end do
+    origin = origin - 1
+  end subroutine take_first
 
   subroutine compare(u, v, other_u, other_v, config, comparison, threads, stat, errmsg)
     type(component), intent(in) :: u, v, other_u, other_v

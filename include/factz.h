@@ -627,8 +627,8 @@ typedef struct factz_sizes {
      */
     uint64_t max_stream_bytes;
     /**
-     * Bytes of device memory that `factz_compress_device`, or `factz_decompress_device`, needs as
-     * workspace. The `_host` functions take no workspace.
+     * Bytes of device memory that `factz_compress_device`, `factz_decompress_device` or
+     * `factz_decompress_planes_device` needs as workspace. The `_host` functions take no workspace.
      */
     uint64_t workspace_bytes;
     /**
@@ -1340,6 +1340,19 @@ factz_status factz_compress_sizes(const struct factz_config *config, struct fact
 factz_status factz_decompress_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
+ * The sizes for `factz_decompress_planes_device`: nz of config is the number of planes that a call takes.
+ *
+ * As `factz_decompress_sizes`, with a workspace that has room for tiles of other planes in the groups of tiles
+ * at both ends: about 510 tiles more.
+ *
+ * @param config  the shape of the planes and the element type
+ * @param sizes   written; all zero where the call fails
+ * @return as for `factz_decompress_sizes`
+ */
+factz_status factz_decompress_planes_sizes(const struct factz_config *config,
+                                           struct factz_sizes *sizes);
+
+/**
  * Reads the header of a stream in host memory.
  *
  * Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the stream is not checked, and the checksum is
@@ -1854,6 +1867,44 @@ factz_status factz_decompress_device(const void *src,
                                      size_t workspace_bytes,
                                      struct factz_report *report,
                                      factz_stream stream);
+
+/**
+ * Enqueues the decompression of consecutive planes of a stream in device memory: only the groups of tiles
+ * that hold tiles of these planes are decoded. The values are bit for bit those of `factz_decompress_device`.
+ * See "Device functions" at the top of this header.
+ *
+ * The checksum of the stream is not compared; `factz_decompress_region_host` says which damage is noticed
+ * without it. The stream must have at most 2^31 - 1 tiles of 32 x 32 vertices.
+ *
+ * @param src              the stream, aligned to factz_sizes.alignment
+ * @param src_bytes        readable bytes at src: the length of the stream or more
+ * @param config           nx and ny are those of the stream, nz is the number of planes to decompress;
+ *                         otherwise as for `factz_decompress_device`
+ * @param first            the first of these planes
+ * @param u                receives the x components: vertex (0, 0) of plane `first`, then the others as
+ *                         config says
+ * @param v                receives the y components; may be interleaved with u
+ * @param n                number of vertices, nx * ny * nz of config
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_decompress_planes_sizes`
+ * @param report           receives the result, as for `factz_decompress_device`;
+ *                         FACTZ_ERROR_INVALID_ARGUMENT also if the stream does not have these planes,
+ *                         FACTZ_ERROR_UNSUPPORTED if it has too many tiles. exact_vertices are those of these
+ *                         planes
+ * @param stream           the CUDA stream
+ * @return as for `factz_decompress_device`
+ */
+factz_status factz_decompress_planes_device(const void *src,
+                                            size_t src_bytes,
+                                            const struct factz_config *config,
+                                            uint64_t first,
+                                            void *u,
+                                            void *v,
+                                            size_t n,
+                                            void *workspace,
+                                            size_t workspace_bytes,
+                                            struct factz_report *report,
+                                            factz_stream stream);
 
 /**
  * Enqueues the reading of the header of a stream in device memory; see `factz_inspect_host`, and "Device

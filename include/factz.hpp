@@ -116,9 +116,21 @@ struct field {
     field planes(std::uint64_t first, std::uint64_t count = 1) const noexcept {
         const std::uint64_t rows = first * (plane_rows ? plane_rows : ny);
         field f = *this;
-        f.u += rows * u_pitch;
-        f.v += rows * v_pitch;
+        if (f.u) f.u += rows * u_pitch;
+        if (f.v) f.v += rows * v_pitch;
         f.nz = count;
+        return f;
+    }
+
+    /* The array of one component, for decompressing a stream that holds this component alone (see split). */
+    field only_u() const noexcept {
+        field f = *this;
+        f.v = nullptr;
+        return f;
+    }
+    field only_v() const noexcept {
+        field f = *this;
+        f.u = nullptr;
         return f;
     }
 };
@@ -262,6 +274,15 @@ factz_sizes decompress_sizes(const field<T>& field) {
     return sizes;
 }
 
+/* Sizes for enqueue_decompress_planes into a field of this kind. */
+template <class T>
+factz_sizes decompress_planes_sizes(const field<T>& field) {
+    factz_sizes sizes;
+    const factz_config c = configured(absolute_bound(0), field);
+    check(factz_decompress_planes_sizes(&c, &sizes));
+    return sizes;
+}
+
 /* The configuration of text such as "rel=1e-3,mode=speculative"; see factz_config_from_string. */
 inline factz_config config_from_string(const std::string& text) {
     factz_config config;
@@ -352,6 +373,38 @@ factz_report decompress(
 template <class T>
 factz_report decompress(const_bytes stream, const field<T>& field, int threads = 0) {
     return decompress(stream, field, absolute_bound(0), threads);
+}
+
+/* Splits the stream of a field into that of u and that of v; see factz_split_host. Each is decompressed
+ * alone, as a whole or in part, into field.only_u() or field.only_v(). */
+inline std::pair<std::vector<std::byte>, std::vector<std::byte>> split(const_bytes stream, int threads = 0) {
+    factz_report reports[2];
+    std::vector<std::byte> u, v;
+    const auto call = [&] {
+        return factz_split_host(
+            stream.data(), stream.size(), u.data(), u.size(), v.data(), v.size(), reports, threads);
+    };
+    const factz_status status = call();
+    if (status != FACTZ_ERROR_BUFFER_TOO_SMALL) check(status);
+    u.resize(reports[0].required_bytes);
+    v.resize(reports[1].required_bytes);
+    check(call());
+    return {std::move(u), std::move(v)};
+}
+
+/* Joins the streams of u and of v that were split from one, to that one; see factz_join_host. */
+inline std::vector<std::byte> join(const_bytes u, const_bytes v, int threads = 0) {
+    factz_report report;
+    std::vector<std::byte> stream;
+    const auto call = [&] {
+        return factz_join_host(
+            u.data(), u.size(), v.data(), v.size(), stream.data(), stream.size(), &report, threads);
+    };
+    const factz_status status = call();
+    if (status != FACTZ_ERROR_BUFFER_TOO_SMALL) check(status);
+    stream.resize(report.required_bytes);
+    check(call());
+    return stream;
 }
 
 /* Decompresses planes of a stack, as many as `field` has, from plane `first` on. Only the groups of tiles
@@ -512,6 +565,18 @@ void enqueue_decompress(const_bytes src, const field<T>& field, const factz_conf
     c.halo = 0; /* ghost vertices are not written */
     check(factz_decompress_device(src.data(), src.size(), &c, field.u, field.v, field.vertices(),
         workspace.data(), workspace.size(), report, stream));
+}
+
+/* Enqueues the decompression of planes, as many as `field` has, from plane `first` on; see
+ * factz_decompress_planes_device. Of the configuration, predictor counts, the one to expect. */
+template <class T>
+void enqueue_decompress_planes(const_bytes src, std::uint64_t first, const field<T>& field,
+    const factz_config& config, bytes workspace, factz_report* report, factz_stream stream) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not written */
+    check(factz_decompress_planes_device(src.data(), src.size(), &c, first, field.u, field.v,
+        field.vertices(), workspace.data(), workspace.size(), report, stream));
 }
 
 /* Enqueues the reading of a header; see factz_inspect_device. */

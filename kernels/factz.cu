@@ -226,7 +226,7 @@ KERNEL(factz_anchor_values, Job, (128), (128), waits_inside, anchor_values<T>)
 
 // reconstruct: reads control stream tile_headers written_steps symbols raw_bits masks anchors; writes field
 //     report; work: tiles once; N / the blocks of the grid
-KERNEL(factz_reconstruct_border, Job, (128), (128), waits_inside, reconstruct_border<T>)
+KERNEL(factz_reconstruct_border, Job, (64), (64), waits_inside, reconstruct_border<T>)
 
 // reconstruct: reads control tile_headers written_steps symbols raw_bits masks anchors; writes field report;
 //     work: tiles once; two tiles a warp
@@ -237,14 +237,16 @@ KERNEL(factz_reconstruct, Job, (64, 14), (64, 1), overlaps_previous, reconstruct
 KERNEL(factz_reconstruct_other_lorenzo, Job, (256, 3), (256, 2), waits_inside, reconstruct_other_lorenzo<T>)
 
 // analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid
-KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T>)
+KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T, false>)
+KERNEL(factz_find_range_stack, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T, true>)
 
 // analysis: reads counts; writes range; work: the counts
 KERNEL(factz_range_end, Analysis, (32, 1), (32, 1), in_order, analysis::range_end<T>)
 
 // analysis: reads field other_field counts; writes counts parts open_triangles; work: vertices once; bands of
 //     32 rows / the warps of the grid
-KERNEL(factz_compare, Analysis, (256, 2), (256, 2), in_order, analysis::compare<T>)
+KERNEL(factz_compare, Analysis, (256, 2), (256, 2), in_order, analysis::compare<T, false>)
+KERNEL(factz_compare_stack, Analysis, (256, 2), (256, 2), in_order, analysis::compare<T, true>)
 
 // analysis: reads field other_field open_triangles counts parts; writes counts parts; work: triangles that
 //     signs leave open; those of 16 rows of 32 lanes / the warps of the grid
@@ -256,7 +258,8 @@ KERNEL(factz_compare_end, Analysis, (1024, 1), (1024, 1), in_order, analysis::co
 
 // analysis: reads field point_parts; writes segments point_parts; work: vertices once; bands of 32 rows / the
 //     warps of the grid
-KERNEL(factz_find_points, Analysis, (256, 4), (256, 4), in_order, analysis::find_points<T>)
+KERNEL(factz_find_points, Analysis, (256, 4), (256, 4), in_order, analysis::find_points<T, false>)
+KERNEL(factz_find_points_stack, Analysis, (256, 4), (256, 4), in_order, analysis::find_points<T, true>)
 
 // analysis: reads point_parts; writes point_parts count; work: a number for 32 segments; as many, 4096 at a
 //     time

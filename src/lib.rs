@@ -110,8 +110,8 @@ pub use request::{PERIODIC_X, PERIODIC_Y, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SID
 pub mod device {
     pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
     pub use crate::cuda::{
-        available, compare_device, compress_device, critical_points_device, decompress_device, each_kernel,
-        inspect_device, prepare_device, range_device, set_overlap, Buffers, ComparedFields, DevicePointer,
-        Direction, PointBuffers, RangeBuffers, Stream,
+        available, compare_device, compress_device, critical_points_device, decompress_device,
+        decompress_planes_device, each_kernel, inspect_device, prepare_device, range_device, set_overlap,
+        Buffers, ComparedFields, DevicePointer, Direction, PointBuffers, RangeBuffers, Stream,
     };
 }

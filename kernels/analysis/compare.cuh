@@ -316,7 +316,7 @@ __device__ __forceinline__ void add_counts(
 // Grid: any. Block: 256 threads; a warp takes 32 * WIDTH columns of a band of 32 rows. Reads both fields;
 // adds to counts, writes parts and open_triangles. Squared errors are summed in a fixed order: rows of a
 // band, neighbouring columns, bands. Counts need no order.
-template <typename T>
+template <typename T, bool STACK>
 __device__ __forceinline__ void compare(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
     constexpr u64 STRIP = 32 * W;
@@ -346,7 +346,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         band.low = Real<T>::infinity();
         band.high = -band.low;
         const ZeroCounts zeros =
-            in_plane<T>(job, first_row(job, item / strips), [&](const Analysis& plane, u64 y) {
+            in_plane<T, STACK>(job, first_row(job, item / strips, STACK), [&](const Analysis& plane, u64 y) {
                 at.y = y;
                 at.rows = (u32)(job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS);
                 // The row below the band completes its last cells; below the last band of a plane it is a

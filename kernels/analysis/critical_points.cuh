@@ -109,7 +109,7 @@ __device__ __forceinline__ u32 open_patches(
 // Grid: any. Block: 256 threads; a warp takes a segment (32 * WIDTH columns) of a band of 32 rows of bases.
 // Reads the field; writes the number of points of each segment of a row, and adds them up by parts of
 // POINT_PART consecutive segments.
-template <typename T>
+template <typename T, bool STACK>
 __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
     constexpr u64 STRIP = 32 * W;
@@ -120,12 +120,14 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
     const u64 groups = (segments + ANALYSIS_WARPS - 1) / ANALYSIS_WARPS;
     const u64 bands = all_bands(job);
     for (u64 item = blockIdx.x; item < groups * bands; item += gridDim.x) {
-        const u64 segment = item % groups * ANALYSIS_WARPS + warp, first = first_row(job, item / groups);
+        const u64 segment = item % groups * ANALYSIS_WARPS + warp,
+                  first = first_row(job, item / groups, STACK);
         if (segment >= segments) continue;
-        const u64 z = plane_at(job, first), y = first - z * job.ny, x = segment * STRIP + lane * W,
+        const u64 z = STACK ? plane_at(job, first) : 0, y = first - z * job.ny,
+                  x = segment * STRIP + lane * W,
                   rows = job.ny - y < ANALYSIS_ROWS ? job.ny - y : ANALYSIS_ROWS,
                   last = rows < job.rows - 1 - y ? rows : job.rows - 1 - y;
-        const u32 open = in_plane<T>(job, first,
+        const u32 open = in_plane<T, STACK>(job, first,
             [&](const Analysis& plane, u64) { return open_patches<T>(plane, wide, x, y, rows, last); });
         counts[warp][lane] = 0;
         __syncwarp();

@@ -36,6 +36,7 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.preserve = (i32)field_of(checked.more, AT_PRESERVE);
         info.ties = (i32)field_of(checked.more, AT_TIES);
         info.has_fill_value = (i32)has_fill;
+        info.component = checked.components == 1 ? 1 + checked.component : 0;
         if (has_fill) info.fill_value = fill_value(info.dtype == 0 ? 4 : 8, fill);
     }
     *job.info = info;

@@ -250,7 +250,7 @@ __device__ __forceinline__ void compare_triangles(const Analysis& job) {
                 const u64 strip = group / (ANALYSIS_ROWS / ROWS);
                 exact.triangles.x[slot] = strip % strips * (32 * W);
                 exact.triangles.y[slot] =
-                    first_row(job, strip / strips) + group % (ANALYSIS_ROWS / ROWS) * ROWS;
+                    first_row(job, strip / strips, job.nz > 1) + group % (ANALYSIS_ROWS / ROWS) * ROWS;
             }
             number = exact.triangles.add(number, slot, words);
         }

@@ -11,9 +11,9 @@ __device__ __forceinline__ u64 bands_of_plane(const Analysis& job) {
 }
 __device__ __forceinline__ u64 all_bands(const Analysis& job) { return bands_of_plane(job) * job.nz; }
 
-// The first row of a band.
-__device__ __forceinline__ u64 first_row(const Analysis& job, u64 band) {
-    if (job.nz == 1) return band * ANALYSIS_ROWS;
+// The first row of a band. is_stack: whether there may be several planes.
+__device__ __forceinline__ u64 first_row(const Analysis& job, u64 band, bool is_stack) {
+    if (!is_stack) return band * ANALYSIS_ROWS;
     const u64 each = bands_of_plane(job), z = band / each;
     return z * job.ny + (band - z * each) * ANALYSIS_ROWS;
 }
@@ -34,11 +34,11 @@ __device__ __forceinline__ u64 plane_at(const Analysis& job, u64 row) {
 }
 
 // f(argument, y): row y of a plane is the row, and the fields of the argument are those of the plane. A
-// single plane has the argument of the kernel, which lies in constant memory and takes no registers; it
-// should stay there in code that reads all vertices.
-template <typename T, typename F>
+// single plane has the argument of the kernel, which lies in constant memory and takes no registers. So
+// kernels that read all vertices are there twice, for single planes and for stacks.
+template <typename T, bool STACK, typename F>
 __device__ __forceinline__ auto in_plane(const Analysis& job, u64 row, F f) {
-    if (job.nz == 1) return f(job, row);
+    if (!STACK) return f(job, row);
     const u64 z = plane_at(job, row);
     Analysis plane = job;
     for (FieldView& field : plane.fields) field = plane_of<T>(field, z);

@@ -87,7 +87,7 @@ __device__ __forceinline__ void add_extents(const Analysis& job, Extent<T> seen,
 
 // Grid: any. Block: 256 threads; a warp takes 32 * WIDTH columns of a band of 32 rows. Reads the first field;
 // adds to counts.
-template <typename T>
+template <typename T, bool STACK>
 __device__ __forceinline__ void find_range(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
     constexpr u64 STRIP = 32 * W, CHUNK = ANALYSIS_WARPS * STRIP;
@@ -102,7 +102,7 @@ __device__ __forceinline__ void find_range(const Analysis& job) {
     for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
         const u64 x = item % chunks * CHUNK + warp * STRIP + lane * W;
         if (x >= job.nx) continue;
-        in_plane<T>(job, first_row(job, item / chunks),
+        in_plane<T, STACK>(job, first_row(job, item / chunks, STACK),
             [&](const Analysis& plane, u64 y) { see_columns(plane, wide, x, y, seen); });
     }
     __syncwarp();

@@ -160,7 +160,7 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
     after_previous();
     if (!is_coded_by(control, PREDICTOR_HIERARCHICAL)) return;
     const u32 warp = warp_or(threadIdx.x >> 5);
-    for (u64 group = (u64)blockIdx.x * ANCHOR_WARPS + warp; group < control.groups;
+    for (u64 group = control.first_group + (u64)blockIdx.x * ANCHOR_WARPS + warp; group < control.end_group;
          group += (u64)gridDim.x * ANCHOR_WARPS)
-        anchors_of_group<T>(job, control, shared[warp], group);
+        anchors_of_group<T>(job, control, shared[warp], group & job.group_mask);
 }

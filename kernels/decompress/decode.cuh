@@ -55,7 +55,8 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode_groups(const Job& job) {
     LAUNCHED_SHARED(DecodeShared<HUFFMAN>, shared);
     Control& control = control_of(job);
-    const u32 predictor = control.predictor, all_groups = (u32)control.groups;
+    const u32 predictor = control.predictor, first_group = (u32)control.first_group,
+              all_groups = (u32)control.end_group - first_group;
     // Other blocks may set the status meanwhile: all threads continue, or none.
     if (warp_or(__syncthreads_or(
             !is_coded(control) | (control.coder ^ (HUFFMAN ? CODER_HUFFMAN : CODER_ANS)) != 0)))
@@ -73,15 +74,16 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     for (u32 group = blockIdx.x + gridDim.x * number; group < groups;) {
         bool bad = false;
         u32 exact = 0;
+        const u32 place = first_group + group & job.group_mask;
         if (lorenzo) {
-            bad = decode_lorenzo_group<T>(job, shared.tables, shared.rows[number], group, exact);
+            bad = decode_lorenzo_group<T>(job, shared.tables, shared.rows[number], place, exact);
             group = warp_or((threadIdx.x & 31) == 0 ? next_group(job, groups, stride) : 0);
         } else {
             u64 first, end;
-            tiles_of_group(job, group, first, end);
+            tiles_of_group(job, place, first, end);
             DecodeGroup& mine = shared.groups[number];
             if (warp < DECODE_GROUPS)
-                bad = read_chunks(job, shared.tables, mine, number, group, first, end);
+                bad = read_chunks(job, shared.tables, mine, number, place, first, end);
             else
                 bad = place_chunks<T>(job, shared.plans, shared.tables.raw_bits, mine, number, first, end,
                     groups, stride, exact);

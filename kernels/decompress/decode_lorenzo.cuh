@@ -58,7 +58,7 @@ struct RowDecoder {
             decoder.long_raw(bits, low, high);
         }
         if (bits) {
-            exact += symbol >= STORED;
+            exact += symbol >= STORED && is_taken(job, vertex / TILE_VERTICES);
             DecodeView<T>(job).raw()[vertex] = Payload<T>::make(low, high);
         }
         return symbol;

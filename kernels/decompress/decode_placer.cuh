@@ -140,7 +140,7 @@ struct Placer {
         const i32 position = (i32)(vertex % TILE_VERTICES);
         symbol = known(symbol);
         *to = (u8)symbol;
-        exact += symbol >= STORED;
+        exact += symbol >= STORED && is_taken(job, tile);
         if (raw_bits[position == 0][symbol] <= 16) high = 0;
         work.raw()[vertex] = Payload<T>::make(low, high);
         // Kept where the anchor's value will be, which is computed from it.

@@ -37,16 +37,25 @@ __device__ __forceinline__ void sum_words_before(const uint2* stream, uint2 (&be
     }
 }
 
+// As many groups as a stream of the job can have.
+__device__ __forceinline__ u32 most_groups(const Job& job) {
+    if (!job.takes_planes) return (u32)job.tiles();
+    const u64 held = job.stream_bytes / (4 + LEAST_STATE_BYTES);
+    return held < MOST_STREAM_TILES ? (u32)held : (u32)MOST_STREAM_TILES;
+}
+
 // Place of the group words as the header claims it, true or not: group words begin at word `first` of the
 // stream and end before word `end`.
 struct GroupSection {
     u32 first, groups, end;
-    u64 stream_bytes;
+    u64 stream_bytes, tiles;
 
     __device__ __forceinline__ GroupSection(const Job& job, const Header& header) {
         const bool coded = field_of(header.word_at(AT_PRESERVE), AT_CONTENT) == CONTENT_CODED;
         const u64 all_groups = header.long_at(AT_GROUPS);
-        groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
+        const u32 most = most_groups(job);
+        groups = !coded ? 0 : all_groups < most ? (u32)all_groups : most;
+        tiles = tiles_of_stream(job, header);
         const u32 table_bytes = header.word_at(AT_TABLE_BYTES);
         first =
             (HEADER_BYTES + (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) / 4;
@@ -55,11 +64,28 @@ struct GroupSection {
     }
 };
 
+// The groups that a call takes, as far as a thread has found their ends.
+struct TakenGroups {
+    u32 first, end;  // 0: not found
+
+    // Lists a group with tiles from `tile` to `tile_end` if the call takes it.
+    __device__ __forceinline__ void add(
+        const Job& job, u32 group, u64 offset, u64 tile, u64 tile_end, u32 size) {
+        const ParseView work(job);
+        const u64 first_tile = job.first_tile(), end_tile = job.tiles();
+        if (tile_end <= first_tile || tile >= end_tile) return;
+        const u32 place = group & job.group_mask;
+        work.group_offsets()[place] = offset;
+        work.group_sizes()[place] = GroupTiles::make(tile, (u32)(tile_end - tile), size);
+        if (tile <= first_tile) first = group;
+        if (tile_end >= end_tile) end = group + 1;
+    }
+};
+
 // Finds where the groups lie of the pairs of words from pair `at` on, of which `own` is the thread's. bytes,
 // tiles: sums over the thread's groups before, which it adds to. True if they are invalid. Call with a block.
 __device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, const GroupSection& words,
-    u32 at, const uint2& own, u64& bytes, u64& tiles) {
-    const ParseView work(job);
+    u32 at, const uint2& own, u64& bytes, u64& tiles, TakenGroups& taken) {
     const u32 k = threadIdx.x, lane = k & 31, warp = k >> 5;
     const u32 number = 2 * (at + k) - words.first;  // number of the first group of the pair, if it is one
     const bool here[2] = {number < words.groups, number + 1 < words.groups};
@@ -87,13 +113,12 @@ __device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, 
     for (u32 i = 0; i < 2; i++) {
         const u32 g = number + i, size = bytes_in(about[i]);
         if (!here[i]) continue;
-        work.group_offsets()[g] = offset;
-        work.group_sizes()[g] = GroupTiles::make(tile, counts[i], size);
+        taken.add(job, g, offset, tile, tile + counts[i], size);
         offset += 4 * (u64)fours[i];
         tile += counts[i];
         bad |= size < LEAST_STATE_BYTES || size % 2 != 0;
         // Sums ascend, so the last one proves all.
-        if (g == words.groups - 1) bad |= offset != words.stream_bytes || tile != job.tiles();
+        if (g == words.groups - 1) bad |= offset != words.stream_bytes || tile != words.tiles;
     }
     bytes += 4 * (u64)(fours[0] + fours[1]);
     tiles += tiles_less_one_in(about[0]) + tiles_less_one_in(about[1]);
@@ -106,7 +131,7 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
     __shared__ GroupSums shared;
     const u32 k = threadIdx.x;
     // 32 bits suffice (capacities.cuh).
-    const u32 most = MOST_FIRST_WORDS + (u32)job.tiles();
+    const u32 most = MOST_FIRST_WORDS + most_groups(job);
     const u32 parts = most <= PART_WORDS * blocks ? 1 : (most - 1) / (PART_WORDS * blocks) + 1;
     const u32 start = PART_WORDS / 2 * parts * block;  // in pairs of words, as all below
     // An odd word at the end of the stream is not a group word.
@@ -124,14 +149,17 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
     // Sums over the groups before: bytes, and tiles - 1.
     u64 bytes = 0, tiles = 0;
     sum_words_before(stream, before, words.first, start, pairs_before, bytes, tiles);
+    TakenGroups taken = {0, 0};
     bool bad = false;
     for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < words.end; at += PARSE_THREADS) {
         if (at > start) {
             own = at + k < pairs ? stream[at] : none;
             __syncthreads();
         }
-        bad |= place_groups(job, shared, words, at, own, bytes, tiles);
+        bad |= place_groups(job, shared, words, at, own, bytes, tiles, taken);
     }
     after_previous();
+    if (taken.first) control_of(job).first_group = taken.first;
+    if (taken.end) control_of(job).end_group = taken.end;
     if (__any_sync(FULL, bad)) report_damage(job);
 }

@@ -268,7 +268,7 @@ __device__ __forceinline__ void reconstruct(const Job& job) {
     __shared__ ReconstructedPair<T> shared[RECONSTRUCT_WARPS];
     const Control& control = control_of(job);
     const i32 half = threadIdx.x >> 4 & 1;
-    const u64 first = 2 * ((u64)blockIdx.x * RECONSTRUCT_WARPS + (threadIdx.x >> 5));
+    const u64 first = job.first_tile() + 2 * ((u64)blockIdx.x * RECONSTRUCT_WARPS + (threadIdx.x >> 5));
     if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (is_coded_by(control, PREDICTOR_HIERARCHICAL)) {
         const bool exists = first + half < job.tiles();

@@ -177,13 +177,14 @@ __device__ __forceinline__ void reconstruct_tile(
 template <typename T>
 __device__ __forceinline__ void copy_values(const Job& job, u64 index) {
     const u8* from = job.stream + HEADER_BYTES;
+    const u64 half = (control_of(job).stream_bytes - HEADER_BYTES) / 2;  // the bytes of u
     const TileShape shape = wide_tile_shape(job, index);
     // Of the dense field.
     const u64 first_row = plane_of(job, (u32)shape.ty) * job.ny + shape.y_in_plane();
     for (i32 y = threadIdx.x >> 5; y < shape.owned_y(); y += RECONSTRUCT_BORDER_WARPS)
         for (i32 x = threadIdx.x & 31; x < shape.owned_x(); x += 32) {
             const u64 k = (first_row + y) * job.nx + shape.x0 + x;
-            const u8 *a = from + k * sizeof(T), *b = a + job.vertices() * sizeof(T);
+            const u8 *a = from + k * sizeof(T), *b = a + half;
             *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y) =
                 Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
             *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y) =
@@ -221,8 +222,9 @@ __device__ __forceinline__ void reconstruct_border(const Job& job) {
     if (passes || ((u32)control.status | (stored ? 0 : control.predictor ^ PREDICTOR_HIERARCHICAL))) return;
     // Tiles at the ends of their planes; without factz_reconstruct all tiles.
     const bool all = stored || is_last;
-    const u64 tiles = all ? job.tiles() : job.nz * border_tiles_of_plane(job);
-    for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
+    const u64 each = border_tiles_of_plane(job), tiles = all ? job.tiles() : job.nz * each,
+              first = all ? job.first_tile() : job.first_plane * each;
+    for (u64 number = first + blockIdx.x; number < tiles; number += gridDim.x) {
         const u64 index = all ? number : border_tile(job, number);
         if (stored)
             copy_values<T>(job, index);

@@ -49,7 +49,8 @@ struct LorenzoRound {
 
     template <typename T>
     __device__ __forceinline__ LorenzoRound(const Job& job, const ReconstructView<T>& work, u64 round) {
-        const u64 first = TILES_OF_WARP * round, tile = first + (threadIdx.x & 31) / ROW_LANES;
+        const u64 first = job.first_tile() + TILES_OF_WARP * round,
+                  tile = first + (threadIdx.x & 31) / ROW_LANES;
         exists = tile < job.tiles();
         index = exists ? tile : first;
         shape = tile_shape(job, index);
@@ -93,7 +94,7 @@ __device__ __forceinline__ void reconstruct_rounds(const Job& job) {
     if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
     const bool aligned = is_aligned<T>(job);
     // warp_or: uniform, so that votes need no code for divergent lanes.
-    const u64 rounds = (job.tiles() + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    const u64 rounds = (job.tiles() - job.first_tile() + TILES_OF_WARP - 1) / TILES_OF_WARP;
     u64 number = (u64)blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp_or(threadIdx.x >> 5);
     // Last tiles first: their symbols are still in the cache.
     LorenzoRound mine(job, work, number < rounds ? rounds - 1 - number : 0);

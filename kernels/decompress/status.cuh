@@ -35,6 +35,11 @@ __device__ __forceinline__ bool is_hierarchical_as_expected(const Job& job, cons
            (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) != 0;
 }
 
+// True for a tile of the planes that the call takes; groups at both ends may have others too.
+__device__ __forceinline__ bool is_taken(const Job& job, u64 tile) {
+    return tile - job.first_tile() < job.tiles() - job.first_tile();
+}
+
 // Writes the report. Call with one thread.
 template <typename T>
 __device__ __forceinline__ void write_report(const Job& job, const Control& control) {

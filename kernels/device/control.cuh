@@ -61,7 +61,8 @@ struct Control {
     u32 content;
     u32 coder, predictor;
     u64 stream_bytes;
-    u64 groups;
+    u64 groups;                  // of the stream
+    u64 first_group, end_group;  // those that decompression takes
     // Counters with many atomics have cache lines of their own, apart from values that are read meanwhile.
     alignas(128) u64 unconstrained_tiles, bounded_tiles;
     alignas(128) u64 border_tiles, constrained_tiles, speculative_tiles, masked_tiles;

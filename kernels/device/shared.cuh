@@ -81,6 +81,7 @@ constexpr i32 AT_NX = 32;
 constexpr i32 AT_NY = 40;
 constexpr i32 AT_NZ = 48;
 constexpr i32 AT_PERIODIC = 52;
+constexpr i32 AT_COMPONENT = 53;
 constexpr i32 AT_BOUND = 56;
 constexpr i32 AT_ABSOLUTE_BOUND = 64;
 constexpr i32 AT_HALF_BIN_WIDTH = 72;
@@ -337,6 +338,9 @@ constexpr u32 TIES_ALL = 0;
 constexpr u32 TIES_ZEROS = 1;
 constexpr u32 TIES_SOS = 2;
 
+// Most tiles of a stream of which a call takes some planes.
+constexpr u64 MOST_STREAM_TILES = 2147483647;
+
 // Bytes of the control block: results of reductions and the state of the call.
 constexpr u64 CONTROL_BYTES = 16384;
 
@@ -453,7 +457,7 @@ constexpr u32 ANCHOR_WARPS = 4;
 constexpr i32 RECONSTRUCT_WARPS = 2;
 
 // Warps of a block of a border tile.
-constexpr i32 RECONSTRUCT_BORDER_WARPS = 4;
+constexpr i32 RECONSTRUCT_BORDER_WARPS = 2;
 constexpr i32 LORENZO_RECONSTRUCT_WARPS = 8;
 constexpr i32 ANALYSIS_WARPS = 8;
 
@@ -618,6 +622,9 @@ struct Job {
     uint64_t ny;
     uint64_t nz;
     uint64_t plane_rows;
+    uint32_t first_plane;
+    uint32_t takes_planes;
+    uint32_t group_mask;
     uint64_t tiles_x;
     uint64_t tiles_y;
     uint32_t plane_tile_rows;
@@ -659,7 +666,8 @@ struct Job {
     uint64_t *group_offsets;
     int32_t *outer_anchors;
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
-    __device__ __forceinline__ u64 vertices() const { return nx * ny * nz; }
+    __device__ __forceinline__ u64 vertices() const { return nx * ny * (nz - first_plane); }
+    __device__ __forceinline__ u64 first_tile() const { return tiles_x * plane_tile_rows * first_plane; }
 };
 
 struct Component {
@@ -708,7 +716,7 @@ struct Inspection {
     Info *info;
 };
 
-static_assert(sizeof(Job) == 368, "as in Rust");
+static_assert(sizeof(Job) == 384, "as in Rust");
 static_assert(sizeof(Analysis) == 304, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");
 static_assert(sizeof(ValueRange) == 64, "as in Rust");

@@ -64,27 +64,30 @@ struct Header {
 struct HeaderCheck {
     i32 status;
     u32 about, more, tables;  // about, more: the words of AT_DTYPE and of AT_PRESERVE
-    u32 nz, periodic;
+    u32 nz, periodic, components, component;
     u64 nx, ny, field, groups, stream_bytes;
 
     __device__ __forceinline__ bool stored() const { return field_of(more, AT_CONTENT) == CONTENT_STORED; }
 };
 __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     const u32 lane = threadIdx.x & 31, word = header.word, version = header.word_at(AT_VERSION) & 0xffff,
-              components = field_of(header.word_at(AT_COMPONENTS), AT_COMPONENTS);
+              axes = header.word_at(AT_PERIODIC);
     HeaderCheck h;
+    h.components = field_of(header.word_at(AT_COMPONENTS), AT_COMPONENTS);
+    h.component = field_of(axes, AT_COMPONENT);
     h.about = header.word_at(AT_DTYPE);
     h.more = header.word_at(AT_PRESERVE);
     h.tables = header.word_at(AT_TABLE_BYTES);
     h.nx = header.long_at(AT_NX);
     h.ny = header.long_at(AT_NY);
     h.nz = header.word_at(AT_NZ);
-    h.periodic = field_of(header.word_at(AT_PERIODIC), AT_PERIODIC);
+    h.periodic = field_of(axes, AT_PERIODIC);
     h.stream_bytes = header.long_at(AT_STREAM_BYTES);
     h.groups = header.long_at(AT_GROUPS);
     // Of each word: the largest value of each of its bytes, and what is left of it once its fixed part is
     // right.
     const u32 below = __shfl_up_sync(FULL, word, 1);
+    const bool alone = h.components == 1;
     const bool is_real = lane >= AT_BOUND / 4 && lane < AT_FILL_U / 4;
     u32 most = 0, left = 0;
     if (lane == AT_MAGIC / 4) left = word ^ MAGIC;
@@ -92,8 +95,8 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     if (lane == AT_DTYPE / 4) most = 0x01010101, left = word;
     if (lane == AT_PRESERVE / 4) most = 0x02010102, left = word;
     if (lane == AT_LEVEL_BOUND_SCALING / 4) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
-    if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ 2 << 16;
-    if (lane == AT_PERIODIC / 4) most = PERIODIC_X | PERIODIC_Y, left = word;
+    if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ (alone ? 1 : 2) << 16;
+    if (lane == AT_PERIODIC / 4) most = PERIODIC_X | PERIODIC_Y | (u32)alone << 8, left = word;
     // The high words of numbers that are neither infinite nor NaN. The spacing is not 0; others are not
     // negative, but may be -0.
     const u32 magnitude = word & 0x7fffffff;
@@ -108,7 +111,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
                            vertices - 1 < MAX_VERTICES &&
                            (!(h.periodic & PERIODIC_X) || h.nx >= LEAST_PERIODIC) &&
                            (!(h.periodic & PERIODIC_Y) || h.ny >= LEAST_PERIODIC);
-    h.field = vertices << (field_of(h.about, AT_DTYPE) & 1 ? 4 : 3);
+    h.field = vertices * h.components << (field_of(h.about, AT_DTYPE) & 1 ? 3 : 2);
     // Not more than one for each tile, and enough for all tiles: the field is no larger than the stream can
     // hold.
     const bool some_groups =
@@ -120,19 +123,29 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
                       h.stream_bytes % 4 == 0;
     h.status = bad & 1                     ? STATUS_CORRUPT_STREAM
                : version != FORMAT_VERSION ? STATUS_UNSUPPORTED_VERSION
-               : components == 1           ? STATUS_UNSUPPORTED
                : good                      ? STATUS_OK
                                            : STATUS_CORRUPT_STREAM;
     return h;
 }
 
+// Tiles of the stream with this header.
+__device__ __forceinline__ u64 tiles_of_stream(const Job& job, const Header& header) {
+    return job.takes_planes ? job.tiles_x * job.plane_tile_rows * header.word_at(AT_NZ) : job.tiles();
+}
+
 // Whether this is the header of a stream of the job, with space for its parts: a status, by a warp. The
-// dimensions and the type must be those of the job.
+// dimensions and the type must be those of the job; if the job takes some planes, the stream must have them.
+// Streams of one component are for the host.
 __device__ inline i32 status_of_stream(const Job& job, const Header& header) {
     const HeaderCheck h = check_header(header);
     if (h.status != STATUS_OK) return h.status;
-    if (h.nx != job.nx || h.ny != job.ny || h.nz != job.nz || field_of(h.about, AT_DTYPE) != job.dtype)
+    if (h.components == 1) return STATUS_UNSUPPORTED;
+    if (h.nx != job.nx || h.ny != job.ny || field_of(h.about, AT_DTYPE) != job.dtype ||
+        (job.takes_planes ? h.nz < job.nz : h.nz != job.nz))
         return STATUS_INVALID_ARGUMENT;
+    // Numbers of tiles have 32 bits.
+    if (job.takes_planes && job.tiles_x * job.plane_tile_rows * h.nz > MOST_STREAM_TILES)
+        return STATUS_UNSUPPORTED;
     const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
     const bool fits = h.stored() ? h.stream_bytes == HEADER_BYTES + h.field
                                  : h.tables >= LEAST_DIRECTORY_BYTES && parts <= h.stream_bytes;

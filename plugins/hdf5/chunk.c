@@ -146,9 +146,16 @@ static bool check_periodic(
     char text[SIZE_BYTES];
     if (config->preserve == FACTZ_PRESERVE_NONE || !(x || y))
         return true;
+    if (chunk->field_nx == 0) {
+        snprintf(message, message_bytes,
+            "%s is periodic, and the size of a field is not given: say how large it is (factz h5args --field "
+            "NXxNY; Python: field=(ny, nx))",
+            x ? "x" : "y");
+        return false;
+    }
     snprintf(message, message_bytes,
         "%s is periodic, and chunks of %s do not end where a field of %u x %u does: make them as long as the "
-        "field, or such that they divide it, and say how large it is (factz h5args --field NXxNY)",
+        "field, or such that they divide it",
         x ? "x" : "y", size_text(chunk, text), chunk->field_nx, chunk->field_ny);
     return false;
 }
@@ -171,8 +178,9 @@ static bool check_bound(
 bool check_configuration(
     const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes)
 {
-    return check_bound(config, chunk, message, message_bytes) &&
-           check_periodic(config, chunk, message, message_bytes);
+    /* A bound and a seam belong to both components. One alone is stored exactly when the filter writes it. */
+    return has_one(chunk) || (check_bound(config, chunk, message, message_bytes) &&
+                                 check_periodic(config, chunk, message, message_bytes));
 }
 
 void describe_field(const struct chunk *chunk, struct factz_config *config)

@@ -121,14 +121,17 @@ static bool read_type(const struct hdf5_library *h5, hid_t type, struct chunk *c
         class_name(number));
 }
 
+/* Reads the axes of chunks of one component, (..., ny, nx), or of both. */
 static bool read_shape(
-    const struct hdf5_library *h5, hid_t creation, hid_t space, int least, struct shape *shape, char *message)
+    const struct hdf5_library *h5, hid_t creation, hid_t space, bool one, struct shape *shape, char *message)
 {
     shape->rank = h5->get_rank(space);
-    if (shape->rank < least || shape->rank > MAX_RANK)
+    if (shape->rank < (one ? 2 : 3) || shape->rank > MAX_RANK)
         return refuse(message,
-            "the dataset has %d %s, and factz compresses u and v together: store both in one dataset of "
-            "shape (..., 2, ny, nx) or (..., ny, nx, 2)",
+            one ? "the dataset has %d %s, and one component of a field has the shape (..., ny, nx)"
+                : "the dataset has %d %s, and factz compresses u and v together: store both in one dataset "
+                  "of "
+                  "shape (..., 2, ny, nx) or (..., ny, nx, 2)",
             shape->rank, shape->rank == 1 ? "axis" : "axes");
     if (h5->get_chunk(creation, shape->rank, shape->sizes) != shape->rank)
         return refuse(message, "HDF5 does not tell the size of the chunks");
@@ -309,11 +312,12 @@ bool check_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hi
     struct shape shape;
     unsigned layout;
     *chunk = (struct chunk){0};
-    return read_words(h5, creation, filter, chunk, message) && check_pipeline(h5, creation, message) &&
-           read_type(h5, type, chunk, message) &&
-           read_shape(h5, creation, space, names_one(filter, &layout) ? 2 : 3, &shape, message) &&
-           (names_one(filter, &layout) ? read_layout_of_one(&shape, layout, chunk, message)
-                                       : read_layout(&shape, chunk, message)) &&
+    if (!read_words(h5, creation, filter, chunk, message) || !check_pipeline(h5, creation, message) ||
+        !read_type(h5, type, chunk, message))
+        return false;
+    const bool one = names_one(filter, &layout);
+    return read_shape(h5, creation, space, one, &shape, message) &&
+           (one ? read_layout_of_one(&shape, layout, chunk, message) : read_layout(&shape, chunk, message)) &&
            (filter->copied || check_field(h5, space, &shape, chunk, message)) &&
            check_configuration(&filter->config, chunk, message, MESSAGE_BYTES);
 }
@@ -323,7 +327,7 @@ static void forget_field(const struct hdf5_library *h5, hid_t creation, hid_t sp
 {
     struct shape shape;
     char message[MESSAGE_BYTES];
-    if (!read_shape(h5, creation, space, 3, &shape, message))
+    if (!read_shape(h5, creation, space, false, &shape, message))
         return;
     struct search search = {h5, &shape, chunk, space, false, 0, 0, 0};
     if (!find_field(h5, space, &search))

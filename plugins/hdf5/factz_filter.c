@@ -304,6 +304,28 @@ static struct result compress(struct call *call)
     return result;
 }
 
+/* FACTZ_COMPONENT_* of a chunk. */
+static unsigned component_of(const struct chunk *chunk)
+{
+    if (!has_one(chunk))
+        return FACTZ_COMPONENT_BOTH;
+    return chunk->layout == LAYOUT_U ? FACTZ_COMPONENT_U : FACTZ_COMPONENT_V;
+}
+
+/* Whether the stream holds the components of this dataset. */
+static bool check_component(struct call *call, const factz_info *info)
+{
+    static const char *const NAMES[] = {[FACTZ_COMPONENT_BOTH] = "both components",
+        [FACTZ_COMPONENT_U] = "u alone",
+        [FACTZ_COMPONENT_V] = "v alone"};
+    const unsigned own = component_of(&call->chunk);
+    if (info->component != own)
+        snprintf(call->message, sizeof call->message,
+            "a chunk cannot be read: its stream holds %s, and the chunks of the dataset hold %s",
+            NAMES[info->component], NAMES[own]);
+    return info->component == own;
+}
+
 /* Whether the header of the stream is that of a chunk of this dataset. */
 static bool inspect(struct call *call, factz_info *info)
 {
@@ -323,7 +345,7 @@ static bool inspect(struct call *call, factz_info *info)
             chunk->planes, value_bytes(chunk));
         return false;
     }
-    return true;
+    return check_component(call, info);
 }
 
 static struct result decompress(struct call *call)

@@ -61,6 +61,28 @@ impl FieldCall {
         Ok(FieldCall { request, field, workspace, result: Span::of(name, result), memory })
     }
 
+    /// A call that reads a stream and writes u and v.
+    ///
+    /// # Safety
+    /// As for [`FieldCall::new`].
+    unsafe fn decompression(
+        (src, src_bytes): (*const c_void, usize),
+        shape: (*const factz_config, usize),
+        [u, v]: [*mut c_void; 2],
+        scratch: (*const c_void, usize),
+        report: *const factz_report,
+    ) -> Result<Self> {
+        let components = (u.cast_const(), v.cast_const(), Ghosts::Ignored);
+        // SAFETY: the promise of this function.
+        let mut call = unsafe { FieldCall::new(("report", report), shape, components, scratch) }?;
+        let source = check_source(src, src_bytes)?;
+        source.check_apart(&[&call.field.u, &call.field.v])?;
+        call.field.check_components_apart(call.request.config())?;
+        call.check_apart(None, Some(&source))?;
+        call.memory = Buffers { stream: src as u64, stream_bytes: src_bytes as u64, ..call.memory };
+        Ok(call)
+    }
+
     /// Refuses outputs that share bytes with an input or with each other; u and v count as inputs.
     fn check_apart(&self, output: Option<&Span>, input: Option<&Span>) -> Result<()> {
         let outputs: Vec<&Span> = output.into_iter().chain([&self.workspace, &self.result]).collect();
@@ -162,17 +184,60 @@ pub unsafe extern "C" fn factz_decompress_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        let components = (u.cast_const(), v.cast_const(), Ghosts::Ignored);
-        let scratch = (workspace.cast_const(), workspace_bytes);
+        let (components, scratch) = ([u, v], (workspace.cast_const(), workspace_bytes));
         // SAFETY: the caller gave a whole struct in host memory.
-        let call = unsafe { FieldCall::new(("report", report), (config, n), components, scratch) }?;
-        let source = check_source(src, src_bytes)?;
-        source.check_apart(&[&call.field.u, &call.field.v])?;
-        call.field.check_components_apart(call.request.config())?;
-        call.check_apart(None, Some(&source))?;
-        let buffers = Buffers { stream: src as u64, stream_bytes: src_bytes as u64, ..call.memory };
+        let call =
+            unsafe { FieldCall::decompression((src, src_bytes), (config, n), components, scratch, report) }?;
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
-        unsafe { cuda::decompress_device(&call.request, &buffers, stream.cast()) }
+        unsafe { cuda::decompress_device(&call.request, &call.memory, stream.cast()) }
+    })
+}
+
+/// Enqueues the decompression of consecutive planes of a stream in device memory: only the groups of tiles
+/// that hold tiles of these planes are decoded. The values are bit for bit those of `factz_decompress_device`.
+/// See "Device functions" at the top of this header.
+///
+/// The checksum of the stream is not compared; `factz_decompress_region_host` says which damage is noticed
+/// without it. The stream must have at most 2^31 - 1 tiles of 32 x 32 vertices.
+///
+/// @param src              the stream, aligned to factz_sizes.alignment
+/// @param src_bytes        readable bytes at src: the length of the stream or more
+/// @param config           nx and ny are those of the stream, nz is the number of planes to decompress;
+///                         otherwise as for `factz_decompress_device`
+/// @param first            the first of these planes
+/// @param u                receives the x components: vertex (0, 0) of plane `first`, then the others as
+///                         config says
+/// @param v                receives the y components; may be interleaved with u
+/// @param n                number of vertices, nx * ny * nz of config
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
+/// @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_decompress_planes_sizes`
+/// @param report           receives the result, as for `factz_decompress_device`;
+///                         FACTZ_ERROR_INVALID_ARGUMENT also if the stream does not have these planes,
+///                         FACTZ_ERROR_UNSUPPORTED if it has too many tiles. exact_vertices are those of these
+///                         planes
+/// @param stream           the CUDA stream
+/// @return as for `factz_decompress_device`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_decompress_planes_device(
+    src: *const c_void,
+    src_bytes: usize,
+    config: *const factz_config,
+    first: u64,
+    u: *mut c_void,
+    v: *mut c_void,
+    n: usize,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    report: *mut factz_report,
+    stream: factz_stream,
+) -> factz_status {
+    guard(|| {
+        let (components, scratch) = ([u, v], (workspace.cast_const(), workspace_bytes));
+        // SAFETY: the caller gave a whole struct in host memory.
+        let call =
+            unsafe { FieldCall::decompression((src, src_bytes), (config, n), components, scratch, report) }?;
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::decompress_planes_device(&call.request, first, &call.memory, stream.cast()) }
     })
 }
 

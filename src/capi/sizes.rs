@@ -14,8 +14,8 @@ use crate::request::Request;
 pub struct factz_sizes {
     /// Bytes that hold the stream of any field with this configuration, whatever its values.
     pub max_stream_bytes: u64,
-    /// Bytes of device memory that `factz_compress_device`, or `factz_decompress_device`, needs as
-    /// workspace. The `_host` functions take no workspace.
+    /// Bytes of device memory that `factz_compress_device`, `factz_decompress_device` or
+    /// `factz_decompress_planes_device` needs as workspace. The `_host` functions take no workspace.
     pub workspace_bytes: u64,
     /// Alignment in bytes of the workspace and of the stream for the `_device` functions, a power of
     /// two. The `_host` functions take any address.
@@ -88,6 +88,29 @@ pub unsafe extern "C" fn factz_decompress_sizes(
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_shape(config) }?;
         output.set(sizes_of(&request, Workspace::decompress(&request)?)?);
+        Ok(())
+    })
+}
+
+/// The sizes for `factz_decompress_planes_device`: nz of config is the number of planes that a call takes.
+///
+/// As `factz_decompress_sizes`, with a workspace that has room for tiles of other planes in the groups of tiles
+/// at both ends: about 510 tiles more.
+///
+/// @param config  the shape of the planes and the element type
+/// @param sizes   written; all zero where the call fails
+/// @return as for `factz_decompress_sizes`
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_decompress_planes_sizes(
+    config: *const factz_config,
+    sizes: *mut factz_sizes,
+) -> factz_status {
+    guard(|| {
+        // SAFETY: the caller gave whole structs.
+        let mut output = unsafe { output(config, sizes) }?;
+        // SAFETY: the caller gave a whole struct.
+        let request = unsafe { read_shape(config) }?;
+        output.set(sizes_of(&request, Workspace::decompress_planes(&request)?)?);
         Ok(())
     })
 }

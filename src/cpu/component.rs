@@ -1,5 +1,5 @@
-//! The streams of single components: split -> one for u and one for v, join -> that of both. Codes are taken
-//! apart and put together, and nothing is quantised again.
+//! Splits the stream of a field into a stream of u and a stream of v, and joins two such streams. The codes of
+//! the vertices are divided; no value is quantised again.
 
 use super::compress::assemble;
 use super::entropy::{self, Body, Groups};
@@ -8,7 +8,7 @@ use super::source::Source;
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::{Grid, TileShape};
-use crate::predict::anchors::{self, CoarseCodes, OuterCodes};
+use crate::predict::anchors::{self, CoarseCodes};
 use crate::report::Report;
 use crate::request::{Component, Dtype, Predictor};
 use crate::runtime::memory;
@@ -16,7 +16,7 @@ use crate::runtime::pool::{stateless, Threads};
 use crate::stream::checksum::{self, seal};
 use crate::stream::header::{Content, Header, HEADER_BYTES};
 use crate::stream::sections::{self, Group};
-use crate::tile::component::{self, coarse, Halves};
+use crate::tile::component::{coarse, Halves};
 
 /// A whole stream whose header and checksum were checked.
 struct Stream<'a> {
@@ -115,7 +115,7 @@ fn half(
     write_coded(to, &tiles, dst, threads)
 }
 
-/// Splits the stream of both components into those of u and v, in `dst`. A report whose status is
+/// Splits a stream of both components; `dst` receives the stream of u and that of v. A report whose status is
 /// `BufferTooSmall` has the `required_bytes` of its stream.
 pub(super) fn split(stream: &[u8], dst: [&mut [u8]; 2], threads: Threads) -> Result<[Report; 2]> {
     let joint = Stream::read("the stream", stream)?;
@@ -141,7 +141,7 @@ pub(super) fn split(stream: &[u8], dst: [&mut [u8]; 2], threads: Threads) -> Res
     Ok([half(&joint, &codes, Component::U, u, threads)?, half(&joint, &codes, Component::V, v, threads)?])
 }
 
-/// Joins the streams of u and v, which were split from one, in `dst`: to that stream.
+/// Joins the streams of u and v that were split from one stream; `dst` receives that stream.
 pub(super) fn join(streams: [&[u8]; 2], dst: &mut [u8], threads: Threads) -> Result<Report> {
     let [u, v] = [Stream::read("the stream of u", streams[0])?, Stream::read("the stream of v", streams[1])?];
     check_pair([&u.header, &v.header])?;
@@ -192,7 +192,7 @@ fn check_pair(headers: [&Header; 2]) -> Result<()> {
             "the streams of u and v have the pair number 0: each was made alone, without a partner",
         ));
     }
-    // All else that is not of a component alone.
+    // The header without what belongs to one component.
     let common = |header: &Header| Header {
         component: None,
         fill: if header.has_fill { [header.fill[0], 0] } else { [0; 2] },
@@ -231,7 +231,7 @@ fn coarse_codes(header: &Header, tiles: &[QuantizedTile]) -> Result<Vec<CoarseCo
     Ok(all)
 }
 
-/// A report of a stream that has room, or not.
+/// The report of a stream for which there is a buffer of `room` bytes.
 fn report_of(header: &Header, exact_vertices: u64, room: usize) -> Report {
     let fits = header.stream_bytes <= room as u64;
     Report {
@@ -282,14 +282,4 @@ fn write_stored(mut header: Header, parts: &[&[u8]], dst: &mut [u8]) -> Result<R
         seal(&mut dst[..header.stream_bytes as usize]);
     }
     Ok(report)
-}
-
-/// Makes the codes of tiles, and of outer anchors, of the stream of one component those of a stream both
-/// components of which are this one; leaves those of both as they are.
-pub(super) fn mirror(header: &Header, codes: &mut [QuantizedTile], outer: OuterCodes) -> Result<OuterCodes> {
-    let Some(own) = header.component else { return Ok(outer) };
-    for codes in codes {
-        component::mirror(coding(header), own, codes)?;
-    }
-    Ok(outer.map(|[own, _]| [own; 2]))
 }

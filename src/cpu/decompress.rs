@@ -7,7 +7,7 @@ use super::reconstruct::{Hierarchical, Outputs};
 use super::region::Region;
 use super::source::Source;
 use super::stored;
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::QuantizedTile;
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::tiles::{ANCHOR_LEVEL, TILE};
@@ -101,17 +101,21 @@ fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: Outputs<'_, T>
     let meter = Meter::new(job.progress, tiles + region.tiles());
     let coding = component::coding(header);
     let coded = Groups { header, coding, tables: &tables, groups: &groups, bytes: &fetched };
-    let exact_vertices = match header.predictor {
-        Predictor::Hierarchical => hierarchical(&coded, region, outputs, threads, &meter)?,
-        Predictor::Lorenzo => lorenzo(&coded, region, outputs, threads, &meter)?,
+    let exact_vertices = match (header.predictor, header.component.is_some()) {
+        (Predictor::Hierarchical, false) => {
+            hierarchical::<T, false>(&coded, region, outputs, threads, &meter)?
+        }
+        (Predictor::Hierarchical, true) => hierarchical::<T, true>(&coded, region, outputs, threads, &meter)?,
+        (Predictor::Lorenzo, false) => lorenzo::<T, false>(&coded, region, outputs, threads, &meter)?,
+        (Predictor::Lorenzo, true) => lorenzo::<T, true>(&coded, region, outputs, threads, &meter)?,
     };
     let bytes = groups.iter().map(Group::padded).map(|bytes| bytes.end - bytes.start).sum::<u64>();
     Ok(Done { bytes: before_groups + bytes, exact_vertices })
 }
 
 /// Decodes the tiles of groups and keeps those that a region takes, then reconstructs them; how many vertices
-/// are stored.
-fn hierarchical<T: Real>(
+/// are stored. `ONE`: the stream holds one component.
+fn hierarchical<T: Real, const ONE: bool>(
     coded: &Groups<'_>,
     region: Region,
     outputs: Outputs<'_, T>,
@@ -122,16 +126,15 @@ fn hierarchical<T: Real>(
     let count = region.tiles() as usize;
     let quantizer = Quantizer::new(header.absolute_bound, header.half_bin_width, header.level_bound_scaling);
     let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.interpolants);
-    let decoder = Decoder {
+    let decoder = Decoder::<T, ONE> {
         grid: region.part(),
-        coding: TileCoding::new(header.predictor, T::BYTES),
+        coding: component::coding(header),
         quantizer: &quantizer,
         interpolants: &interpolants,
         missing: header.missing(),
         fill: header.fill_pattern().map(T::from_bits64),
     };
     let groups = entropy::decode(coded, threads, meter, |group, mut codes, outer| {
-        let outer = component::mirror(header, &mut codes, outer)?;
         let mut anchors = anchors::walk(header.grid(), group.clone(), outer, |k, before| {
             decoder.anchor(&codes[k], before)
         })?;
@@ -156,8 +159,8 @@ fn hierarchical<T: Real>(
 }
 
 /// Decodes and reconstructs group by group, as tiles know nothing of each other; how many vertices are
-/// stored.
-fn lorenzo<T: Real>(
+/// stored. `ONE`: the stream holds one component.
+fn lorenzo<T: Real, const ONE: bool>(
     coded: &Groups<'_>,
     region: Region,
     outputs: Outputs<'_, T>,
@@ -168,10 +171,9 @@ fn lorenzo<T: Real>(
     let (grid, output) = (header.grid(), region.output(outputs));
     let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
     let fill = header.fill_pattern().map(T::from_bits64);
-    let coding = TileCoding::new(header.predictor, T::BYTES);
-    let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding, fill };
-    let stored = entropy::decode(coded, threads, meter, |tiles, mut codes, outer| {
-        component::mirror(header, &mut codes, outer)?;
+    let coding = component::coding(header);
+    let decoder = lorenzo_decode::Decoder::<T, ONE> { lattices: &lattices, coding, fill };
+    let stored = entropy::decode(coded, threads, meter, |tiles, codes, _| {
         let (mut stored, mut done) = (0, 0);
         for (tile, codes) in tiles.zip(&codes).filter(|&(tile, _)| region.takes(tile)) {
             let shape = grid.tile(tile);

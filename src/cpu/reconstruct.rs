@@ -54,15 +54,15 @@ impl<T: Real> Output<'_, T> {
 }
 
 /// The tiles of the hierarchical predictor.
-pub(super) struct Hierarchical<'a, T> {
+pub(super) struct Hierarchical<'a, T, const ONE: bool> {
     pub(super) tiles: &'a [QuantizedTile],
     /// Values of the anchors as predictions see them.
     pub(super) anchors: &'a [[T; 2]],
-    pub(super) decoder: Decoder<'a, T>,
+    pub(super) decoder: Decoder<'a, T, ONE>,
     pub(super) threads: Threads,
 }
 
-impl<T: Real> Hierarchical<'_, T> {
+impl<T: Real, const ONE: bool> Hierarchical<'_, T, ONE> {
     /// Lattice lines, then tiles.
     pub(super) fn run(&self, output: Output<'_, T>, meter: &Meter) -> Result<()> {
         let lines = self.lines()?;
@@ -86,6 +86,7 @@ impl<T: Real> Hierarchical<'_, T> {
         let (grid, anchors) = (self.grid(), self.anchors);
         let lines =
             || Ok(LatticeLines { row_lines: Lines::along_x(grid)?, column_lines: Lines::along_y(grid)? });
+        // The v of one component is not looked at.
         let mut lines = [lines()?, lines()?];
         let views = lines.each_mut().map(|lines| [lines.row_lines.view(), lines.column_lines.view()]);
         self.for_tiles(SymbolsByPosition::new, |symbols, tile| {
@@ -99,7 +100,8 @@ impl<T: Real> Hierarchical<'_, T> {
                 let next = if last == TILE { anchors[next] } else { [T::ZERO; 2] };
                 let values = self.decoder.line(axis == 0, (codes, symbols), last, [anchors[tile], next]);
                 let owned = (last + 1).min(TILE);
-                for (view, values) in views.iter().zip(&values) {
+                let components = if ONE { 1 } else { 2 };
+                for (view, values) in views.iter().zip(&values).take(components) {
                     // SAFETY: this piece of a line belongs to this tile alone.
                     unsafe { view[axis].write_row(first, line, &values[..owned]) };
                 }

@@ -1,5 +1,5 @@
-//! Critical points in the cells between the last and the first vertices of periodic axes, which no tile
-//! holds. Twin: kernels/compress/seam.cuh.
+//! Critical points in the cells between the last and the first vertices of periodic axes. These cells belong
+//! to no tile. Twin: kernels/compress/seam.cuh.
 
 use crate::error::Result;
 use crate::grid::element::Real;
@@ -23,7 +23,7 @@ pub(super) struct Seam {
 impl Seam {
     pub(super) fn new(grid: Grid) -> Seam {
         let [x, y] = [PERIODIC_X, PERIODIC_Y].map(|bit| grid.periodic & bit != 0);
-        // The last row has the cell that both share.
+        // The cell in the corner of the last column and the last row counts in the last row.
         let of_column = if x { grid.ny - 1 } else { 0 };
         let of_row = if y { grid.nx - !x as u64 } else { 0 };
         Seam { grid, of_column, of_row }
@@ -41,7 +41,7 @@ impl Seam {
         }
     }
 
-    /// Triangles of these cells, in all planes, that have a critical point.
+    /// Counts the triangles of these cells, in all planes, that have a critical point.
     pub(super) fn points<T: Real>(
         &self,
         views: [View<'_, T>; 2],

@@ -56,6 +56,8 @@ shared! {
     TIES_ZEROS: u32 = Ties::Zeros as u32;
     TIES_SOS: u32 = Ties::Sos as u32;
 
+    /// Most tiles of a stream of which a call takes some planes.
+    MOST_STREAM_TILES: u64 = i32::MAX as u64;
     /// Bytes of the control block: results of reductions and the state of the call.
     CONTROL_BYTES: u64 = 16384;
     /// Bytes of a tile's distances from the origin.
@@ -150,7 +152,7 @@ shared! {
     /// Warps of a block; a warp works on two tiles.
     RECONSTRUCT_WARPS: i32 = 2;
     /// Warps of a block of a border tile.
-    RECONSTRUCT_BORDER_WARPS: i32 = 4;
+    RECONSTRUCT_BORDER_WARPS: i32 = 2;
     LORENZO_RECONSTRUCT_WARPS: i32 = 8;
 
     ANALYSIS_WARPS: i32 = 8;

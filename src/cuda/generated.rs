@@ -184,7 +184,8 @@ fn shared_header() -> String {
         config.export.rename.insert(name.into(), renamed.into());
     }
     let sizes = "    __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }\n    \
-                 __device__ __forceinline__ u64 vertices() const { return nx * ny * nz; }";
+                 __device__ __forceinline__ u64 vertices() const { return nx * ny * (nz - first_plane); }\n    \
+                 __device__ __forceinline__ u64 first_tile() const { return tiles_x * plane_tile_rows * first_plane; }";
     config.export.body.insert("Job".into(), sizes.into());
     let mut builder = cbindgen::Builder::new().with_config(config);
     for file in
@@ -351,6 +352,7 @@ fn orders() -> String {
             has_fill: false,
             has_seam: false,
             relative: false,
+            is_stack: false,
         };
         let names: Vec<_> =
             call.launches_for(needs).map(|(_, launch)| format!("`{}`", launch.name)).collect();

@@ -2,8 +2,9 @@
 
 use super::results::{factz_comparison, factz_critical_point, factz_info, factz_range, factz_report};
 use super::{Buffers, Direction};
-use crate::cuda::workspace::{Region, Workspace};
+use crate::cuda::workspace::{Region, Workspace, OTHER_TILES};
 use crate::grid::missing;
+use crate::grid::tiles::{Grid, TILE, TILE_VERTICES};
 use crate::request::{periodic_sides, Config, Dtype, Request};
 use std::ffi::c_void;
 
@@ -35,9 +36,16 @@ pub(super) struct Job {
     report: *mut factz_report,
     nx: u64,
     ny: u64,
-    /// Planes, and rows of the arrays from one to the next.
+    /// Planes, and rows of the arrays from one to the next. Decompression of some planes of a stream: the
+    /// planes up to the last one of the call, which begins with plane `first_plane`.
     nz: u64,
     plane_rows: u64,
+    /// Planes before those of the call; 0 in other calls.
+    first_plane: u32,
+    /// Whether a stream may have other planes too, before and behind those of the call.
+    takes_planes: u32,
+    /// The number of a group and these bits are its place where groups are listed.
+    group_mask: u32,
     tiles_x: u64,
     /// Rows of tiles of all planes.
     tiles_y: u64,
@@ -112,7 +120,7 @@ impl Job {
         let (c, grid, workspace) = (request.config(), request.grid(), buffers.workspace);
         // Grids of kernels, which are checked first, have fewer blocks than 2^31.
         let rows_of_plane = grid.tiles_y() as u32;
-        Job {
+        let job = Job {
             u: buffers.u as *mut c_void,
             v: buffers.v as *mut c_void,
             u_layout: c.u.into(),
@@ -124,6 +132,9 @@ impl Job {
             ny: grid.ny,
             nz: grid.nz,
             plane_rows: c.plane_rows,
+            first_plane: 0,
+            takes_planes: 0,
+            group_mask: u32::MAX,
             tiles_x: grid.tiles_x(),
             tiles_y: grid.tile_rows(),
             plane_tile_rows: rows_of_plane,
@@ -141,7 +152,7 @@ impl Job {
             bound_kind: c.bound_kind as u32,
             halo: match direction {
                 Direction::Compress => c.halo | periodic_sides(c.periodic),
-                Direction::Decompress => 0,
+                _ => 0,
             },
             pin: c.pin,
             periodic: c.periodic,
@@ -167,6 +178,43 @@ impl Job {
             group_sizes: address(workspace, plan.group_sizes),
             group_offsets: address(workspace, plan.group_offsets),
             outer_anchors: address(workspace, plan.outer_anchors),
+        };
+        match direction {
+            Direction::DecompressPlanes { first } => job.planes(c, grid, first),
+            _ => job,
+        }
+    }
+
+    /// The job that decompresses the planes of this one from plane `first` of a stream on. Rows and tiles keep
+    /// their numbers in the stream: the addresses are those that plane 0 and tile 0 would have. The workspace
+    /// begins with the tiles that the group with the first tile may hold before it.
+    fn planes(self, config: &Config, grid: Grid, first: u64) -> Job {
+        let (bytes, planes) = (config.dtype.bytes(), first + grid.nz);
+        let tiles = grid.tiles() / grid.nz * first;
+        let values = |address: *mut c_void, pitch: u64| {
+            address.wrapping_byte_sub((first * config.plane_rows * pitch * bytes) as usize)
+        };
+        fn tile<T>(address: *mut T, tiles: u64, bytes: usize) -> *mut T {
+            let before = tiles as isize - OTHER_TILES as isize;
+            address.wrapping_byte_offset(-before * bytes as isize)
+        }
+        let pair = 2 * bytes as usize;
+        Job {
+            u: values(self.u, self.u_layout.pitch),
+            v: values(self.v, self.v_layout.pitch),
+            nz: planes,
+            first_plane: first as u32,
+            takes_planes: 1,
+            group_mask: ((grid.tiles() + 2 * OTHER_TILES).next_power_of_two() - 1) as u32,
+            tiles_y: grid.tiles_y() * planes,
+            verify_checksum: 0,
+            symbols: tile(self.symbols, tiles, TILE_VERTICES),
+            raw_bits: tile(self.raw_bits, tiles, TILE_VERTICES * pair),
+            tile_headers: tile(self.tile_headers, tiles, 4),
+            written_steps: tile(self.written_steps, tiles, 4),
+            masks: tile(self.masks, tiles, 2 * TILE * 4),
+            anchors: tile(self.anchors, tiles, pair),
+            ..self
         }
     }
 }

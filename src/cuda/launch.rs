@@ -219,6 +219,8 @@ pub(super) struct Needs {
     pub(super) has_seam: bool,
     /// Whether the bound of a comparison is relative to the range of the first field.
     pub(super) relative: bool,
+    /// Whether there are several planes.
+    pub(super) is_stack: bool,
 }
 
 impl Needs {
@@ -231,6 +233,7 @@ impl Needs {
         has_fill: false,
         has_seam: false,
         relative: false,
+        is_stack: false,
     };
 
     pub(super) fn of(config: &Config, shape: &Shape) -> Self {
@@ -242,6 +245,7 @@ impl Needs {
             has_fill: config.fill_value.is_some(),
             has_seam: config.periodic != 0 && config.preserve != Preserve::None,
             relative: false,
+            is_stack: config.nz > 1,
         }
     }
 

@@ -126,6 +126,7 @@ pub(super) const METHOD: &[Constant] = listed! {
     AT_NY: i32 = at::NY;
     AT_NZ: i32 = at::NZ;
     AT_PERIODIC: i32 = at::PERIODIC;
+    AT_COMPONENT: i32 = at::COMPONENT;
     AT_BOUND: i32 = at::BOUND;
     AT_ABSOLUTE_BOUND: i32 = at::ABSOLUTE_BOUND;
     AT_HALF_BIN_WIDTH: i32 = at::HALF_BIN_WIDTH;

@@ -62,6 +62,10 @@ use pointers::Range;
 pub enum Direction {
     Compress,
     Decompress,
+    /// Decompression of the planes of the request, which follow `first` others in the stream.
+    DecompressPlanes {
+        first: u64,
+    },
 }
 
 /// The memory of a call. All of it is device memory, managed memory or mapped pinned host memory of the
@@ -101,6 +105,22 @@ pub unsafe fn compress_device(request: &Request, buffers: &Buffers, stream: Stre
 pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: Stream) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
+}
+
+/// Enqueues the decompression of the planes of the request, from plane `first` of a stream on. The checksum is
+/// not compared. Otherwise as [`decompress_device`], with the workspace of [`Workspace::decompress_planes`].
+///
+/// # Safety
+/// As for [`compress_device`].
+pub unsafe fn decompress_planes_device(
+    request: &Request,
+    first: u64,
+    buffers: &Buffers,
+    stream: Stream,
+) -> Result<()> {
+    let direction = Direction::DecompressPlanes { first };
+    // SAFETY: the caller's promise.
+    unsafe { call(direction, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
 }
 
 /// Hands the launches of a call in their order to `each`, each with the names of its kernel and phase:
@@ -153,6 +173,10 @@ unsafe fn call<R>(
     let (call, plan) = match direction {
         Direction::Compress => (Call::Compress, Workspace::compress(request)?),
         Direction::Decompress => (Call::Decompress, Workspace::decompress(request)?),
+        Direction::DecompressPlanes { first } => {
+            check_last_tile(request, first)?;
+            (Call::Decompress, Workspace::decompress_planes(request)?)
+        }
     };
     let shape = Shape::new(request, buffers.stream_bytes);
     call.check(&shape)?;
@@ -178,6 +202,24 @@ unsafe fn call<R>(
             })
         })
     }
+}
+
+/// Refuses planes behind the last tile that kernels can count to.
+fn check_last_tile(request: &Request, first: u64) -> Result<()> {
+    let grid = request.grid();
+    let tiles = first.saturating_add(grid.nz).saturating_mul(grid.tiles() / grid.nz);
+    if tiles > constants::MOST_STREAM_TILES {
+        return Err(Error::new(
+            Status::Unsupported,
+            format!(
+                "first = {first}: the {} planes from there on end at tile {tiles}; a device takes planes of streams \
+                 of up to {} tiles",
+                grid.nz,
+                constants::MOST_STREAM_TILES
+            ),
+        ));
+    }
+    Ok(())
 }
 
 fn check_workspace(bytes: u64, needed: u64) -> Result<()> {
@@ -213,7 +255,7 @@ impl Buffers {
     fn ranges(&self, direction: Direction, config: &Config) -> [Range; 5] {
         let (stream_name, halo) = match direction {
             Direction::Compress => ("dst", config.halo),
-            Direction::Decompress => ("src", 0),
+            Direction::Decompress | Direction::DecompressPlanes { .. } => ("src", 0),
         };
         [
             Range::component("u", self.u, config, config.u, halo),

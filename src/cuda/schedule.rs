@@ -88,7 +88,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 56;
+pub(super) const COUNT: usize = 60;
 
 use Call::{Compare, CriticalPoints};
 
@@ -440,23 +440,23 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         ..RECONSTRUCT_LORENZO
     }
     .only(HIERARCHICAL),
-    FIND_RANGE,
+    FIND_RANGE.only(|n| !n.is_stack),
+    FIND_RANGE_STACK.only(|n| n.is_stack),
     analysis(Call::Range, "range_end", "analysis::range_end<T>", |_, _| 1, 32, 1)
         .data("counts", "range")
         .work("the counts"),
-    Launch { call: Compare, ..FIND_RANGE }.only(|n| n.relative),
-    analysis(Compare, "compare", "analysis::compare<T>", Shape::strip_blocks, 256, 2)
-        .data("field other_field counts", "counts parts open_triangles")
-        .work("vertices once; bands of 32 rows / the warps of the grid"),
+    Launch { call: Compare, ..FIND_RANGE }.only(|n| n.relative && !n.is_stack),
+    Launch { call: Compare, ..FIND_RANGE_STACK }.only(|n| n.relative && n.is_stack),
+    compare("compare", "analysis::compare<T, false>").only(|n| !n.is_stack),
+    compare("compare_stack", "analysis::compare<T, true>").only(|n| n.is_stack),
     analysis(Compare, "compare_triangles", "analysis::compare_triangles<T>", Shape::open_blocks, 128, 3)
         .data("field other_field open_triangles counts parts", "counts parts")
         .work("triangles that signs leave open; those of 16 rows of 32 lanes / the warps of the grid"),
     analysis(Compare, "compare_end", "analysis::compare_end<T>", |_, _| 1, 1024, 1)
         .data("counts parts", "parts comparison")
         .work("a part for each band of 32 rows; half of them, 1024 at a time"),
-    analysis(CriticalPoints, "find_points", "analysis::find_points<T>", Shape::point_blocks, 256, 4)
-        .data("field point_parts", "segments point_parts")
-        .work("vertices once; bands of 32 rows / the warps of the grid"),
+    find_points("find_points", "analysis::find_points<T, false>").only(|n| !n.is_stack),
+    find_points("find_points_stack", "analysis::find_points<T, true>").only(|n| n.is_stack),
     analysis(CriticalPoints, "place_points", "analysis::place_points<T>", |_, _| 1, 1024, 1)
         .data("point_parts", "point_parts count")
         .work("a number for 32 segments; as many, 4096 at a time"),
@@ -480,10 +480,28 @@ const fn analysis(
     launch.function(function).waits(Waits::InOrder).in_order()
 }
 
-const FIND_RANGE: Launch =
-    analysis(Call::Range, "find_range", "analysis::find_range<T>", Shape::chunk_blocks, 256, 4)
+/// Work of the kernels that read all vertices.
+const BANDS_OF_ROWS: &str = "vertices once; bands of 32 rows / the warps of the grid";
+
+const fn find_range(name: &'static str, function: &'static str) -> Launch {
+    analysis(Call::Range, name, function, Shape::chunk_blocks, 256, 4)
         .data("field counts", "counts")
-        .work("vertices once; bands of 32 rows / the warps of the grid");
+        .work(BANDS_OF_ROWS)
+}
+const FIND_RANGE: Launch = find_range("find_range", "analysis::find_range<T, false>");
+const FIND_RANGE_STACK: Launch = find_range("find_range_stack", "analysis::find_range<T, true>");
+
+const fn compare(name: &'static str, function: &'static str) -> Launch {
+    analysis(Compare, name, function, Shape::strip_blocks, 256, 2)
+        .data("field other_field counts", "counts parts open_triangles")
+        .work(BANDS_OF_ROWS)
+}
+
+const fn find_points(name: &'static str, function: &'static str) -> Launch {
+    analysis(CriticalPoints, name, function, Shape::point_blocks, 256, 4)
+        .data("field point_parts", "segments point_parts")
+        .work(BANDS_OF_ROWS)
+}
 
 impl Call {
     /// Refuses a shape that needs a larger grid than CUDA has, for any kernel of the call.
@@ -556,9 +574,9 @@ mod tests {
         let mut all = Vec::new();
         for coder in [Coder::Ans, Coder::Huffman] {
             for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-                for bits in 0..32 {
-                    let [signatures, few_strips, has_fill, has_seam, relative] =
-                        [0, 1, 2, 3, 4].map(|k| bits >> k & 1 == 1);
+                for bits in 0..64 {
+                    let [signatures, few_strips, has_fill, has_seam, relative, is_stack] =
+                        [0, 1, 2, 3, 4, 5].map(|k| bits >> k & 1 == 1);
                     all.push(Needs {
                         coder,
                         predictor,
@@ -567,6 +585,7 @@ mod tests {
                         has_fill,
                         has_seam,
                         relative,
+                        is_stack,
                     });
                 }
             }

@@ -8,10 +8,13 @@ use crate::entropy::symbols::ALPHABET;
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::{TILE, TILE_VERTICES};
 use crate::request::{Config, Dtype, Mode, Predictor, Request};
-use crate::stream::sections::TABLES;
+use crate::stream::sections::{MAX_GROUP_TILES, TABLES};
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
+
+/// Tiles before the first one of a call, or behind its last one, that the group with that tile may hold.
+pub(super) const OTHER_TILES: u64 = MAX_GROUP_TILES - 1;
 
 /// Bytes of a tile's slot.
 pub const fn slot_bytes(dtype: Dtype, predictor: Predictor) -> u64 {
@@ -102,36 +105,47 @@ impl Workspace {
             slots: carver.take(&[grid.tiles(), slot_bytes(*dtype, *predictor)])?,
             ..Default::default()
         };
-        w.common(request, carver)
+        w.common(request, [grid.tiles(); 2], carver)
     }
 
     pub fn decompress(request: &Request) -> Result<Self> {
-        let (grid, dtype) = (request.grid(), request.config().dtype);
+        Self::restore(request, [request.grid().tiles(); 2])
+    }
+
+    /// For the planes of the request in a stream that may have others. Groups at both ends may hold tiles of
+    /// other planes.
+    pub fn decompress_planes(request: &Request) -> Result<Self> {
+        let tiles = request.grid().tiles() + 2 * OTHER_TILES;
+        Self::restore(request, [tiles, tiles.next_power_of_two()])
+    }
+
+    /// `places`: of tiles, and of groups, of which there are no more than tiles.
+    fn restore(request: &Request, places: [u64; 2]) -> Result<Self> {
+        let ([tiles, groups], dtype) = (places, request.config().dtype);
         let mut carver = Carver::default();
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             // Two components, bit for bit where they are stored.
-            raw_bits: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
-            written_steps: carver.take(&[grid.tiles(), 4])?,
+            raw_bits: carver.take(&[tiles, TILE_VERTICES as u64, 2 * dtype.bytes()])?,
+            written_steps: carver.take(&[tiles, 4])?,
             coding_tables: carver.take(&[TABLES as u64, ALPHABET as u64, 4])?,
             slot_starts: carver.take(&[TABLES as u64, STARTS_BYTES as u64])?,
             huffman_codes: carver.take(&[TABLES as u64, CODES as u64, 2])?,
-            // Of each group, of which there are no more than tiles.
-            outer_anchors: carver.take(&[grid.tiles(), 16])?,
+            outer_anchors: carver.take(&[groups, 16])?,
             ..Default::default()
         };
-        w.common(request, carver)
+        w.common(request, places, carver)
     }
 
     /// What both directions need.
-    fn common(&mut self, request: &Request, mut carver: Carver) -> Result<Self> {
-        let (tiles, pair) = (request.grid().tiles(), 2 * request.config().dtype.bytes());
+    fn common(&mut self, request: &Request, places: [u64; 2], mut carver: Carver) -> Result<Self> {
+        let ([tiles, groups], pair) = (places, 2 * request.config().dtype.bytes());
         self.symbols = carver.take(&[tiles, TILE_VERTICES as u64])?;
         self.tile_headers = carver.take(&[tiles, 4])?;
         self.masks = carver.take(&[tiles, 2, TILE as u64, 4])?;
         self.anchors = carver.take(&[tiles, pair])?;
-        self.group_sizes = carver.take(&[tiles, 8])?;
-        self.group_offsets = carver.take(&[tiles, 8])?;
+        self.group_sizes = carver.take(&[groups, 8])?;
+        self.group_offsets = carver.take(&[groups, 8])?;
         self.bytes = carver.end;
         Ok(*self)
     }

@@ -47,7 +47,7 @@ impl std::fmt::Display for Grid {
 }
 
 impl Grid {
-    /// A single plane that ends at its sides.
+    /// A single plane without periodic axes.
     pub fn new(nx: u64, ny: u64) -> Self {
         Grid { nx, ny, nz: 1, periodic: 0 }
     }
@@ -59,7 +59,8 @@ impl Grid {
     pub fn vertices(&self) -> u64 {
         self.nx * self.ny * self.nz
     }
-    /// The vertex that a neighbour of a vertex is, whose coordinates may lie beyond a periodic side.
+    /// The vertex at these coordinates, which may lie outside the plane, by less than its size, along periodic
+    /// axes.
     #[inline(always)]
     pub fn wrapped(&self, [x, y]: [i64; 2]) -> [i64; 2] {
         let along = |k: i64, n: u64, bit: u32| match self.periodic & bit != 0 {
@@ -107,12 +108,12 @@ impl Grid {
 /// Where a tile lies and how large its closed tile is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileShape {
-    /// The lattice lines that it begins at, counted over all planes.
+    /// The numbers of the lattice lines that are its first row and its first column, counted over all planes.
     pub row_line: u64,
     pub column_line: u64,
-    /// Its plane.
+    /// The plane that holds the tile.
     pub z: u64,
-    /// Its first vertex, in the plane.
+    /// The first vertex of the tile, in the plane.
     pub x0: u64,
     pub y0: u64,
     /// Last local column and row of the closed tile: 32 where a lattice line closes it, less at the

@@ -1,9 +1,8 @@
-//! Tiles of one component alone: the codes of both components to those of either one, and back. FORMAT.md,
+//! Splits the codes of a tile into those of u and those of v, its halves, and joins two halves. FORMAT.md,
 //! section 4.7.
 //!
-//! The vertices keep their symbols but for the other component: the code of (qu, qv) becomes that of qu or of
-//! qv in the place of qu. Nothing is quantised again, so that both halves together give the codes of the
-//! tile.
+//! The code (qu, qv) of a vertex becomes (qu, 0) in the half of u, and (qv, 0) in the half of v. No value is
+//! quantised again, so the two halves give back the codes of the tile.
 
 use crate::entropy::differences::bits_of;
 use crate::entropy::lanes::lanes;
@@ -55,7 +54,7 @@ impl<'a> Reader<'a> {
 }
 
 /// A tile with the masks of `from[0]`: `map` makes each vertex from the same vertex of every tile in `from`.
-/// None if `map` gives none.
+/// The result is `None` if `map` returns `None` for a vertex.
 fn mapped<const N: usize>(
     from: [(&QuantizedTile, TileCoding); N],
     coding: TileCoding,
@@ -103,7 +102,7 @@ fn code_of(coding: TileCoding, (symbol, raw): Coded) -> (Code, u128) {
     (symbols::decode(symbol, low(raw, bits) as u64), raw >> bits)
 }
 
-/// Symbol and raw bits of a code of which refinement bits may follow.
+/// Symbol and raw bits of a code, behind which refinement bits may follow.
 fn coded(coding: TileCoding, code: Code, refinement_bits: u128) -> Coded {
     let (symbol, raw) = symbols::encode(code);
     let bits = coding.code_bits(symbol);
@@ -116,8 +115,8 @@ pub struct Halves {
     /// Of the stream of both components.
     pub coding: TileCoding,
     pub missing: Missing,
-    /// Whether a code of 0 stands for the prediction, whatever its refinement: not where the widths of the
-    /// lattices overflow, as a product of 0 and infinity is no number.
+    /// Whether the code 0 stands for the prediction at every refinement. Where the bin width overflows to
+    /// infinity it does not, because 0 times infinity is NaN.
     pub finite_widths: bool,
 }
 
@@ -161,7 +160,7 @@ impl Halves {
             let own = low(refinement_bits >> (component as u32 * bits), bits);
             return coded(self.coding.of_one(), Code { q: [q, 0], ..code }, own);
         }
-        // The other half has the refinement, unless both are 0.
+        // Such a half is the prediction; the other half, which is not 0, has the refinement.
         if q == 0 && code.q != [0; 2] && self.finite_widths {
             return (ZERO, 0);
         }
@@ -201,7 +200,7 @@ impl Halves {
         }
         let codes = [u, v].map(|half| code_of(self.coding.of_one(), half));
         let refinement = codes[0].0.refinement.max(codes[1].0.refinement);
-        // A half of 0 has no refinement where it stands for the prediction.
+        // A half that is the prediction has lost its refinement.
         let agrees = |(symbol, _): Coded, code: Code| {
             code.refinement == refinement || symbol == ZERO && !self.coding.has_refinement_bits(position)
         };
@@ -209,57 +208,6 @@ impl Halves {
         let code = Code { refinement, q: codes.map(|(code, _)| code.q[0]) };
         let joined = coded(self.coding, code, codes[0].1 | codes[1].1 << (2 * refinement as u32));
         (agree && self.coding.allows(joined.0)).then_some(joined)
-    }
-}
-
-/// Makes the codes of a tile of one component those of a tile both components of which are this one. Where
-/// predictions do not see its value, the other component is missing.
-pub fn mirror(of_one: TileCoding, component: Component, codes: &mut QuantizedTile) -> Result<()> {
-    let coding = TileCoding { components: 2, ..of_one };
-    let small: [u8; FIRST_WITH_RAW_BITS as usize] =
-        std::array::from_fn(|symbol| mirrored(coding, component, (symbol as u8, 0)).0);
-    let has_anchor = codes.activities[0] > 0 && codes.masked(0, 0).is_none();
-    let from = std::mem::take(&mut codes.raw);
-    let mut from = &from[..];
-    for (k, symbol) in codes.symbols.iter_mut().enumerate() {
-        if let Some(&both) = small.get(*symbol as usize) {
-            *symbol = both;
-            continue;
-        }
-        // The position counts for an anchor alone.
-        let position = if k == 0 && has_anchor { 0 } else { 1 };
-        let words = of_one.raw_bits(*symbol, position).div_ceil(64) as usize;
-        let here;
-        (here, from) = from.split_at(words);
-        let raw;
-        (*symbol, raw) = mirrored(coding, component, (*symbol, here.first().map_or(0, |&word| word as u128)));
-        for word in 0..coding.raw_bits(*symbol, position).div_ceil(64) {
-            memory::push(&mut codes.raw, (raw >> (64 * word)) as u64)?;
-        }
-    }
-    Ok(())
-}
-
-/// A vertex of one component as one of both.
-fn mirrored(coding: TileCoding, component: Component, (symbol, raw): Coded) -> Coded {
-    let element_bits = 8 * coding.element_bytes as u32;
-    let no_number = match coding.element_bytes {
-        4 => f32::NAN.to_bits() as u128,
-        _ => f64::NAN.to_bits() as u128,
-    };
-    match symbol {
-        ZERO => (ZERO, 0),
-        STORED => (STORED, raw | raw << element_bits),
-        HIDDEN => match component {
-            Component::U => (STORED, raw | no_number << element_bits),
-            Component::V => (STORED, no_number | raw << element_bits),
-        },
-        _ if symbol > STORED => (symbol, raw | raw << bits_of(symbol, coding.element_bytes)),
-        _ => {
-            let (code, refinement_bits) = code_of(coding.of_one(), (symbol, raw));
-            let refinement_bits = refinement_bits | refinement_bits << (2 * code.refinement as u32);
-            coded(coding, Code { q: [code.q[0]; 2], ..code }, refinement_bits)
-        }
     }
 }
 

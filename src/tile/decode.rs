@@ -3,12 +3,12 @@
 
 use crate::entropy::differences;
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::{self, Code, STORED, ZERO};
+use crate::entropy::symbols::{self, Code, HIDDEN, STORED, ZERO};
 use crate::grid::element::Real;
 use crate::grid::missing::Missing;
 use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
 use crate::predict::anchors;
-use crate::predict::interpolation::{along, row, Interpolant, PITCH};
+use crate::predict::interpolation::{along, row, Interpolant, PITCH, ROW};
 use crate::predict::quantizer::Quantizer;
 use crate::runtime::vectors::in_wide_vectors;
 use crate::tile::lattice::LatticeLines;
@@ -16,8 +16,9 @@ use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::traversal::{for_interior, for_line, RowVisitor};
 use crate::tile::window::TileWindow;
 
-/// Reconstructs the vertices of one field.
-pub struct Decoder<'a, T> {
+/// Reconstructs the vertices of one field. With `ONE` the codes are those of a stream of one component, which
+/// takes the place of u; nothing looks at v.
+pub struct Decoder<'a, T, const ONE: bool> {
     pub grid: Grid,
     pub coding: TileCoding,
     pub quantizer: &'a Quantizer<T>,
@@ -25,6 +26,12 @@ pub struct Decoder<'a, T> {
     pub missing: Missing,
     /// The values of vertices under the fill mask.
     pub fill: [T; 2],
+}
+
+/// Whether a symbol says that the raw bits are the values of the vertex.
+#[inline(always)]
+fn is_verbatim<const ONE: bool>(symbol: u8) -> bool {
+    symbol == STORED || (ONE && symbol == HIDDEN)
 }
 
 /// A vertex as the symbols describe it.
@@ -37,7 +44,7 @@ enum Decoded<T> {
     Given([T; 2]),
 }
 
-impl<T: Real> Decoder<'_, T> {
+impl<T: Real, const ONE: bool> Decoder<'_, T, ONE> {
     /// The value of a tile's anchor as predictions see it, and its coarse codes, given those of the anchor that
     /// it follows.
     pub fn anchor(&self, codes: &QuantizedTile, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
@@ -45,14 +52,14 @@ impl<T: Real> Decoder<'_, T> {
         if codes.masked(0, 0).is_some() {
             return ([T::ZERO; 2], [0; 2]);
         }
-        if symbol == STORED {
-            return (self.visible(differences::from_verbatim(raw)), [0; 2]);
+        if is_verbatim::<ONE>(symbol) {
+            return (self.visible(symbol, raw), [0; 2]);
         }
         if symbol > STORED {
-            return (differences::decode(symbol, raw, [T::ZERO; 2]), [0; 2]);
+            return (self.difference(symbol, raw, [T::ZERO; 2]), [0; 2]);
         }
         let coded = symbols::decode(symbol, raw as u64);
-        let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
+        let refinement_bits = (raw >> self.coding.code_bits(symbol)) as u32;
         let (code, coarse) = anchors::restore(coded, refinement_bits, before);
         let refinement = code.refinement as usize;
         (code.q.map(|q| self.quantizer.decode(q, T::ZERO, ANCHOR_LEVEL, refinement)), coarse)
@@ -72,13 +79,11 @@ impl<T: Real> Decoder<'_, T> {
         [u[TILE], v[TILE]] = next;
         for_line(last, |level, step, k| {
             let interpolant = &self.interpolants[level];
-            let prediction = [
-                along(interpolant, &u, k, step, k, step, last),
-                along(interpolant, &v, k, step, k, step, last),
-            ];
+            let of_u = along(interpolant, &u, k, step, k, step, last);
+            let of_v = if ONE { of_u } else { along(interpolant, &v, k, step, k, step, last) };
             let (x, y) = if horizontal { (k, 0) } else { (0, k) };
             let decoded = self.decoded(codes, symbols, POSITION_OF[y * TILE + x] as usize, x, y);
-            [u[k], v[k]] = self.value(decoded, prediction, level);
+            [u[k], v[k]] = self.value(decoded, [of_u, of_v], level);
         });
         [u, v]
     }
@@ -95,7 +100,9 @@ impl<T: Real> Decoder<'_, T> {
     ) {
         (window.width, window.height) = (shape.last_x + 1, shape.last_y + 1);
         u.for_tile(shape, |x, y, value| window.u[y * PITCH + x] = value);
-        v.for_tile(shape, |x, y, value| window.v[y * PITCH + x] = value);
+        if !ONE {
+            v.for_tile(shape, |x, y, value| window.v[y * PITCH + x] = value);
+        }
         symbols.fill(codes, shape, self.coding);
         let last = (shape.last_x, shape.last_y);
         let mut interior = Interior { decoder: self, window, codes, symbols, last };
@@ -104,19 +111,36 @@ impl<T: Real> Decoder<'_, T> {
             || for_interior(last, &mut interior),
         );
         let owned = shape.owned();
-        if codes.mask_state != 0 || codes.symbols.contains(&STORED) {
+        if codes.mask_state != 0 || codes.symbols.iter().any(|&symbol| is_verbatim::<ONE>(symbol)) {
             self.restore_hidden(window, symbols, codes, owned);
         }
         for y in 0..owned.1 {
             let row = y * PITCH..y * PITCH + owned.0;
-            put(y, &window.u[row.clone()], &window.v[row]);
+            let u = &window.u[row.clone()];
+            put(y, u, if ONE { u } else { &window.v[row] });
         }
+    }
+
+    /// The values of raw bits that are these values.
+    #[inline(always)]
+    fn verbatim(&self, raw: u128) -> [T; 2] {
+        let [u, v] = differences::from_verbatim(raw);
+        [u, if ONE { u } else { v }]
+    }
+
+    /// The values of a symbol for differences, whose prediction is given.
+    #[inline(always)]
+    fn difference(&self, symbol: u8, raw: u128, prediction: [T; 2]) -> [T; 2] {
+        // One component decides alone whether it is a number.
+        let raw = if ONE { raw | raw << differences::bits_of(symbol, T::BYTES) } else { raw };
+        differences::decode(symbol, raw, prediction)
     }
 
     /// A stored value as predictions see it.
     #[inline(always)]
-    fn visible(&self, value: [T; 2]) -> [T; 2] {
-        if self.missing.is_missing(value) {
+    fn visible(&self, symbol: u8, raw: u128) -> [T; 2] {
+        let value = self.verbatim(raw);
+        if symbol != STORED || self.missing.is_missing(value) {
             [T::ZERO; 2]
         } else {
             value
@@ -142,8 +166,10 @@ impl<T: Real> Decoder<'_, T> {
             }
         } else if s < symbols::FIRST_WITH_RAW_BITS {
             Decoded::Coded(symbols::decode(s, 0))
-        } else if s == STORED {
-            Decoded::Given(self.visible(symbols.stored(codes, position)))
+        } else if is_verbatim::<ONE>(s) {
+            Decoded::Given(
+                self.visible(s, symbols.wide_raw(codes, position, self.coding.raw_bits(s, position))),
+            )
         } else if s > STORED {
             Decoded::Difference(s, symbols.wide_raw(codes, position, self.coding.raw_bits(s, position)))
         } else {
@@ -156,13 +182,21 @@ impl<T: Real> Decoder<'_, T> {
         match decoded {
             Decoded::Coded(code) => {
                 let refinement = code.refinement as usize;
-                [
-                    self.quantizer.decode(code.q[0], prediction[0], level, refinement),
-                    self.quantizer.decode(code.q[1], prediction[1], level, refinement),
-                ]
+                let decode = |c: usize| self.quantizer.decode(code.q[c], prediction[c], level, refinement);
+                let u = decode(0);
+                [u, if ONE { u } else { decode(1) }]
             }
-            Decoded::Difference(symbol, raw) => differences::decode(symbol, raw, prediction),
+            Decoded::Difference(symbol, raw) => self.difference(symbol, raw, prediction),
             Decoded::Given(value) => value,
+        }
+    }
+
+    /// Puts a vertex into a window.
+    #[inline(always)]
+    fn set(&self, window: &mut TileWindow<T>, (x, y): (usize, usize), [u, v]: [T; 2]) {
+        window.u[y * PITCH + x] = u;
+        if !ONE {
+            window.v[y * PITCH + x] = v;
         }
     }
 
@@ -178,10 +212,12 @@ impl<T: Real> Decoder<'_, T> {
             for x in 0..owned.0 {
                 let position = POSITION_OF[y * TILE + x] as usize;
                 match codes.masked(x, y) {
-                    Some(false) => window.set(x, y, [T::ZERO; 2]),
-                    Some(true) => window.set(x, y, self.fill),
-                    None if symbols.symbols[position] == STORED => {
-                        window.set(x, y, symbols.stored(codes, position))
+                    Some(false) => self.set(window, (x, y), [T::ZERO; 2]),
+                    Some(true) => self.set(window, (x, y), self.fill),
+                    None if is_verbatim::<ONE>(symbols.symbols[position]) => {
+                        let bits = self.coding.raw_bits(STORED, position);
+                        let raw = symbols.wide_raw(codes, position, bits);
+                        self.set(window, (x, y), self.verbatim(raw));
                     }
                     None => {}
                 }
@@ -191,15 +227,15 @@ impl<T: Real> Decoder<'_, T> {
 }
 
 /// Decodes the interior of a window, row by row.
-struct Interior<'e, 'w, T> {
-    decoder: &'e Decoder<'e, T>,
+struct Interior<'e, 'w, T, const ONE: bool> {
+    decoder: &'e Decoder<'e, T, ONE>,
     window: &'w mut TileWindow<T>,
     codes: &'e QuantizedTile,
     symbols: &'e SymbolsByPosition,
     last: (usize, usize),
 }
 
-impl<T: Real> RowVisitor for Interior<'_, '_, T> {
+impl<T: Real, const ONE: bool> RowVisitor for Interior<'_, '_, T, ONE> {
     #[inline(always)]
     fn visit<const STEP: usize, const PHASE: usize>(
         &mut self,
@@ -212,19 +248,22 @@ impl<T: Real> RowVisitor for Interior<'_, '_, T> {
         let level = STEP.trailing_zeros() as usize;
         let interpolant = &decoder.interpolants[level];
         let u = row::<T, STEP, PHASE>(interpolant, &window.u, y, count, *last);
-        let v = row::<T, STEP, PHASE>(interpolant, &window.v, y, count, *last);
+        let v = if ONE { u } else { row::<T, STEP, PHASE>(interpolant, &window.v, y, count, *last) };
         let zeros = codes.mask_state == 0
             && symbols.symbols[position..position + count].iter().all(|&symbol| symbol == ZERO);
         if zeros {
-            let decoded = [u, v].map(|p| p.map(|p| decoder.quantizer.decode(0, p, level, 0)));
-            for (i, (&u, &v)) in decoded[0].iter().zip(&decoded[1]).enumerate().take(count) {
-                window.set(first_x + 2 * STEP * i, y, [u, v]);
+            let decoded =
+                |predictions: [T; ROW]| predictions.map(|p| decoder.quantizer.decode(0, p, level, 0));
+            let u = decoded(u);
+            let v = if ONE { u } else { decoded(v) };
+            for (i, (&u, &v)) in u.iter().zip(&v).enumerate().take(count) {
+                decoder.set(window, (first_x + 2 * STEP * i, y), [u, v]);
             }
         } else {
             for (i, (&u, &v)) in u.iter().zip(&v).enumerate().take(count) {
                 let x = first_x + 2 * STEP * i;
                 let decoded = decoder.decoded(codes, symbols, position + i, x, y);
-                window.set(x, y, decoder.value(decoded, [u, v], level));
+                decoder.set(window, (x, y), decoder.value(decoded, [u, v], level));
             }
         }
     }

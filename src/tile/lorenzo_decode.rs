@@ -3,7 +3,7 @@
 use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::{self, Code, FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::symbols::{self, Code, FIRST_WITH_RAW_BITS, HIDDEN, STORED, ZERO};
 use crate::grid::element::Real;
 use crate::grid::masks::row_mask;
 use crate::grid::tiles::{TileShape, TILE};
@@ -19,14 +19,18 @@ struct Fine {
     raw: u128,
 }
 
-/// Reconstructs the tiles of one field.
-pub struct Decoder<'a, T> {
+/// Reconstructs the tiles of one field. With `ONE` the codes are those of a stream of one component, which
+/// takes the place of u; nothing looks at v.
+pub struct Decoder<'a, T, const ONE: bool> {
     pub lattices: &'a Lattices<T>,
     pub coding: TileCoding,
     pub fill: [T; 2],
 }
 
-impl<T: Real> Decoder<'_, T> {
+impl<T: Real, const ONE: bool> Decoder<'_, T, ONE> {
+    /// The components that are computed.
+    const COMPONENTS: usize = if ONE { 1 } else { 2 };
+
     /// The values of the rows of a tile, as `put(row, u, v)`.
     pub fn tile(&self, codes: &QuantizedTile, shape: &TileShape, mut put: impl FnMut(usize, &[T], &[T])) {
         let coding = self.coding;
@@ -52,7 +56,7 @@ impl<T: Real> Decoder<'_, T> {
             let coded = lanes_above(&row, 1);
             // A row without differences is that before it, unless this had vertices of another kind.
             if coded == 0 && y > 0 && mask == u32::MAX && active[y - 1] == u32::MAX && codes.raw.is_empty() {
-                put_row(&mut put, y, &values, owned_x);
+                put_row::<T, ONE>(&mut put, y, &values, owned_x);
                 continue;
             }
             let mut refined = 0;
@@ -60,9 +64,9 @@ impl<T: Real> Decoder<'_, T> {
             if large != 0 {
                 refined = self.add_large(y, (&row, coded, large), &mut coarse, &mut raw, &mut fine);
             } else if coded != 0 {
-                add_small(&mut coarse, &row);
+                add_small::<ONE>(&mut coarse, &row);
             }
-            for (values, coarse) in values.iter_mut().zip(&coarse) {
+            for (values, coarse) in values.iter_mut().zip(&coarse).take(Self::COMPONENTS) {
                 for x in 0..TILE {
                     values[x] = T::from_i32(coarse[x]) * width;
                 }
@@ -75,7 +79,7 @@ impl<T: Real> Decoder<'_, T> {
                 let x = vertex.x;
                 [values[0][x], values[1][x]] = self.fine([coarse[0][x], coarse[1][x]], vertex, bound_shift);
             }
-            put_row(&mut put, y, &values, owned_x);
+            put_row::<T, ONE>(&mut put, y, &values, owned_x);
         }
     }
 
@@ -108,7 +112,7 @@ impl<T: Real> Decoder<'_, T> {
             }
             [differences[0][x], differences[1][x]] = code.q;
         }
-        for (coarse, differences) in coarse.iter_mut().zip(&differences) {
+        for (coarse, differences) in coarse.iter_mut().zip(&differences).take(Self::COMPONENTS) {
             let mut sum = 0i32;
             for x in 0..TILE {
                 sum = sum.wrapping_add(differences[x]);
@@ -121,14 +125,17 @@ impl<T: Real> Decoder<'_, T> {
     /// The value of a stored or refined vertex.
     fn fine(&self, coarse: [i32; 2], vertex: &Fine, bound_shift: usize) -> [T; 2] {
         let &Fine { symbol, refinement, raw, .. } = vertex;
-        if symbol == STORED {
+        if symbol == STORED || (ONE && symbol == HIDDEN) {
             return differences::from_verbatim(raw);
         }
         if symbol > STORED {
             let width = self.lattices.steps[bound_shift][0].width;
+            // One component decides alone whether it is a number.
+            let raw = if ONE { raw | raw << differences::bits_of(symbol, T::BYTES) } else { raw };
+            let coarse = if ONE { [coarse[0]; 2] } else { coarse };
             return differences::decode(symbol, raw, coarse.map(|q| T::from_i32(q) * width));
         }
-        let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
+        let refinement_bits = (raw >> self.coding.code_bits(symbol)) as u32;
         let (bits, mask) = (2 * refinement as u32, (1u32 << (2 * refinement as u32)) - 1);
         let width = self.lattices.steps[bound_shift][refinement as usize].width;
         [(coarse[0], refinement_bits & mask), (coarse[1], refinement_bits >> bits & mask)]
@@ -140,14 +147,15 @@ impl<T: Real> Decoder<'_, T> {
 /// of the row before. Sums of differences plus 2, which are 0 to 4, fit a byte, and a product makes eight of
 /// them.
 #[inline(always)]
-fn add_small(coarse: &mut [[i32; TILE]; 2], row: &[u8; TILE]) {
+fn add_small<const ONE: bool>(coarse: &mut [[i32; TILE]; 2], row: &[u8; TILE]) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let mut differences = [[0u8; TILE]; 2];
     for x in 0..TILE {
         let [u, v] = symbols::decode_small_above(row[x]);
         (differences[0][x], differences[1][x]) = (u, v);
     }
-    for (coarse, differences) in coarse.iter_mut().zip(&mut differences) {
+    let components = if ONE { 1 } else { 2 };
+    for (coarse, differences) in coarse.iter_mut().zip(&mut differences).take(components) {
         let mut before = 0;
         for eight in differences.chunks_exact_mut(8) {
             let sums = u64::from_le_bytes((&*eight).try_into().expect("eight bytes")).wrapping_mul(ONES);
@@ -163,7 +171,13 @@ fn add_small(coarse: &mut [[i32; TILE]; 2], row: &[u8; TILE]) {
 
 /// Hands on the first `width` values of a row; the usual width as a constant, which copies without a call.
 #[inline(always)]
-fn put_row<T>(put: &mut impl FnMut(usize, &[T], &[T]), y: usize, [u, v]: &[[T; TILE]; 2], width: usize) {
+fn put_row<T, const ONE: bool>(
+    put: &mut impl FnMut(usize, &[T], &[T]),
+    y: usize,
+    [u, v]: &[[T; TILE]; 2],
+    width: usize,
+) {
+    let v = if ONE { u } else { v };
     if width == TILE {
         put(y, u, v);
     } else {

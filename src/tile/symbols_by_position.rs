@@ -1,12 +1,10 @@
 //! The symbols of a quantized tile by position, as decoding needs them.
 
-use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{self, ZERO};
 use crate::entropy::tables::BLOCKS;
 use crate::error::Result;
-use crate::grid::element::Real;
 use crate::grid::tiles::{TileShape, TILE_VERTICES};
 use crate::runtime::memory;
 
@@ -72,12 +70,6 @@ impl SymbolsByPosition {
         let at = self.raw_at[position] as usize;
         let high = if bits > 64 { codes.raw[at + 1] } else { 0 };
         codes.raw[at] as u128 | (high as u128) << 64
-    }
-
-    /// The values of a position whose symbol is `STORED`.
-    #[inline(always)]
-    pub fn stored<T: Real>(&self, codes: &QuantizedTile, position: usize) -> [T; 2] {
-        differences::from_verbatim(self.wide_raw(codes, position, 16 * T::BYTES as u32))
     }
 }
 

@@ -5,14 +5,15 @@
 //   emulator compress ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE TIES
 //   HALO
 //            PIN PERIODIC DX DY U V FIRST PITCH FILL STREAM
-//   emulator decompress ORDER DTYPE NX NY NZ PLANE_ROWS STREAM U V
+//   emulator decompress ORDER DTYPE NX NY NZ PLANE_ROWS STREAM U V FIRST
 //   emulator walk SEED
 //   emulator analyze ORDER DTYPE NX NY NZ PERIODIC COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
 //            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH PLANE OTHER_PLANE RESULTS
 //
 // Numbers are those of kernels/device/shared.cuh; HALO has the sides of periodic axes too. FIRST is the
-// element of U and V that is the first vertex, PLANE and OTHER_PLANE the elements from a plane to the next,
-// FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of the report.
+// element of U and V that is the first vertex, in decompression the first plane of NZ, or "-" for a stream of
+// NZ planes. PLANE and OTHER_PLANE are the elements from a plane to the next, FILL the bits of the fill value
+// or "-". Prints the status, and for a compression the counts of the report.
 // RESULTS are the comparison, the range, and the number of critical points with the points. walk sums the
 // differences of the anchors of an arbitrary group. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each
 // kernel reads, and FACTZ_LIST_DATA=1 which regions it uses.
@@ -266,16 +267,16 @@ void write_file(const char* path, const void* bytes, size_t n) {
         fail("cannot write an output");
 }
 
-// The parts of the workspace, as src/cuda/workspace.rs has them.
-void carve(Job& job, bool compress) {
-    const uint64_t tiles = job.tiles(), pair = job.dtype ? 16 : 8;
+// The parts of the workspace, as src/cuda/workspace.rs has them, with places for so many tiles and groups.
+void carve(Job& job, bool compress, uint64_t tiles, uint64_t groups) {
+    const uint64_t pair = job.dtype ? 16 : 8;
     job.control = fenced_as<u8>("control", CONTROL_BYTES);
     job.symbols = fenced_as<u8>("symbols", tiles * TILE_VERTICES);
     job.tile_headers = fenced_as<u32>("tile_headers", tiles * 4);
     job.masks = fenced_as<u32>("masks", tiles * 2 * 32 * 4);
     job.anchors = fenced_as<u8>("anchors", tiles * pair);
-    job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
-    job.group_offsets = fenced_as<u64>("group_offsets", tiles * 8);
+    job.group_sizes = fenced_as<u64>("group_sizes", groups * 8);
+    job.group_offsets = fenced_as<u64>("group_offsets", groups * 8);
     if (compress) {
         job.coding_tables = fenced_as<u32>("coding_tables", CODING_TABLE_BYTES);
         job.symbol_counts = fenced_as<u64>("symbol_counts", (uint64_t)TABLES * ALPHABET * 8);
@@ -294,8 +295,32 @@ void carve(Job& job, bool compress) {
         job.written_steps = fenced_as<u32>("written_steps", tiles * 4);
         job.slot_starts = fenced_as<u8>("slot_starts", (uint64_t)TABLES * ALPHABET);
         job.huffman_codes = fenced_as<u16>("huffman_codes", (uint64_t)TABLES * 2048 * 2);
-        job.outer_anchors = fenced_as<i32>("outer_anchors", tiles * 16);
+        job.outer_anchors = fenced_as<i32>("outer_anchors", groups * 16);
     }
+}
+
+// As Job::planes of src/cuda/kernel_args.rs: the planes of the job follow `first` others in the stream.
+void take_planes(Job& job, uint32_t first) {
+    const uint64_t element = job.dtype ? 8 : 4, others = MAX_GROUP_TILES - 1, taken = job.tiles();
+    const long long before = (long long)(job.tiles_x * job.plane_tile_rows * first) - (long long)others;
+    job.first_plane = first;
+    job.takes_planes = 1;
+    job.verify_checksum = 0;
+    job.nz += first;
+    job.tiles_y = job.plane_tile_rows * job.nz;
+    uint64_t groups = 1;
+    while (groups < taken + 2 * others) groups *= 2;
+    job.group_mask = (u32)groups - 1;
+    carve(job, false, taken + 2 * others, groups);
+    const uint64_t values = first * job.plane_rows * job.u_layout.pitch * element;
+    job.u = static_cast<u8*>(job.u) - values;
+    job.v = static_cast<u8*>(job.v) - values;
+    job.symbols -= before * TILE_VERTICES;
+    job.raw_bits -= before * TILE_VERTICES * 2 * (long long)element;
+    job.tile_headers -= before;
+    job.written_steps -= before;
+    job.masks -= before * 2 * TILE;
+    job.anchors -= before * 2 * (long long)element;
 }
 
 // ---- The kernels, with few blocks where any number does
@@ -369,7 +394,7 @@ void compress(const Job& job) {
 }
 
 void decompress(const Job& job) {
-    const uint64_t tiles = job.tiles();
+    const uint64_t tiles = job.tiles() - job.first_tile();
     RUN(begin, FEW, 256);
     RUN(parse, TABLES + 1 + FEW, PARSE_THREADS);
     RUN(check, FEW, 256);
@@ -447,13 +472,23 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.parts = fenced_as<double>("parts", strips * bands * PART * 8);
     job.open_triangles = fenced_as<u32>("open_triangles", strips * bands * ANALYSIS_ROWS * 32);
     job.comparison = fenced_as<Comparison>("comparison", sizeof(Comparison));
-    if (job.bound_is_relative) RUN_ANALYSIS(find_range, FEW, 256);
-    RUN_ANALYSIS(compare, FEW, 256);
+    const bool is_stack = job.nz > 1;
+    auto find_range = [&] {
+        if (is_stack)
+            RUN_ANALYSIS(find_range_stack, FEW, 256);
+        else
+            RUN_ANALYSIS(find_range, FEW, 256);
+    };
+    if (job.bound_is_relative) find_range();
+    if (is_stack)
+        RUN_ANALYSIS(compare_stack, FEW, 256);
+    else
+        RUN_ANALYSIS(compare, FEW, 256);
     RUN_ANALYSIS(compare_triangles, FEW, 128);
     RUN_ANALYSIS(compare_end, 1, 1024);
     job.counts = fenced_as<u64>("counts", ANALYSIS_COUNT_BYTES, true);
     job.range = fenced_as<ValueRange>("range", sizeof(ValueRange));
-    RUN_ANALYSIS(find_range, FEW, 256);
+    find_range();
     RUN_ANALYSIS(range_end, 1, 32);
     // A triangle has one point at most, on its boundary or inside.
     job.capacity = 2 * (job.columns + 1) * (job.rows + 1) * job.nz;
@@ -462,7 +497,10 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     const uint64_t segments = job.ny * job.nz * strips;
     job.point_parts = fenced_as<u64>("point_parts", ((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>("segments", segments * 2);
-    RUN_ANALYSIS(find_points, FEW, 256);
+    if (is_stack)
+        RUN_ANALYSIS(find_points_stack, FEW, 256);
+    else
+        RUN_ANALYSIS(find_points, FEW, 256);
     RUN_ANALYSIS(place_points, 1, 1024);
     RUN_ANALYSIS(write_points, FEW, 256);
     std::vector<char> all;
@@ -509,7 +547,7 @@ int main(int argc, char** argv) {
         std::printf("%d\n", walks(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
         return 0;
     }
-    if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 11) &&
+    if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 12) &&
         !(what == "analyze" && argc == 28)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
@@ -556,6 +594,7 @@ int main(int argc, char** argv) {
     job.plane_tile_rows = (u32)((job.ny + 31) / 32);
     job.plane_reciprocal = UINT32_MAX / job.plane_tile_rows;
     job.tiles_y = job.plane_tile_rows * job.nz;
+    job.group_mask = UINT32_MAX;
     job.verify_checksum = 1;
     job.report = fenced_as<Report>("report", sizeof(Report));
     const uint64_t element = job.dtype ? 8 : 4, field_bytes = job.vertices() * element;
@@ -580,7 +619,7 @@ int main(int argc, char** argv) {
         job.u_layout = job.v_layout = {pitch, 1};
         job.stream_bytes = 2 * field_bytes + 128;
         job.stream = fenced_as<u8>("stream", job.stream_bytes);
-        carve(job, true);
+        carve(job, true, job.tiles(), job.tiles());
         compress(job);
         if (job.report->status == STATUS_OK) write_file(argv[25], job.stream, job.report->stream_bytes);
     } else {
@@ -592,10 +631,14 @@ int main(int argc, char** argv) {
         job.u = fenced_as<u8>("field", bytes);
         job.v = fenced_as<u8>("field", bytes);
         job.u_layout = job.v_layout = {job.nx, 1};
-        carve(job, false);
+        const void *const u = job.u, *const v = job.v;
+        if (argv[11][0] == '-')
+            carve(job, false, job.tiles(), job.tiles());
+        else
+            take_planes(job, (u32)number(11));
         decompress(job);
-        write_file(argv[9], job.u, bytes);
-        write_file(argv[10], job.v, bytes);
+        write_file(argv[9], u, bytes);
+        write_file(argv[10], v, bytes);
     }
     const Report& r = *job.report;
     std::printf("%d", r.status);

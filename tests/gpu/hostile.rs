@@ -43,7 +43,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Damages a stream of `n` bytes, and says how.
-fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
+pub fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
     let n = stream.len();
     let mut below = |n: usize| random.below(n as u64) as usize;
     let tables = Header::read(stream).map_or(0, |h| h.table_bytes as usize);

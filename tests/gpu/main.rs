@@ -82,7 +82,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 25] = [
+const SCENARIOS: [Scenario; 26] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -95,6 +95,7 @@ const SCENARIOS: [Scenario; 25] = [
     ("many_constrained_tiles", scenarios::many_constrained_tiles),
     ("unexpected_predictors", scenarios::unexpected_predictors),
     ("stacks", stacks::stacks),
+    ("planes", stacks::planes_of_stacks),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),

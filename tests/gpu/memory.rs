@@ -5,7 +5,7 @@ use crate::device::queue::Queue;
 use crate::fields::Placement;
 use crate::{ensure, Check, POISON};
 use factz::device::Workspace;
-use factz::device::{compress_device, decompress_device, Buffers, Stream};
+use factz::device::{compress_device, decompress_device, decompress_planes_device, Buffers, Stream};
 use factz::{BoundKind, Config, Dtype, Error, Mode, Predictor, Report, Request, Status};
 
 /// Bytes before and behind each buffer that must stay as they are.
@@ -88,6 +88,7 @@ impl Bench {
             Config { mode: Mode::Speculative, ..config },
         ];
         let mut workspace = compress_plan(&request).max(decompress_plan(&request));
+        workspace = workspace.max(Workspace::decompress_planes(&request)?.bytes as usize);
         for other in others {
             workspace = workspace.max(compress_plan(&Request::new(other)?));
         }
@@ -140,7 +141,7 @@ impl Bench {
     /// A call on an image: whatever it does, nothing beside its memory is written.
     fn call(
         &self,
-        enqueue: unsafe fn(&Request, &Buffers, Stream) -> Result<(), Error>,
+        enqueue: impl Fn(&Request, &Buffers, Stream) -> Result<(), Error>,
         request: &Request,
         place: &Placement,
         image: &[u8],
@@ -151,8 +152,7 @@ impl Bench {
         self.field.arm(image.len())?;
         self.stream.arm(stream_bytes)?;
         let buffers = self.buffers(request, place, stream_bytes, workspace_bytes);
-        // SAFETY: all buffers live until the stream is synchronised.
-        unsafe { enqueue(request, &buffers, self.queue.stream()) }?;
+        enqueue(request, &buffers, self.queue.stream())?;
         self.queue.synchronize()?;
         let report = self.report()?;
         self.stream.check("the stream", stream_bytes)?;
@@ -170,7 +170,9 @@ impl Bench {
         capacity: usize,
     ) -> Check<(Report, Vec<u8>)> {
         let sizes = (capacity, compress_plan(request));
-        let report = self.call(compress_device, request, place, image, sizes)?;
+        // SAFETY: all buffers live until the stream is synchronised, here and below.
+        let enqueue = |r: &Request, b: &Buffers, s: Stream| unsafe { compress_device(r, b, s) };
+        let report = self.call(enqueue, request, place, image, sizes)?;
         ensure!(self.field.read(image.len())? == image, "the input was changed");
         let bytes = if report.status == Status::Ok { report.stream_bytes as usize } else { 0 };
         ensure!(bytes <= capacity, "the report says {bytes} bytes, there is room for {capacity}");
@@ -188,7 +190,26 @@ impl Bench {
         let image = vec![POISON; (place.elements * request.config().dtype.bytes()) as usize];
         self.stream.write(stream)?;
         let sizes = (stream.len(), decompress_plan(request));
-        let report = self.call(decompress_device, request, place, &image, sizes)?;
+        let enqueue = |r: &Request, b: &Buffers, s: Stream| unsafe { decompress_device(r, b, s) };
+        let report = self.call(enqueue, request, place, &image, sizes)?;
+        ensure!(self.stream.read(stream.len())? == stream, "the stream was changed");
+        Ok((report, self.field.read(image.len())?))
+    }
+
+    /// Decompresses the planes of a request, which follow `first` others in a stream.
+    pub fn decompress_planes(
+        &self,
+        request: &Request,
+        first: u64,
+        place: &Placement,
+        stream: &[u8],
+    ) -> Check<(Report, Vec<u8>)> {
+        let image = vec![POISON; (place.elements * request.config().dtype.bytes()) as usize];
+        self.stream.write(stream)?;
+        let workspace = Workspace::decompress_planes(request)?.bytes as usize;
+        let enqueue =
+            |r: &Request, b: &Buffers, s: Stream| unsafe { decompress_planes_device(r, first, b, s) };
+        let report = self.call(enqueue, request, place, &image, (stream.len(), workspace))?;
         ensure!(self.stream.read(stream.len())? == stream, "the stream was changed");
         Ok((report, self.field.read(image.len())?))
     }

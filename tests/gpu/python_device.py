@@ -248,6 +248,26 @@ def layouts(lib):
 
 
 @step
+def planes_of_a_stack(lib):
+    u, v = (np.stack([np.roll(a, 9 * k, -1) for k in range(40)]) for a in field(301, 203))
+    for options in ({}, {"predictor": "lorenzo"}, {"coder": "huffman"}):
+        du, dv = lib.put(u), lib.put(v)
+        data = factz.compress(du, dv, abs=0.01, **options)
+        assert lib.get(data).tobytes() == factz.compress(u, v, abs=0.01, **options)
+        all_u, all_v = map(lib.get, factz.decompress(data))
+        for first, count in ((0, 1), (17, 5), (39, 1), (0, 40)):
+            out = lib.empty((count, 203, 301), "f4"), lib.empty((count, 203, 301), "f4")
+            factz.enqueue_decompress(data, out, first=first).wait()
+            same(lib.get(out[0]), all_u[first : first + count])
+            same(lib.get(out[1]), all_v[first : first + count])
+    try:
+        factz.enqueue_decompress(data, out, first=1).wait()
+    except factz.InvalidArgumentError:
+        return
+    raise AssertionError("there is no plane 40")
+
+
+@step
 def streams(lib):
     u, v = field(1031, 773)
     expected = factz.compress(u, v, rel=1e-2)

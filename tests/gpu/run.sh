@@ -49,7 +49,7 @@ fi
 
 if [ "${SANITIZE:-1}" != 0 ]; then
     if command -v compute-sanitizer >/dev/null; then
-        fields=${SANITIZE_FIELDS:-tiny33x31,piv_cavity,too_small,inspection,analysis_graph}
+        fields=${SANITIZE_FIELDS:-tiny33x31,piv_cavity,too_small,inspection,analysis_graph,planes}
         sanitize memcheck "$fields"
         sanitize memcheck corrupt_streams FACTZ_GPU_MUTATIONS="${MUTATIONS:-60}"
         sanitize racecheck "$fields"

@@ -3,11 +3,15 @@
 use crate::device::Device;
 use crate::expected::{check_images, check_reports, check_streams, host_compress, host_decompress};
 use crate::fields::{noise, Placement};
+use crate::hostile::mutate;
 use crate::matrix::CONFIGURATIONS;
 use crate::memory::Bench;
-use crate::support::fields::{dtype, Field, PRESERVED, TIES};
-use crate::Check;
-use factz::{BoundKind, Config, Real, Request, PERIODIC_X, PERIODIC_Y, SIDES_ALL};
+use crate::support::fields::{dtype, Field, Random, PRESERVED, TIES};
+use crate::{ensure, times, Check, POISON};
+use factz::{
+    BoundKind, Config, Execution, Layout, Real, Report, Request, Source, Status, PERIODIC_X, PERIODIC_Y,
+    SIDES_ALL,
+};
 
 /// Columns, rows and planes, and rows from plane to plane beyond those of a plane.
 const SHAPES: [([u64; 3], u64); 8] = [
@@ -48,7 +52,27 @@ fn check<T: Real>(bench: &Bench, place: &Placement, image: &[u8], config: Config
     let request = Request::new(Config { halo: 0, ..config })?;
     let (report, output) = host_decompress::<T>(&request, place, &stream)?;
     let (of_device, bytes) = bench.decompress(&request, place, &stream)?;
-    check_images(&bytes, &output, place, T::BYTES).and(check_reports(&of_device, &report))
+    check_images(&bytes, &output, place, T::BYTES).and(check_reports(&of_device, &report))?;
+    check_planes::<T>(bench, place, &stream, request.config())
+}
+
+/// Planes of a stream alone: the first, the last, and those between.
+fn check_planes<T: Real>(bench: &Bench, place: &Placement, stream: &[u8], config: &Config) -> Check {
+    let planes = config.nz;
+    for (first, nz) in [(0, 1), (planes - 1, 1), (planes / 3, planes.div_ceil(3))] {
+        let config = Config { nz, ..*config };
+        let mut output = vec![POISON; place.elements as usize * T::BYTES];
+        let [u, v] = place.views_mut::<T>(&mut output);
+        let report =
+            factz::decompress_planes(&config, Source::Memory(stream), first, u, v, Execution::default())?;
+        // The host reports the bytes that it read.
+        let report = Report { stream_bytes: report.required_bytes, ..report };
+        let (of_device, bytes) = bench.decompress_planes(&Request::new(config)?, first, place, stream)?;
+        check_images(&bytes, &output, place, T::BYTES).and(check_reports(&of_device, &report))?;
+    }
+    let (report, _) = bench.decompress_planes(&Request::new(*config)?, 1, place, stream)?;
+    ensure!(report.status == Status::InvalidArgument, "a plane behind the last one: {:?}", report.status);
+    Ok(())
 }
 
 /// The vertices inside a border of ghosts around each plane.
@@ -97,6 +121,44 @@ fn of_shape<T: Real>(k: usize, [nx, ny, nz]: [u64; 3], gap: u64) -> Check {
                 check::<T>(&bench, &place, &image, config).map_err(|e| format!("{config:?}: {e}"))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Planes of intact and of damaged streams, whose checksum nobody compares: no call writes beside its memory,
+/// and the next one works.
+pub fn planes_of_stacks(_: &Device) -> Check {
+    for (k, shape) in [[5, 3, 300], [70, 65, 4]].into_iter().enumerate() {
+        planes_of::<f32>(k, shape)?;
+        planes_of::<f64>(k, shape)?;
+    }
+    Ok(())
+}
+
+fn planes_of<T: Real>(k: usize, [nx, ny, nz]: [u64; 3]) -> Check {
+    let mutations = times("FACTZ_GPU_MUTATIONS", 200) as usize;
+    let field = planes(nx, ny, nz);
+    let bench = Bench::new([nx.next_multiple_of(32), ny.next_multiple_of(32) * nz], dtype::<T>())?;
+    for (c, (mode, predictor, coder)) in CONFIGURATIONS.into_iter().enumerate() {
+        let place = Placement::new((c + k) % 4, [nx, ny * nz]);
+        let layout = |l: Layout| Layout { plane: l.pitch * ny, ..l };
+        let place = Placement { u: layout(place.u), v: layout(place.v), ..place };
+        let bound = [1e-2, 1e-4][(c + k) % 2];
+        let config = Config { ny, nz, mode, predictor, coder, bound, ..place.config::<T>() };
+        let config = Config { bound_kind: BoundKind::Relative, pin: 0, plane_rows: ny, ..config };
+        let (_, stream) = host_compress::<T>(&Request::new(config)?, &place, &place.image::<T>(&field));
+        check_planes::<T>(&bench, &place, &stream, &config)?;
+        let mut random = Random(c as u64);
+        let request = Request::new(Config { nz: nz / 2, ..config })?;
+        for round in 0..mutations {
+            let mut damaged = stream.clone();
+            let what = mutate(&mut damaged, round, &mut random);
+            let first = random.below(nz);
+            bench
+                .decompress_planes(&request, first, &place, &damaged)
+                .map_err(|e| format!("{what}, planes from {first}: {e}"))?;
+        }
+        check_planes::<T>(&bench, &place, &stream, &config)?;
     }
     Ok(())
 }

@@ -453,6 +453,16 @@ fn device_functions_check_their_arguments_and_find_no_device() {
         expect_none(decompress(dst, v));
         expect(decompress(0, v), argument, "src is null");
         expect(decompress(dst, u), argument, "share values");
+        let planes = |first: u64, bytes: usize| {
+            let (src, u, v, work) = (dst as _, u as _, v as _, work as _);
+            factz_decompress_planes_device(src, 1 << 16, &c, first, u, v, N, work, bytes, report, null_mut())
+        };
+        let mut of_planes: factz_sizes = std::mem::zeroed();
+        ok(factz_decompress_planes_sizes(&c, &mut of_planes));
+        let bytes = of_planes.workspace_bytes as usize;
+        expect_none(planes(3, bytes));
+        expect(planes(3, bytes - 1), FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = ");
+        expect(planes(u64::MAX, bytes), FACTZ_ERROR_UNSUPPORTED, "first = 18446744073709551615");
         let info = 0x60_0000 as *mut factz_info;
         expect_none(factz_inspect_device(dst as _, 128, info, null_mut()));
         expect(factz_inspect_device(dst as _, 128, null_mut(), null_mut()), argument, "info is null");

@@ -1,4 +1,4 @@
-//! `factz decompress --region`: the crop of the whole field, from a part of the file.
+//! `--region` and `--planes`: the crop of the whole field, from a part of the file, and the points in it.
 
 use crate::support::cli::Folder;
 use std::process::Stdio;
@@ -50,9 +50,51 @@ fn a_region_is_the_crop_of_the_whole_field() {
         ("wind.fz a b --region 1,2", &["X,Y,WxH"]),
         ("wind.fz a b --region 0,0,1x1 --backend cuda", &["--backend cuda"]),
         ("cut.fz a b --region 0,0,1x1", &["cut.fz", "the end is missing"]),
-        ("longer.fz a b --region 0,0,1x1", &["longer.fz", "4 bytes follow"]),
+        ("longer.fz a b --region 0,0,1x1", &["longer.fz", "has 4 bytes behind"]),
         ("u.f32 a b --region 0,0,1x1", &["u.f32", "no factz stream"]),
     ] {
         f.fails(&format!("decompress {line}"), parts);
     }
+}
+
+/// Points in a part of a stack are those of the whole list whose cells lie in the part, at their places.
+#[test]
+fn points_of_a_region_are_those_of_the_field() {
+    let f = Folder::with_field("cli-region-points", "wind_global");
+    for name in ["u.f32", "v.f32"] {
+        f.write(&format!("{name}.twice"), &[f.read(name), f.read(name)].concat());
+    }
+    f.succeeds(
+        "compress u.f32.twice v.f32.twice -o wind.fz --dims 360x181x2 --rel 1e-3 --periodic x --north-first",
+    );
+    f.succeeds("points wind.fz -o all.json");
+    let points = |name: &str| -> Vec<serde_json::Value> { serde_json::from_slice(&f.read(name)).unwrap() };
+    let all = points("all.json");
+    for (region, [x0, x1], [y0, y1]) in
+        [("90,40,100x70", [90, 189], [40, 109]), ("0,40,360x70", [0, 360], [40, 109])]
+    {
+        let said = f.json(&format!("points wind.fz -o part.json --region {region} --planes 1"));
+        assert_eq!([&said["nx"], &said["ny"], &said["nz"]], [360, 181, 2]);
+        let part = points("part.json");
+        let within = |p: &&serde_json::Value| {
+            let cell = |axis: &str| p[axis].as_u64().unwrap();
+            (x0..x1).contains(&cell("cell_x")) && (y0..y1).contains(&cell("cell_y")) && cell("cell_z") == 1
+        };
+        let expected: Vec<_> = all.iter().filter(within).collect();
+        assert!(expected.len() > 100 && part.len() == expected.len(), "{} {}", part.len(), expected.len());
+        for (found, expected) in part.iter().zip(expected) {
+            for key in ["cell_x", "cell_y", "cell_z", "simplex", "point_type", "index", "eigenvalues_real"] {
+                assert_eq!(found[key], expected[key], "{key}");
+            }
+            for axis in ["x", "y"] {
+                let off = found[axis].as_f64().unwrap() - expected[axis].as_f64().unwrap();
+                assert!(off.abs() < 1e-12, "{found} {expected}");
+            }
+        }
+    }
+    f.fails(
+        "points u.f32 v.f32 --dims 360x181 --planes 0",
+        &["--planes 0: is a part of a stream", "leave it out"],
+    );
+    f.fails("points wind.fz --region 359,0,2x1", &["--region 359,0,2x1: is not inside"]);
 }

@@ -172,7 +172,11 @@ fn all_commands_take_stacks() {
         "bench {places} --periodic x --bounds 1e-1 --threads 1 --repeat 1 --mode block --predictor lorenzo --coder ans"
     ));
     assert_eq!((&bench["nz"], &bench["runs"][0]["violations"]), (&3.into(), &0.into()));
-    s.fails(&format!("sweep {places} -o report"), &["360x181x3 values are a stack: sweep takes one plane"]);
+    let d = s.json(&format!("sweep {places} -o report --bounds 1e-2 --repeat 1 --no-peers"));
+    assert_eq!([d["nz"].as_u64().unwrap(), d["critical_points"].as_u64().unwrap()], [3, open]);
+    let block = &d["runs"][0];
+    assert!(block["preserves"] == true && block["lost_points"] == 0, "{block}");
+    assert_eq!(d["files"].as_array().unwrap().len(), 5);
     s.fails(
         &format!("compress {places} -o x.fz --abs 1 --periodic z"),
         &["--periodic", "[possible values: none, x, y, xy]"],

@@ -183,14 +183,15 @@ fn garbage_is_an_error_that_says_where_it_begins() {
         let end = whole.len();
         f.write("garbage.fz", &[&whole[..], b"what is this"].concat());
         let cut = format!("`head -c {end} garbage.fz > NEW`");
-        let what = format!("garbage.fz: 12 bytes follow stream {number} and are no stream");
-        let place = format!("none begins at byte {end}");
+        let what = format!("garbage.fz: has 12 bytes behind stream {number}");
+        let place = format!("from byte {end} on, in which no stream begins");
         let parts = [&*what, &place, &cut];
         for command in COMMANDS {
             let command = command.replace("FILE", "garbage.fz");
-            for step in ["", " --step 0", " --step -1"] {
+            for step in ["", " --step -1"] {
                 f.fails(&format!("{command}{step}"), &parts);
             }
+            reads_first(f, &command);
         }
         // The streams before the fault are listed, and then the error.
         f.fails("info garbage.fz", &parts);
@@ -205,7 +206,9 @@ fn garbage_is_an_error_that_says_where_it_begins() {
             (out.status.code(), &last["result"], &last["nx"]),
             (Some(1), &"surplus".into(), &40.into())
         );
-        assert!(text(&f.factz("test garbage.fz").stderr).contains(&cut));
+        let out = f.factz("test garbage.fz");
+        assert!(text(&out.stderr).contains(&cut));
+        assert_eq!(text(&out.stdout).matches(": good, ").count(), number + 1);
         f.fails(&format!("{} --append", compress("garbage.fz", "1e-1")), &parts);
         assert_eq!(f.read("garbage.fz").len(), end + 12);
         // The command of the error works.
@@ -214,7 +217,7 @@ fn garbage_is_an_error_that_says_where_it_begins() {
         assert!(f.read("NEW") == whole);
         let out = s.piped("decompress - u1 v1", &f.read("garbage.fz"), Duration::ZERO);
         let error = text(&out.stderr);
-        let parts = ["standard input: goes on behind", &*place, "in the pipe"];
+        let parts = ["standard input: has more bytes behind", &*place, "in the pipe"];
         assert!(out.status.code() == Some(2) && parts.iter().all(|part| error.contains(part)), "{error}");
     }
     // A header that no stream has.
@@ -223,8 +226,12 @@ fn garbage_is_an_error_that_says_where_it_begins() {
     f.write("odd.fz", &odd);
     let place = format!("odd.fz: stream 1, which begins at byte {}: ", s.offset(1));
     f.fails("info odd.fz", &[&place, "version 9"]);
-    f.fails("decompress odd.fz u1 v1", &[&place]);
-    assert!(!f.0.join("u1").exists());
+    f.fails("decompress odd.fz u3 v3", &[&place]);
+    assert!(!f.0.join("u3").exists());
+    reads_first(f, "decompress odd.fz u1 v1");
+    let rest =
+        format!("another stream begins at byte {0}: `head -c {1} odd.fz > NEW`", s.offset(2), s.offset(1));
+    f.fails("info odd.fz", &[&rest]);
 }
 
 #[test]
@@ -255,14 +262,88 @@ fn the_streams_before_one_that_is_cut_off_can_be_read() {
         let out = f.factz("info cut.fz --json");
         let info: Value = serde_json::from_slice(&out.stdout).unwrap();
         let listed = info["streams"].as_array().unwrap().len();
+        f.fails("info cut.fz", &[&place]);
+        let list = text(&f.factz("info cut.fz").stdout);
         if there < 128 {
             assert_eq!((out.status.code(), listed), (Some(2), 2));
-            f.fails("info cut.fz", &[&place]);
+            assert!(list.starts_with("cut.fz: 2 streams, "), "{list}");
         } else {
-            assert_eq!((out.status.code(), listed), (Some(0), 3));
+            assert_eq!((out.status.code(), listed), (Some(2), 3));
             assert_eq!(info["missing_bytes"], bytes - there);
-            assert!(f.succeeds("info cut.fz").contains(&place));
+            assert!(list.starts_with("cut.fz: 3 streams, the last one cut off, "), "{list}");
         }
+    }
+    f.write("cut.fz", &s.streams[0][..500]);
+    let out = f.factz("info cut.fz");
+    let expected = format!("file            500 of {} bytes: the end is missing", s.offset(1));
+    assert!(out.status.code() == Some(2) && text(&out.stdout).contains(&expected), "{}", text(&out.stdout));
+}
+
+/// Reads stream 0 of a file whose other streams are damaged.
+fn reads_first(f: &Folder, command: &str) {
+    let file = command.split_whitespace().find(|word| word.ends_with(".fz")).unwrap();
+    let damaged = f.factz(&format!("{command} --step 0"));
+    let alone = f.factz(&command.replace(file, "a.fz"));
+    assert_eq!(damaged.status.code(), alone.status.code(), "{command}: {}", text(&damaged.stderr));
+}
+
+/// A stream that is cut off before another one, and bytes between two streams: the streams before can be
+/// read, and the commands of the error keep those on both sides.
+#[test]
+fn the_streams_on_both_sides_of_damage_are_found() {
+    let s = Series::new("middle");
+    let f = &s.folder;
+    let [a, b, c] = s.streams.each_ref().map(|stream| &stream[..]);
+    let cut = &b[..b.len() - 100];
+    for (middle, place) in [
+        (cut.to_vec(), format!("byte {}, has {} bytes, its header says {}", a.len(), cut.len(), b.len())),
+        (b"none".to_vec(), format!("has 4 bytes behind stream 0, from byte {} on", a.len())),
+    ] {
+        for before in [1, 0] {
+            let begin = [&b""[..], a][before];
+            if before == 0 && middle.len() == 4 {
+                continue;
+            }
+            let parts = [begin, &middle, c];
+            f.write("middle.fz", &parts.concat());
+            let rest = format!("`tail -c +{} middle.fz > NEW`", begin.len() + middle.len() + 1);
+            let place = if before == 1 { &*place } else { "the end is missing, and another stream follows" };
+            for command in
+                ["info middle.fz", "decompress middle.fz u1 v1", "decompress middle.fz u1 v1 --step -1"]
+            {
+                f.fails(command, &["middle.fz: ", place, &rest]);
+            }
+            let out = f.factz("test middle.fz");
+            assert_eq!((out.status.code(), text(&out.stdout).lines().count()), (Some(1), before));
+            assert!(text(&out.stderr).contains(&rest), "{}", text(&out.stderr));
+            if before == 1 {
+                reads_first(f, "decompress middle.fz u1 v1");
+                f.fails("decompress middle.fz u1 v1 --step 1", &[place]);
+            }
+            let command = rest.trim_matches('`');
+            assert!(Command::new("sh").args(["-ec", command]).current_dir(&f.0).status().unwrap().success());
+            assert!(f.read("NEW") == c);
+        }
+    }
+}
+
+/// The shape of a stream is no --dims of the user.
+#[test]
+fn the_original_of_another_stream_is_refused_with_advice() {
+    let s = Series::new("shape");
+    let f = &s.folder;
+    f.write("short.f32", &f.read("u.f32")[..4 * 900]);
+    f.succeeds("compress short.f32 short.f32 -o d.fz --dims 30x30 --abs 1");
+    f.write("steps.fz", &[&s.streams[0][..], &f.read("d.fz")].concat());
+    for command in ["verify", "diff", "render -o p.png --compare"] {
+        let command = format!("{command} u.f32 v.f32 steps.fz --step 1");
+        for dims in ["", " --dims 40x30"] {
+            f.fails(
+                &format!("{command}{dims}"),
+                &["steps.fz, stream 1", "30x30", "--step K chooses another"],
+            );
+        }
+        assert!(!text(&f.factz(&command).stderr).contains("--dims"));
     }
 }
 

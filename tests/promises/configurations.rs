@@ -45,7 +45,7 @@ fn outputs_are_written_on_errors() {
         expect(s, bad, "text is not UTF-8 from byte 4 on");
 
         let ones = [u64::MAX; 8];
-        for call in [factz_compress_sizes, factz_decompress_sizes] {
+        for call in [factz_compress_sizes, factz_decompress_sizes, factz_decompress_planes_sizes] {
             let mut sizes: factz_sizes = std::mem::transmute(ones);
             expect(call(null(), &mut sizes), argument, "config is null");
             assert_eq!(std::mem::transmute::<factz_sizes, [u64; 8]>(sizes), [0; 8]);

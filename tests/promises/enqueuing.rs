@@ -114,9 +114,10 @@ const CAPACITY: usize = 1000;
 type Call = (fn(&Driver, Memory, usize) -> factz_status, &'static str, &'static str);
 
 /// The codec comes first; the last function has neither a field nor a workspace.
-const CALLS: [Call; 6] = [
+const CALLS: [Call; 7] = [
     (Driver::compress, "dst", "report"),
     (Driver::decompress, "src", "report"),
+    (Driver::decompress_planes, "src", "report"),
     (Driver::compare, "", "comparison"),
     (Driver::range, "", "range"),
     (Driver::critical_points, "points", "count"),
@@ -147,6 +148,12 @@ impl Driver {
         let (src, length, u, v, report) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.report as _);
         let (work, bytes, stream) = (m.workspace as _, m.workspace_bytes, stream as _);
         unsafe { factz_decompress_device(src, length, &self.config, u, v, N, work, bytes, report, stream) }
+    }
+
+    fn decompress_planes(&self, m: Memory, stream: usize) -> factz_status {
+        let (src, length, u, v, report) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.report as _);
+        let (c, work, bytes, stream) = (&self.config, m.workspace as _, m.workspace_bytes, stream as _);
+        unsafe { factz_decompress_planes_device(src, length, c, 5, u, v, N, work, bytes, report, stream) }
     }
 
     fn inspect(&self, m: Memory, stream: usize) -> factz_status {
@@ -250,7 +257,7 @@ impl Driver {
     fn hot_path(&self) {
         // Both ends of each buffer are looked up, small structs once. The bound is relative: a kernel finds
         // the range.
-        let work = [(9, 0, 6), (9, 0, 4), (12, 1, 3), (8, 1, 2), (10, 1, 3), (4, 0, 1)];
+        let work = [(9, 0, 6), (9, 0, 4), (9, 0, 4), (12, 1, 3), (8, 1, 2), (10, 1, 3), (4, 0, 1)];
         for stream in [STREAM, CAPTURED] {
             for ((call, ..), (addresses, cleared, least_kernels)) in CALLS.into_iter().zip(work) {
                 let (status, calls) = self.traced(|| call(self, DEVICE, stream));
@@ -301,7 +308,7 @@ impl Driver {
                 let name = match name {
                     "stream" => stream,
                     "report" => report,
-                    _ if k == 5 => "",
+                    _ if k == CALLS.len() - 1 => "",
                     _ => name,
                 };
                 if !name.is_empty() {
@@ -310,7 +317,7 @@ impl Driver {
                 }
             }
             let short = Memory { workspace_bytes: 255, ..DEVICE };
-            if k < 5 {
+            if k < CALLS.len() - 1 {
                 let call = || call(self, short, STREAM);
                 self.refused(FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = 255", call);
             }

@@ -88,6 +88,7 @@ scripts! {
     unsuitable_datasets_are_refused_with_a_reason: "refusals.py", "gcc" "h5repack";
     damaged_chunks_are_errors: "damage.py", "gcc" "h5dump";
     chunks_of_several_fields_keep_each: "stacks.py", "gcc" "h5dump";
+    components_alone_are_stored_exactly: "components.py", "gcc" "h5dump" "h5repack";
     golden_files_stay_readable: "golden.py", "gcc" "h5dump";
 }
 

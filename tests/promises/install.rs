@@ -27,17 +27,26 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_results.py lib/python3/site-packages/factz/_steps.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
     lib/python3/site-packages/factz/numcodecs.py
-    lib/python3/site-packages/factz/pack/__init__.py lib/python3/site-packages/factz/pack/__main__.py
-    lib/python3/site-packages/factz/pack/appending.py lib/python3/site-packages/factz/pack/arguments.py
+    lib/python3/site-packages/factz/pack/__init__.py
+    lib/python3/site-packages/factz/pack/__main__.py
+    lib/python3/site-packages/factz/pack/appending.py
+    lib/python3/site-packages/factz/pack/arguments.py
     lib/python3/site-packages/factz/pack/attributes.py
-    lib/python3/site-packages/factz/pack/command.py lib/python3/site-packages/factz/pack/converter.py
-    lib/python3/site-packages/factz/pack/coordinates.py lib/python3/site-packages/factz/pack/copying.py
-    lib/python3/site-packages/factz/pack/failure.py lib/python3/site-packages/factz/pack/fields.py
-    lib/python3/site-packages/factz/pack/help.py lib/python3/site-packages/factz/pack/output.py
-    lib/python3/site-packages/factz/pack/pairs.py lib/python3/site-packages/factz/pack/progress.py
-    lib/python3/site-packages/factz/pack/references.py lib/python3/site-packages/factz/pack/request.py
-    lib/python3/site-packages/factz/pack/restoring.py lib/python3/site-packages/factz/pack/storage.py
+    lib/python3/site-packages/factz/pack/command.py
+    lib/python3/site-packages/factz/pack/converter.py
+    lib/python3/site-packages/factz/pack/coordinates.py
+    lib/python3/site-packages/factz/pack/copying.py lib/python3/site-packages/factz/pack/failure.py
+    lib/python3/site-packages/factz/pack/fields.py lib/python3/site-packages/factz/pack/help.py
+    lib/python3/site-packages/factz/pack/layouts.py lib/python3/site-packages/factz/pack/output.py
+    lib/python3/site-packages/factz/pack/packed.py lib/python3/site-packages/factz/pack/pairs.py
+    lib/python3/site-packages/factz/pack/planning.py
+    lib/python3/site-packages/factz/pack/progress.py
+    lib/python3/site-packages/factz/pack/references.py
+    lib/python3/site-packages/factz/pack/request.py
+    lib/python3/site-packages/factz/pack/restoring.py
+    lib/python3/site-packages/factz/pack/separate.py lib/python3/site-packages/factz/pack/storage.py
     lib/python3/site-packages/factz/pack/values.py lib/python3/site-packages/factz/pack/virtual.py
+    lib/python3/site-packages/factz/pack/words.py
     lib/python3/site-packages/factz/py.typed lib/python3/site-packages/factz/unpack.py
     lib/python3/site-packages/factz/zarr.py
     share/bash-completion/completions/factz
@@ -67,8 +76,8 @@ const INSTALLED: &str = "
     share/man/man1/factz-apply.1
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
     share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1
-    share/man/man1/factz-info.1 share/man/man1/factz-points.1 share/man/man1/factz-protect.1
-    share/man/man1/factz-render.1
+    share/man/man1/factz-info.1 share/man/man1/factz-join.1 share/man/man1/factz-points.1
+    share/man/man1/factz-protect.1 share/man/man1/factz-render.1 share/man/man1/factz-split.1
     share/man/man1/factz-sweep.1 share/man/man1/factz-test.1 share/man/man1/factz-verify.1
     share/man/man1/factz.1
     share/zsh/site-functions/_factz";

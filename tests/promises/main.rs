@@ -13,6 +13,8 @@ mod capi_analysis;
 mod cli;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod cli_files;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod cli_halves;
 #[cfg(feature = "cli")]
 mod cli_points;
 #[cfg(all(feature = "cli", unix))]

@@ -180,6 +180,60 @@ fn the_command_line_reads_the_blocks() {
     factz(&["test", "blocks"]);
 }
 
+/// A stream has all planes of a block; any number of ranks reads them back, and each plane keeps its critical
+/// points across the borders of ranks.
+#[test]
+#[ignore = "make test-all"]
+fn stacks() {
+    needs!("mpicc", "mpirun");
+    const PLANES: usize = 3;
+    let (nx, ny) = (65, 47);
+    let planes: Vec<Field<f32>> =
+        (0..PLANES as u64).map(|z| crop("wind_global", 20 + 70 * z, 13, nx, ny)).collect();
+    let case = Case::new("stacks", planes[0].clone());
+    for (k, name) in ["u.stack", "v.stack"].into_iter().enumerate() {
+        let bytes: Vec<u8> = planes.iter().flat_map(|plane| plane.bytes()[k].clone()).collect();
+        std::fs::write(case.file(name), bytes).unwrap();
+    }
+    let (bound, place) = (0.5, [nx.to_string(), ny.to_string()]);
+    for borders in ["halo", "pin"] {
+        let values = || planes.iter().flat_map(|plane| plane.components.iter().flatten().copied());
+        let range = values().fold(f32::MIN, f32::max) as f64 - values().fold(f32::MAX, f32::min) as f64;
+        let relative = (bound / range).to_string();
+        let said = run(mpirun(&case.program, 4)
+            .args(["write", "blocks", "u.stack", "v.stack"])
+            .args(&place)
+            .args(["--planes", "3", "--rel", &relative, "--borders", borders]));
+        assert!(both(&said).contains("wrote 4 blocks"), "{}", both(&said));
+        let file = std::fs::read(case.file("blocks")).unwrap();
+        assert!(streams(&file).iter().all(|stream| inspect(stream).unwrap().nz == PLANES as u64));
+        run(mpirun(&case.program, 3).args(["read", "blocks", "u.back", "v.back"]).args(&place));
+        let back = ["u.back", "v.back"].map(|name| std::fs::read(case.file(name)).unwrap());
+        for (z, plane) in planes.iter().enumerate() {
+            let paths = ["u.plane", "v.plane"].map(|name| case.file(name));
+            for (path, back) in paths.iter().zip(&back) {
+                let bytes = back.len() / PLANES;
+                std::fs::write(path, &back[z * bytes..][..bytes]).unwrap();
+            }
+            let after = Field::<f32>::read(nx, ny, paths);
+            let request = Request::new(plane.config(BoundKind::Absolute, bound * 1.0001)).unwrap();
+            let c = compare(&request, plane.views(0), after.views(0), true, 1).unwrap();
+            assert_eq!(c.violations(), 0, "plane {z}, {borders}: {c:?}");
+            assert!(c.critical_points > 0, "a field that shows nothing");
+        }
+    }
+    let arguments = ["write", "blocks", "u.stack", "v.stack", "65", "47", "--planes", "2"];
+    refuses(mpirun(&case.program, 2).args(arguments), "another size than NX, NY, --planes and --dtype say");
+    let first = std::fs::read(case.file("blocks")).unwrap();
+    let [u, v] = case.files.each_ref().map(|path| path.to_str().unwrap());
+    run(mpirun(&case.program, 4).args(["write", "flat", u, v]).args(&place));
+    let flat = std::fs::read(case.file("flat")).unwrap();
+    let mixed = [streams(&first)[0], streams(&flat)[1]].concat();
+    std::fs::write(case.file("mixed"), mixed).unwrap();
+    let arguments = ["read", "mixed", "u.back", "v.back", "65", "47"];
+    refuses(mpirun(&case.program, 2).args(arguments), "another number of planes than the first one");
+}
+
 /// Damage is an error and never a wrong field, and wrong arguments are told what would be right.
 #[test]
 #[ignore = "make test-all"]
@@ -212,7 +266,7 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
         refuses(mpirun(program, 2).args(["read", "damaged", "u.back", "v.back", "65", "47"]), advice);
     }
     let refused: [(&[&str], &str); 6] = [
-        (&["write", "blocks", u, v, "66", "47"], "another size than NX, NY and --dtype say"),
+        (&["write", "blocks", u, v, "66", "47"], "another size than NX, NY, --planes and --dtype say"),
         (&["write", "blocks", u, v, "65", "47", "--device"], "compile this program with -DWITH_CUDA"),
         (&["read", "blocks", "u.back", "v.back", "47", "65"], "not those of a domain of NX columns"),
         (&["read", "blocks", "u.back", "v.back", "65", "46"], "not those of a domain of NX columns"),
@@ -231,9 +285,14 @@ fn the_demonstration() {
     needs!("mpicc", "mpirun");
     let folder = fresh_folder("mpi-demonstration");
     let program = compile(&folder);
-    for arguments in [&[][..], &["--dtype", "f64", "--borders", "pin", "--mode", "speculative"]] {
+    for (arguments, count) in [
+        (&[][..], 563),
+        (&["--dtype", "f64", "--borders", "pin", "--mode", "speculative"], 563),
+        (&["--planes", "3"], 1688),
+    ] {
         let said = both(&run(mpirun(&program, 4).args(arguments)));
-        for part in ["everything holds", "563 critical points, 0 lost, 0 new, 0 of another type"] {
+        let kept = format!("{count} critical points, 0 lost, 0 new, 0 of another type");
+        for part in ["everything holds", &kept] {
             assert!(said.contains(part), "{said}");
         }
     }

@@ -30,7 +30,7 @@ fn files_are_packed_appended_and_unpacked() {
     needs!("gcc");
     let Some(python) = python_of_plugins(&["h5py"]) else { return };
     let folder = fresh_folder("pack-h5py");
-    for name in ["test_pack.py", "test_pack_values.py"] {
+    for name in ["test_pack.py", "test_pack_values.py", "test_pack_separate.py"] {
         let out = run(&mut script(&folder, &python, name));
         let text = both(&out);
         assert!(text.contains("\nOK\n") && !text.contains("\nRan 0 tests"), "{text}");
@@ -51,9 +51,11 @@ macro_rules! readers {
         fn $test() {
             needs!($($program),+);
             let Some(python) = python() else { return };
-            let folder = fresh_folder(concat!("pack-", $family));
-            run(script(&folder, &python, "packed_tools.py").arg($family));
-            std::fs::remove_dir_all(folder).unwrap();
+            for layout in ["virtual", "separate"] {
+                let folder = fresh_folder(&format!("pack-{}-{layout}", $family));
+                run(script(&folder, &python, "packed_tools.py").args([$family, layout]));
+                std::fs::remove_dir_all(folder).unwrap();
+            }
         })+
     };
 }

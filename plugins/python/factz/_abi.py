@@ -168,6 +168,7 @@ FUNCTIONS = {
     "config_to_words": (c_int32, [_config, _words, c_size_t]),
     "compress_sizes": (c_int32, [_config, _sizes]),
     "decompress_sizes": (c_int32, [_config, _sizes]),
+    "decompress_planes_sizes": (c_int32, [_config, _sizes]),
     "inspect_host": (c_int32, _memory + [ctypes.POINTER(Info)]),
     "compress_host": (c_int32, _field + _memory + [ctypes.POINTER(Report), c_int]),
     "decompress_host": (
@@ -199,6 +200,10 @@ FUNCTIONS = {
     "decompress_device": (
         c_int32,
         _memory + [_config, c_void_p, c_void_p, c_size_t] + _memory + [c_void_p, c_void_p],
+    ),
+    "decompress_planes_device": (
+        c_int32,
+        _memory + [_config, c_uint64, c_void_p, c_void_p, c_size_t] + _memory + [c_void_p, c_void_p],
     ),
     "range_device": (c_int32, _field + _memory + [c_void_p, c_void_p]),
     "critical_points_device": (c_int32, _field + [c_void_p, c_size_t, c_void_p] + _memory + [c_void_p]),

@@ -4,6 +4,7 @@ Nothing is copied where row pitch and element stride can express the array.
 """
 
 import ctypes
+import os
 from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -88,6 +89,11 @@ def host_bytes(name: str, data: Any) -> Array:
         if isinstance(data, (bytes, bytearray, memoryview)) and not len(data):
             owner = np.empty(0, np.uint8)
         else:
+            if isinstance(data, (str, os.PathLike)):
+                raise TypeError(
+                    "%s must be bytes or another contiguous buffer, or device memory, not %s: factz.load reads "
+                    "a file" % (name, type(data).__name__)
+                ) from None
             raise TypeError(
                 "%s must be bytes or another contiguous buffer, or device memory, not %s (%s)"
                 % (name, type(data).__name__, error)

@@ -77,14 +77,16 @@ def compress_sizes(
     return Sizes._of(_sizes(_shaped(config, shape, dtype)))
 
 
-def decompress_sizes(shape: Shape, dtype: Any) -> Sizes:
+def decompress_sizes(shape: Shape, dtype: Any, *, some_planes: bool = False) -> Sizes:
     """How much memory :func:`enqueue_decompress` needs for fields of a shape and an element type.
 
     Args:
         shape: (ny, nx), or (nz, ny, nx) of a stack.
         dtype: float32 or float64.
+        some_planes: whether they are planes of data that may have others (``first``).
     """
-    return Sizes._of(_sizes(_shaped(configured(abs=0.0), shape, dtype), library.decompress_sizes))
+    sizes = library.decompress_planes_sizes if some_planes else library.decompress_sizes
+    return Sizes._of(_sizes(_shaped(configured(abs=0.0), shape, dtype), sizes))
 
 
 # ---------------------------------------------------------------- work on a device
@@ -254,6 +256,7 @@ def enqueue_decompress(
     data: Any,
     out: Tuple[Any, Any],
     *,
+    first: Optional[int] = None,
     verify: bool = True,
     predictor: str = "hierarchical",
     workspace: Any = None,
@@ -268,7 +271,8 @@ def enqueue_decompress(
     Args:
         data: device array of uint8 that begins with the compressed data; it may be longer.
         out: device arrays (u, v) of the shape and the dtype of the data. They need not be dense.
-        verify: whether the checksum is compared.
+        first: the first of the planes that ``out`` has room for; without it ``out`` takes all planes.
+        verify: whether the checksum is compared; that of some planes is not.
         predictor: that of the data; another one is decompressed too, more slowly.
         workspace: device memory (uint8) of :attr:`Sizes.workspace_bytes` of :func:`decompress_sizes`.
         report: device memory (uint8) of :attr:`Sizes.report_bytes`.
@@ -282,19 +286,30 @@ def enqueue_decompress(
     queue = _required(queue_of(stream, data=data, u=out[0], v=out[1]))
     config = configured(abs=0.0, predictor=predictor)
     config.verify_checksum = bool(verify)
-    return _enqueue_decompress(queue, config, data, out, workspace, report)
+    return _enqueue_decompress(queue, config, data, out, workspace, report, first)
 
 
 def _enqueue_decompress(
-    queue: Any, config: _abi.Config, data: Any, out: Tuple[Any, Any], workspace: Any, report: Any
+    queue: Any,
+    config: _abi.Config,
+    data: Any,
+    out: Tuple[Any, Any],
+    workspace: Any,
+    report: Any,
+    first: Optional[int] = None,
 ) -> EnqueuedDecompression:
     source = find_bytes("data", data, queue)
     field = place_output(config, out, queue)
-    sizes = _sizes(config, library.decompress_sizes)
-    scratch, outcome = _memory(sizes, workspace, report, queue)
+    if first is None:
+        plan, enqueue, planes = library.decompress_sizes, library.decompress_device, ()
+    elif not 0 <= first < 2**64:
+        raise ValueError("first = %d is not the number of a plane" % first)
+    else:
+        plan, enqueue, planes = library.decompress_planes_sizes, library.decompress_planes_device, (first,)
+    scratch, outcome = _memory(_sizes(config, plan), workspace, report, queue)
     with queue.active():
-        call = (*source.memory, config, *field.call, *scratch.memory)
-        check(library.decompress_device(*call, outcome.address, queue.handle))
+        call = (*source.memory, config, *planes, *field.call, *scratch.memory)
+        check(enqueue(*call, outcome.address, queue.handle))
     arrays = field.arrays + [source, scratch, outcome]
     return EnqueuedDecompression(queue, outcome.owner, arrays, (out[0], out[1]))
 

@@ -39,6 +39,11 @@ _PLUGIN = "libh5zfactz.so"
 # configuration, which say how large the field of a chunk is, and what may be added to it.
 _FIELD_VERSION = 1
 _ALLOW_WIDE_RANGE = 131072
+#: LAYOUT_U of the same file: chunks of u alone. The next number stands for those of v.
+LAYOUT_U = 2
+#: The number of words that a user gives at most, and the place of the layout behind them.
+GIVEN_WORDS = _abi.CONFIG_WORDS + 3
+LAYOUT_WORD = GIVEN_WORDS + 1
 
 
 def _folders() -> Iterator[Path]:
@@ -170,9 +175,25 @@ def component_options(data: Any, *, field: Optional[Tuple[int, int]] = None) -> 
     words = (ctypes.c_uint32 * _abi.CONFIG_WORDS)()
     check(library.config_to_words(config, words, len(words)))
     ny, nx = (0, 0) if field is None else shape_of("field", field, 2**32 - 1)
-    # 2 and 3 are the layouts of u and of v. A stream has its fill value itself.
-    chunk = (info.dtype, 1 + info.component, info.nx, info.ny, 0, 0, 0, 0, info.nz)
-    return {"compression": FILTER_ID, "compression_opts": (*words, _FIELD_VERSION, nx, ny, *chunk)}
+    given, component = (*words, _FIELD_VERSION, nx, ny), info.component - _abi.COMPONENT_U
+    chunk = component_words(component, info.dtype, (info.nz, info.ny, info.nx))
+    return {"compression": FILTER_ID, "compression_opts": given + chunk}
+
+
+def component_words(
+    component: int, dtype: int, shape: Tuple[int, int, int], big_endian: bool = False
+) -> Tuple[int, ...]:
+    """The words behind those of a user that describe chunks of u (component 0) or of v.
+
+    Args:
+        dtype: the number of the type.
+        shape: (nz, ny, nx) of a chunk.
+        big_endian: the order of the bytes in the file.
+    """
+    nz, ny, nx = shape
+    # A stream has its fill value itself.
+    fill = (0, 0, 0)
+    return (dtype, LAYOUT_U + component, nx, ny, int(big_endian), *fill, nz)
 
 
 def file_options(chunks: Tuple[int, ...], itemsize: int = 4, count: int = 1) -> Dict[str, int]:

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::memory;
-use factz::{BoundKind, Config, Dtype, Real};
+use factz::{BoundKind, Component, Config, Dtype, Real, StreamInfo, ViewMut};
 
 /// Columns, rows and planes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,9 @@ const MOST_VALUES: u64 = 1 << 48;
 impl Dims {
     pub const fn plane(nx: u64, ny: u64) -> Dims {
         Dims { nx, ny, nz: 1 }
+    }
+    pub fn of(info: &StreamInfo) -> Dims {
+        Dims { nx: info.nx, ny: info.ny, nz: info.nz }
     }
     pub fn checked([nx, ny, nz]: [u64; 3]) -> Option<Dims> {
         let count = nx.checked_mul(ny)?.checked_mul(nz)?;
@@ -163,20 +166,87 @@ impl Field {
     }
 }
 
+/// The arrays of a stream: those of both components, or that of the one which the stream holds.
+pub struct Held {
+    pub dims: Dims,
+    pub dtype: Dtype,
+    /// u and v.
+    pub components: [Option<Values>; 2],
+}
+
+impl From<Field> for Held {
+    fn from(field: Field) -> Held {
+        let (dims, dtype) = (field.dims, field.dtype());
+        Held { dims, dtype, components: [Some(field.u), Some(field.v)] }
+    }
+}
+
+impl Held {
+    /// Arrays of zeros for what a stream holds, whose only component may be this.
+    pub fn empty(dims: Dims, dtype: Dtype, only: Option<Component>) -> Result<Held, Failure> {
+        fn zeros<T: Element>(dims: Dims) -> Result<Values, Failure> {
+            Ok(T::wrap(memory::zeros(dims.count(), format_args!("{dims} values"))?))
+        }
+        let component = |component| match (only.is_none_or(|only| only == component), dtype) {
+            (false, _) => Ok(None),
+            (true, Dtype::F32) => zeros::<f32>(dims).map(Some),
+            (true, Dtype::F64) => zeros::<f64>(dims).map(Some),
+        };
+        Ok(Held { dims, dtype, components: [component(Component::U)?, component(Component::V)?] })
+    }
+
+    /// The field of a part of a stream, with both components, if there are both. Axes are periodic where the part
+    /// is as long as the field.
+    pub fn into_field(self, info: &StreamInfo) -> Option<Field> {
+        let periodic = info.periodic & crate::region::whole_axes(self.dims, info);
+        let [Some(u), Some(v)] = self.components else { return None };
+        Some(Field { dims: self.dims, u, v, fill_value: info.fill_value, periodic })
+    }
+
+    /// Bytes of the arrays.
+    pub fn bytes(&self) -> u64 {
+        let count = self.components.iter().flatten().count() as u64;
+        count * self.dims.count() * self.dtype.bytes()
+    }
+
+    /// The arrays to be written, whose elements are of the type of the stream.
+    pub fn views<T: Element>(&mut self) -> [Option<ViewMut<'_, T>>; 2] {
+        let Dims { nx, ny, .. } = self.dims;
+        self.components.each_mut().map(|held| {
+            let values = T::unwrap(held.as_mut()?).expect("elements of the type of the stream");
+            Some(ViewMut::stack(values, nx, ny))
+        })
+    }
+}
+
 /// f32 or f64 as it stands in files.
 pub trait Element: Real {
     const DTYPE: Dtype;
     fn wrap(values: Vec<Self>) -> Values;
+    /// The values, if they are of this type.
+    fn unwrap(values: &mut Values) -> Option<&mut [Self]>;
 }
 impl Element for f32 {
     const DTYPE: Dtype = Dtype::F32;
     fn wrap(values: Vec<Self>) -> Values {
         Values::F32(values)
     }
+    fn unwrap(values: &mut Values) -> Option<&mut [Self]> {
+        match values {
+            Values::F32(values) => Some(values),
+            Values::F64(_) => None,
+        }
+    }
 }
 impl Element for f64 {
     const DTYPE: Dtype = Dtype::F64;
     fn wrap(values: Vec<Self>) -> Values {
         Values::F64(values)
+    }
+    fn unwrap(values: &mut Values) -> Option<&mut [Self]> {
+        match values {
+            Values::F64(values) => Some(values),
+            Values::F32(_) => None,
+        }
     }
 }

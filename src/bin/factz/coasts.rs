@@ -5,7 +5,7 @@ use crate::array::{typed, Field};
 use crate::failure::Failure;
 use crate::memory;
 use crate::say::counted;
-use factz::{CriticalPoint, Kind, Preserve, Real, Ties};
+use factz::{CriticalPoint, Kind, Preserve, Real, Ties, PERIODIC_X, PERIODIC_Y};
 
 const ZERO: u8 = 1;
 const OTHER: u8 = 2;
@@ -26,8 +26,11 @@ fn count<T: Real>(u: &[T], v: &[T], field: &Field, points: &[CriticalPoint]) -> 
         _ if a == T::ZERO && b == T::ZERO => ZERO,
         _ => OTHER,
     };
-    let row = || memory::zeros::<u8>(nx as u64, "a row");
-    let (mut low, mut high) = (row()?, row()?);
+    // Along a periodic axis the first vertex follows the last one again.
+    let seams = [PERIODIC_X, PERIODIC_Y].map(|axis| field.periodic & axis != 0);
+    let columns = nx + seams[0] as usize;
+    let row = || memory::zeros::<u8>(columns as u64, "a row");
+    let (mut low, mut high, mut first) = (row()?, row()?, row()?);
     let mut coasts = 0;
     let mut alone = points.iter().filter(|p| p.kind == Kind::VertexZero).peekable();
     for (row, (u, v)) in (0u64..).zip(u.chunks_exact(nx).zip(v.chunks_exact(nx))) {
@@ -37,17 +40,31 @@ fn count<T: Real>(u: &[T], v: &[T], field: &Field, points: &[CriticalPoint]) -> 
         while let Some(point) = alone.next_if(|point| point.cell_z * ny + point.cell_y == row) {
             high[point.cell_x as usize] = OTHER;
         }
-        // Both triangles of a cell have the vertices of its diagonal.
-        let cells = low.windows(2).zip(high.windows(2)).filter(|_| row % ny > 0);
-        coasts += cells
-            .map(|(low, high)| {
-                let diagonal = low[0] | high[1];
-                [diagonal | low[1], diagonal | high[0]].into_iter().filter(|&c| c == ZERO | OTHER).count()
-            })
-            .sum::<usize>() as u64;
+        if seams[0] {
+            high[nx] = high[0];
+        }
+        match row % ny {
+            0 => first.copy_from_slice(&high),
+            _ => coasts += between(&low, &high),
+        }
+        if seams[1] && row % ny == ny - 1 {
+            coasts += between(&high, &first);
+        }
         std::mem::swap(&mut low, &mut high);
     }
     Ok(coasts)
+}
+
+/// Triangles with zero vertices and others between two rows of classes.
+fn between(low: &[u8], high: &[u8]) -> u64 {
+    let cells = low.windows(2).zip(high.windows(2));
+    cells
+        .map(|(low, high)| {
+            // Both triangles of a cell have the vertices of its diagonal.
+            let diagonal = low[0] | high[1];
+            [diagonal | low[1], diagonal | high[0]].into_iter().filter(|&c| c == ZERO | OTHER).count() as u64
+        })
+        .sum()
 }
 
 /// The sentence about the setting `ties` for a field with coasts; none where the setting makes no difference.
@@ -93,6 +110,13 @@ mod tests {
             };
             text.chars().map(value).collect()
         };
+        let coasts = |u: &str, nx: u64, fill_value, periodic| {
+            let pair = || Values::F32(values(u));
+            let dims = Dims::plane(nx, u.len() as u64 / nx);
+            let field = Field { dims, u: pair(), v: pair(), fill_value, periodic };
+            let points = engine::critical_points(&field, Spacing::UNIT, 1).unwrap();
+            coast_triangles(&field, &points).unwrap()
+        };
         for (u, nx, fill, expected) in [
             ("........", 4, None, 0),
             ("xxxxxxxx", 4, None, 0),
@@ -114,12 +138,15 @@ mod tests {
             ("xxxxx..xx", 3, None, 0),
             ("xxxx..xxx", 3, None, 7),
         ] {
-            let ny = u.len() as u64 / nx;
-            let pair = || Values::F32(values(u));
-            let field =
-                Field { dims: Dims::plane(nx, ny), u: pair(), v: pair(), fill_value: fill, periodic: 0 };
-            let points = engine::critical_points(&field, Spacing::UNIT, 1).unwrap();
-            assert_eq!(coast_triangles(&field, &points).unwrap(), expected, "{u} {fill:?}");
+            assert_eq!(coasts(u, nx, fill, 0), expected, "{u} {fill:?}");
+        }
+        // A wall in the first column, in the first row, and a zero alone.
+        for (u, expected) in
+            [(".xx.xx.xx", [4, 8, 6, 12]), ("...xxxxxx", [4, 6, 8, 12]), ("xxxx.xxxx", [0; 4])]
+        {
+            for (periodic, expected) in (0..).zip(expected) {
+                assert_eq!(coasts(u, 3, None, periodic), expected, "{u} {periodic}");
+            }
         }
     }
 }

@@ -2,21 +2,24 @@
 
 use crate::append::{Added, Appended};
 use crate::args::{Compress, Decompress};
-use crate::array::Field;
+use crate::array::{Field, Held};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::figures::{
-    bound_kind_name, choices_json, fill_json, joined, periodic_name, report_json, shape_json,
+    bound_kind_name, choices_json, component_name, fill_json, joined, periodic_name, report_json, shape_json,
 };
 use crate::foreign::Product;
 use crate::options::{BoundArguments, Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
-use crate::region::{Part, Selection};
+use crate::region::Part;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{coasts, input, steps, Verdict};
-use factz::{BoundKind, Config, Kind, Mode, Predictor, Preserve, Report, Ties, WARNING_WIDE_RANGE};
+use factz::{
+    BoundKind, Component, Config, Kind, Mode, Predictor, Preserve, Report, StreamInfo, Ties,
+    WARNING_WIDE_RANGE,
+};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -312,16 +315,29 @@ impl<'a> Places<'a> {
         self.paths().try_for_each(|path| Product::Arrays.refuse_name(path))
     }
 
-    pub fn write(&self, field: &Field) -> Result<(), Failure> {
+    pub fn write(&self, held: &Held) -> Result<(), Failure> {
         let (path, format) = self.u;
-        let outputs = match self.v {
-            None => vec![store::both(path, format, field)?],
-            Some((v, v_format)) => vec![
-                store::component(path, format, &field.u, field.dims)?,
-                store::component(v, v_format, &field.v, field.dims)?,
+        let outputs = match (self.v, &held.components) {
+            (Some((v, v_format)), [Some(of_u), Some(of_v)]) => vec![
+                store::component(path, format, of_u, held.dims)?,
+                store::component(v, v_format, of_v, held.dims)?,
             ],
+            _ => vec![store::whole(path, format, held)?],
         };
         Output::commit(outputs)
+    }
+
+    /// A stream of one component has one array.
+    fn check_count(&self, info: &StreamInfo) -> Result<(), Failure> {
+        match (self.v, info.component) {
+            (Some((v, _)), Some(component)) => Err(failure!(
+                "{}: the stream holds component {} alone: give one output file (`factz join U V -o STREAM` makes the \
+                 stream of both)",
+                output_name(v),
+                component.name()
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -333,24 +349,27 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let progress = Progress::new("decompressing", &voice);
-    let selection = Selection::of(a.region, a.planes);
-    let Part { field, first, done, info, number } = match &selection {
+    let selection = a.part.selection();
+    let Part { held, first, done, info, number } = match &selection {
         Some(selection) => selection.read(&a.input, a.step.step, &a.place, &progress)?,
         None => whole(a, &progress)?,
     };
     drop(progress);
-    let dims = field.dims;
-    places.write(&field)?;
-    let speed = megabytes_per_second(field.bytes(), done.seconds);
+    places.check_count(&info)?;
+    let dims = held.dims;
+    places.write(&held)?;
+    let speed = megabytes_per_second(held.bytes(), done.seconds);
     let outputs: Vec<String> = places.paths().map(output_name).collect();
+    let holds = |component| info.component.is_none_or(|only| only == component);
     voice.report(
         || {
             let more = json!({
                 "command": "decompress",
                 "step": number,
-                "u": outputs[0],
-                "v": outputs.last(),
-                "output_bytes": field.bytes(),
+                "u": holds(Component::U).then(|| outputs.first()),
+                "v": holds(Component::V).then(|| outputs.last()),
+                "component": component_name(&info),
+                "output_bytes": held.bytes(),
                 "stream_bytes": info.stream_bytes,
                 "exact_vertices": done.result.exact_vertices,
                 "nonfinite_vertices": done.result.nonfinite_vertices,
@@ -359,25 +378,31 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
                 "mb_per_second": speed,
             });
             let [x, y, z] = first;
-            let region = a.region.map_or(Value::Null, |_| json!({ "x": x, "y": y }));
-            let planes = a.planes.map_or(Value::Null, |_| json!({ "z": z }));
+            let region = a.part.region.map_or(Value::Null, |_| json!({ "x": x, "y": y }));
+            let planes = a.part.planes.map_or(Value::Null, |_| json!({ "z": z }));
             let read = json!({ "region": region, "planes": planes, "read_bytes": done.result.stream_bytes });
             joined(joined(shape_json(dims, info.dtype), done.json()), joined(more, read))
         },
         || {
             let read = match &selection {
                 Some(selection) => format!(
-                    "; {}: {} of {} bytes of the stream were read, and its checksum was not compared",
+                    "; {}: {} of {} bytes of the stream were read{}",
                     selection.place(first),
                     grouped(done.result.stream_bytes),
-                    grouped(info.stream_bytes)
+                    grouped(info.stream_bytes),
+                    // The library compares the checksum where it reads all bytes.
+                    match done.result.stream_bytes < info.stream_bytes {
+                        true => ", and its checksum was not compared",
+                        false => "",
+                    }
                 ),
                 None => String::new(),
             };
             format!(
-                "{}: {dims} values of {} each; decompressed{} in {:.3} s ({speed:.0} MB/s){read}\n",
+                "{}: {dims} values of {}{}; decompressed{} in {:.3} s ({speed:.0} MB/s){read}\n",
                 outputs.join(", "),
                 info.dtype.name(),
+                if info.component.is_some() { "" } else { " each" },
                 done.place(),
                 done.seconds,
             )
@@ -390,6 +415,6 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
 fn whole(a: &Decompress, progress: &Progress) -> Result<Part, Failure> {
     let stream = steps::read(&a.input, a.step.step)?;
     let engine = Engine::new(&a.place)?;
-    let (field, done) = stream.decode(&engine, progress)?;
-    Ok(Part { field, first: [0; 3], done, info: stream.info, number: stream.number })
+    let (held, done) = stream.decode_held(&engine, progress)?;
+    Ok(Part { held, first: [0; 3], done, info: stream.info, number: stream.number })
 }

@@ -1,13 +1,14 @@
 //! Where the work of a command is done: on the processor's threads or on a CUDA device.
 
-use crate::array::{typed, Dims, Field};
+use crate::array::{typed, Dims, Element, Field, Held};
 use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::memory;
 use crate::options::{BackendName, Place, Spacing};
 use crate::progress::Progress;
 use factz::{
-    BoundKind, Comparison, Config, CriticalPoint, Execution, Report, Request, Status, Ties, View, ViewMut,
+    BoundKind, Comparison, Config, CriticalPoint, Dtype, Execution, Report, Request, Status, Ties, View,
+    ViewMut,
 };
 use serde_json::{json, Value};
 use std::time::Instant;
@@ -139,6 +140,26 @@ impl Engine {
         )
     }
 
+    /// Fills the array of a stream that holds one component. Devices read streams of both alone.
+    pub fn decompress_one(
+        &self,
+        stream: &[u8],
+        held: &mut Held,
+        progress: &Progress,
+    ) -> Result<Done<Report>, Failure> {
+        if self.device.is_some() && !self.may_fall_back {
+            return Err(failure!(
+                "--backend cuda: a stream of one component is decompressed on the processor: leave the option out"
+            ));
+        }
+        let start = Instant::now();
+        let result = match held.dtype {
+            Dtype::F32 => decompress_held::<f32>(stream, held, self.threads, progress),
+            Dtype::F64 => decompress_held::<f64>(stream, held, self.threads, progress),
+        }?;
+        Ok(Done { result, seconds: start.elapsed().as_secs_f64(), device: None })
+    }
+
     /// Compares a field with another of its shape and type.
     pub fn compare(&self, before: &Field, after: &Field, terms: &Terms) -> Result<Done<Comparison>, Failure> {
         let request = request_of(before, terms)?;
@@ -228,6 +249,19 @@ pub fn decompress(
     Ok(typed!([&mut field.u, &mut field.v] as [u, v] => {
         let (u, v) = (ViewMut::stack(u, nx, ny), ViewMut::stack(v, nx, ny));
         with_progress(threads, progress, |execution| factz::decompress(&config, stream, u, v, execution))
+    })?)
+}
+
+fn decompress_held<T: Element>(
+    stream: &[u8],
+    held: &mut Held,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Report, Failure> {
+    let config = Config { dtype: held.dtype, ..held.dims.config(BoundKind::Absolute, 0.0) };
+    let [u, v] = held.views::<T>();
+    Ok(with_progress(threads, Some(progress), |execution| {
+        factz::decompress(&config, stream, u, v, execution)
     })?)
 }
 

@@ -69,6 +69,7 @@ pub fn info_json(i: &StreamInfo) -> Value {
         "nx": i.nx,
         "ny": i.ny,
         "nz": i.nz,
+        "component": component_name(i),
         "periodic": periodic_name(i.periodic),
         "dtype": i.dtype.name(),
         "mode": i.mode.name(),
@@ -93,9 +94,15 @@ pub fn fill_json(fill_value: Option<f64>) -> Value {
     fill_value.map_or(Value::Null, |x| if x.is_finite() { json!(x) } else { json!(x.to_string()) })
 }
 
-/// Bytes of u and v together.
+/// The only component that a stream holds.
+pub fn component_name(i: &StreamInfo) -> Option<&'static str> {
+    i.component.map(|component| component.name())
+}
+
+/// Bytes of the values that a stream holds: of u and v together, or of its component.
 pub fn field_bytes(i: &StreamInfo) -> u64 {
-    2 * i.nx * i.ny * i.nz * i.dtype.bytes()
+    let components = if i.component.is_some() { 1 } else { 2 };
+    components * i.nx * i.ny * i.nz * i.dtype.bytes()
 }
 
 /// PSNR as JSON and text know it: a number, or why there is none.

@@ -1,11 +1,11 @@
 //! Fixes for the reconstructions of other compressors: `protect` makes one, `apply` applies it.
 
-use crate::array::{typed, Dims, Field};
+use crate::args::{Apply, Protect};
+use crate::array::{typed, Dims, Field, Held};
 use crate::commands::{required_bound, Places};
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_json};
-use crate::fix_args::{Apply, Protect};
 use crate::foreign::Product;
 use crate::input::{self, Expected};
 use crate::memory;
@@ -138,8 +138,8 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let about_fix = |e: factz::Error| Failure::from(e).about(a.fix.display());
     let info = factz::inspect_fix(&fix).map_err(about_fix)?;
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
-    let expected =
-        Expected { dims: Some(dims), dtype: Some(info.dtype), keys: a.keys.names(), fill_value: None };
+    let keys = a.keys.names();
+    let expected = Expected { dims: Some(dims), dtype: Some(info.dtype), keys, ..Expected::default() };
     let mut field = input::read_field(inputs, &expected)?;
     let config = Config { dtype: info.dtype, ..dims.config(info.bound_kind, info.bound) };
     let report = typed!([&mut field.u, &mut field.v] as [u, v] => {
@@ -147,7 +147,7 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
         factz::apply(&config, &fix, u, v, Execution { threads: a.threads, progress: None })
     })
     .map_err(about_fix)?;
-    places.write(&field)?;
+    places.write(&Held::from(field))?;
     let names: Vec<String> = places.paths().map(output_name).collect();
     voice.report(
         || {

@@ -23,6 +23,18 @@ pub struct Expected {
     /// The names of u and v in a `.npz`, or of one array with both.
     pub keys: Vec<String>,
     pub fill_value: Option<f64>,
+    /// Shape and type of raw values that nothing else tells: those of a stream, with its name.
+    pub otherwise: Option<(Dims, Dtype, String)>,
+}
+
+/// What to do about a stream of another shape or type.
+pub const OF_STREAM: &str = "give the original of this stream; in a file of several --step K chooses another";
+
+impl Expected {
+    /// The stream whose shape and type raw values must have.
+    fn stream(&self) -> Option<&str> {
+        self.otherwise.as_ref().filter(|_| self.dims.is_none()).map(|(_, _, name)| name.as_str())
+    }
 }
 
 trait Seekable: Read + Seek {}
@@ -77,8 +89,12 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
         }
         opened.push(pieces);
     }
-    let dims = known.dims.ok_or_else(|| shapeless(opened.iter().flatten()))?;
-    let dtype = known.dtype.unwrap_or(Dtype::F32);
+    let (dims, dtype) = match &known.otherwise {
+        Some((dims, dtype, _)) => (Some(*dims), *dtype),
+        None => (None, Dtype::F32),
+    };
+    let dims = known.dims.or(dims).ok_or_else(|| shapeless(opened.iter().flatten()))?;
+    let dtype = known.dtype.unwrap_or(dtype);
     opened
         .into_iter()
         .map(|pieces| match dtype {
@@ -160,8 +176,10 @@ fn open(path: &Path, both: bool, known: &Expected) -> Result<Vec<Piece>, Failure
 
 /// Bytes that tell what a file is: no more than there must be, since the writer of a pipe may wait behind them.
 fn first_bytes(both: bool, known: &Expected) -> usize {
-    let dtype = known.dtype.unwrap_or(Dtype::F32);
-    let bytes = known.dims.map(|dims| (1 + both as u64) * dims.count() * dtype.bytes());
+    let otherwise = known.otherwise.as_ref().map(|&(dims, dtype, _)| (dims, dtype));
+    let dtype = known.dtype.or(otherwise.map(|(_, dtype)| dtype)).unwrap_or(Dtype::F32);
+    let dims = known.dims.or(otherwise.map(|(dims, _)| dims));
+    let bytes = dims.map(|dims| (1 + both as u64) * dims.count() * dtype.bytes());
     bytes.map_or(8, |bytes| bytes.min(foreign::ENOUGH as u64) as usize)
 }
 
@@ -221,12 +239,13 @@ impl Piece {
         Ok(Piece { name, content, dims, dtype, big_endian: header.big_endian, arrangement, raw: None })
     }
 
-    fn read<T: Element>(self, dims: Dims) -> Result<Intake<T>, Failure> {
+    fn read<T: Element>(self, dims: Dims, expected: &Expected) -> Result<Intake<T>, Failure> {
         let mut intake = Intake {
             name: self.name,
             dims,
             big_endian: self.big_endian,
             arrangement: self.arrangement,
+            stream: expected.stream().map(str::to_owned),
             values: [Vec::new(), Vec::new()],
         };
         match self.content {
@@ -251,7 +270,7 @@ fn read_pieces<T: Element>(pieces: Vec<Piece>, dims: Dims, expected: &Expected) 
     let mut components: Vec<Values> = Vec::new();
     for piece in pieces {
         let alone = piece.arrangement == Arrangement::Alone;
-        let [first, second] = piece.read::<T>(dims)?.values;
+        let [first, second] = piece.read::<T>(dims, expected)?.values;
         components.push(T::wrap(first));
         if !alone {
             components.push(T::wrap(second));
@@ -267,6 +286,8 @@ struct Intake<T> {
     dims: Dims,
     big_endian: bool,
     arrangement: Arrangement,
+    /// The stream that tells the shape and the type.
+    stream: Option<String>,
     /// The second one stays empty for one component alone.
     values: [Vec<T>; 2],
 }
@@ -308,12 +329,12 @@ impl<T: Element> Intake<T> {
         }
         if source.goes_on()? {
             return Err(failure!(
-                "{}: goes on behind the {expected} bytes that {} of {} take: check --dims ({}) and --dtype, or cut \
-                 it there with `head -c {expected}` in the pipe",
+                "{}: goes on behind the {expected} bytes that {} of {} take: {}, or cut it there with `head -c \
+                 {expected}` in the pipe",
                 self.name,
                 self.what(),
                 T::DTYPE.name(),
-                self.dims.order()
+                self.advice()
             ));
         }
         match &raw {
@@ -409,13 +430,21 @@ impl<T: Element> Intake<T> {
         }
     }
 
+    /// What to do about a shape that does not fit.
+    fn advice(&self) -> String {
+        match &self.stream {
+            Some(name) => format!("{name} has this shape and type: {OF_STREAM}"),
+            None => format!("check --dims ({}) and --dtype", self.dims.order()),
+        }
+    }
+
     /// The failure of a file with another number of bytes, which begins with `start`.
     fn wrong_length(&self, bytes: u64, start: &[u8]) -> Failure {
         let (name, what, dtype, expected) = (&self.name, self.what(), T::DTYPE.name(), self.expected_bytes());
         let other = if T::BYTES == 4 { ("f64", expected * 2) } else { ("f32", expected / 2) };
         let both = self.components() == 2;
         let record = start.first_chunk().map_or(0, |&word| u32::from_le_bytes(word)) as u64;
-        let Dims { nx, ny, nz } = self.dims;
+        let (Dims { nx, ny, nz }, advice) = (self.dims, self.advice());
         let hint = if record > 0 && bytes % (record + RECORD_MARKS) == 0 {
             format!(
                 "it looks like a sequential file of Fortran, with marks around records of {record} bytes: write it with \
@@ -423,27 +452,27 @@ impl<T: Element> Intake<T> {
             )
         } else if both && bytes == expected / 2 {
             "it has one component: give the file of the other one too".into()
+        } else if self.stream.is_some() {
+            advice
         } else if !both && bytes == expected * 2 && T::BYTES == 8 {
             "if it holds u and then v, give it alone, in place of U and V".into()
         } else if bytes == other.1 {
             format!("the size is that of {}: give --dtype {}", other.0, other.0)
         } else if bytes > expected && bytes % expected == 0 && !both {
             format!(
-                "if it holds {} planes (steps, levels), give --dims {nx}x{ny}x{}; otherwise check --dims ({}) and --dtype",
+                "if it holds {} planes (steps, levels), give --dims {nx}x{ny}x{}; otherwise {advice}",
                 bytes / expected,
-                nz * (bytes / expected),
-                self.dims.order()
+                nz * (bytes / expected)
             )
         } else if bytes > expected && bytes % expected == 0 {
             format!(
                 "if it holds {} fields or levels, cut one out: `tail -c +{} FILE | head -c {expected} > NEW` is the \
-                 second; otherwise check --dims ({}) and --dtype",
+                 second; otherwise {advice}",
                 bytes / expected,
-                expected + 1,
-                self.dims.order()
+                expected + 1
             )
         } else {
-            format!("check --dims ({}) and --dtype", self.dims.order())
+            advice
         };
         failure!("{name}: has {bytes} bytes of values, but {what} of {dtype} take {expected}: {hint}")
     }

@@ -4,7 +4,7 @@ use crate::args::{Info, Test};
 use crate::array::Dims;
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, is_dash, Failure};
-use crate::figures::{bound_kind_name, field_bytes, info_json, joined, periodic_name};
+use crate::figures::{bound_kind_name, component_name, field_bytes, info_json, joined, periodic_name};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::steps::{self, Fault, FaultKind, Step, Steps, Walk};
@@ -15,8 +15,8 @@ use serde_json::{json, Value};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The header of one stream, or a list of all. The end of the last stream may be missing; something else than
-/// a header is an error behind the list.
+/// The header of one stream, or a list of all. Where the file does not end with a whole stream, an error
+/// follows the list.
 pub fn info(a: &Info) -> Result<Verdict, Failure> {
     if let Some(found) = fix::header_of(&a.input)? {
         a.step.refuse_without_stream(&[&a.input])?;
@@ -33,19 +33,17 @@ pub fn info(a: &Info) -> Result<Verdict, Failure> {
     }
     let fault = steps.fault.take();
     let cut = fault.as_ref().and_then(Fault::cut_step);
-    let about_file = cut.and(fault.as_ref()).map(|fault| fault.sentence(steps.name()));
-    let all: Vec<Step> = steps.found.iter().copied().chain(cut).collect();
+    let all: Vec<Step> = steps.found.iter().copied().chain(cut.map(|(step, _)| step)).collect();
     let streams: Vec<Value> = all.iter().map(step_json).collect();
     let about = joined(about, json!({ "streams": streams }));
+    let missing = cut.map(|(_, missing)| missing);
     match &all[..] {
-        [only] => {
-            voice.report(|| joined(about, info_json(&only.info)), || info_text(&only.info, about_file))?
-        }
-        _ => voice.report(|| about, || list_text(steps.name(), &all, about_file))?,
+        [only] => voice.report(|| joined(about, info_json(&only.info)), || info_text(&only.info, missing))?,
+        _ => voice.report(|| about, || list_text(steps.name(), &all, missing))?,
     }
     match fault {
-        Some(fault) if cut.is_none() => Err(fault.failure),
-        _ => Ok(Verdict::Good),
+        Some(fault) => Err(fault.failure),
+        None => Ok(Verdict::Good),
     }
 }
 
@@ -71,10 +69,19 @@ fn step_json(step: &Step) -> Value {
     joined(json!({ "step": step.number, "offset": step.offset }), info_json(&step.info))
 }
 
-/// A line for each stream of a file.
-fn list_text(name: &str, all: &[Step], about_file: Option<&str>) -> String {
-    let bytes = all.iter().map(|step| step.info.stream_bytes).sum();
-    let mut text = format!("{name}: {} streams, {} bytes\n", grouped(all.len() as u64), grouped(bytes));
+/// Bytes of streams, of the last of which some may be missing.
+fn bytes_text(bytes: u64, missing: Option<u64>) -> String {
+    match missing {
+        Some(missing) => format!("{} of {} bytes", grouped(bytes - missing), grouped(bytes)),
+        None => format!("{} bytes", grouped(bytes)),
+    }
+}
+
+/// A line for each stream of a file, of the last of which bytes may be missing.
+fn list_text(name: &str, all: &[Step], missing: Option<u64>) -> String {
+    let bytes = bytes_text(all.iter().map(|step| step.info.stream_bytes).sum(), missing);
+    let cut = if missing.is_some() { ", the last one cut off" } else { "" };
+    let mut text = format!("{name}: {} streams{cut}, {bytes}\n", grouped(all.len() as u64));
     let mut line = |cells: [&str; 6]| {
         let [step, offset, bytes, field, bound, absolute] = cells;
         let row = format!("{step:>6} {offset:>15} {bytes:>13}  {field:<17} {bound:<31} {absolute}");
@@ -86,29 +93,31 @@ fn list_text(name: &str, all: &[Step], about_file: Option<&str>) -> String {
             &number.to_string(),
             &grouped(*offset),
             &grouped(i.stream_bytes),
-            &format!("{} {}", dims_of(i), i.dtype.name()),
+            &format!("{} {}{}", Dims::of(i), i.dtype.name(), of_component(i)),
             &format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound),
             &format!("{:e}", i.absolute_bound),
         ]);
     }
-    if let Some(about_file) = about_file {
-        let _ = writeln!(text, "file: {about_file}");
-    }
     text
 }
 
-fn dims_of(i: &StreamInfo) -> Dims {
-    Dims { nx: i.nx, ny: i.ny, nz: i.nz }
+/// " of u" for the stream of one component.
+fn of_component(i: &StreamInfo) -> String {
+    component_name(i).map(|name| format!(" of {name}")).unwrap_or_default()
 }
 
-fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
+/// A header, with the number of bytes of the stream that are missing.
+fn info_text(i: &StreamInfo, missing: Option<u64>) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<15} {value}");
     };
-    let dims = dims_of(i);
+    let dims = Dims::of(i);
     let sizes = dims.to_string().replace('x', " x ");
     line("field", format!("{sizes} values of {} ({})", i.dtype.name(), dims.order()));
+    if let Some(name) = component_name(i) {
+        line("component", format!("{name} alone (`factz join` makes the stream of u and v)"));
+    }
     line("bound", format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound));
     line("absolute bound", format!("{:e}", i.absolute_bound));
     if let Some(fill) = i.fill_value {
@@ -123,8 +132,8 @@ fn info_text(i: &StreamInfo, about_file: Option<&str>) -> String {
     line("periodic", periodic_name(i.periodic).into());
     let ratio = field_bytes(i) as f64 / i.stream_bytes as f64;
     line("stream", format!("{} bytes, ratio {ratio:.2}", grouped(i.stream_bytes)));
-    if let Some(about_file) = about_file {
-        line("file", about_file.into());
+    if missing.is_some() {
+        line("file", format!("{}: the end is missing", bytes_text(i.stream_bytes, missing)));
     }
     line("format version", i.format_version.to_string());
     text
@@ -147,7 +156,7 @@ impl Outcome {
 
     fn of(file: Value, stream: Stream, engine: &Engine, voice: &Voice) -> Outcome {
         let about = joined(file, json!({ "step": stream.number, "offset": stream.offset }));
-        match stream.decode(engine, &Progress::new("testing", voice)) {
+        match stream.decode_held(engine, &Progress::new("testing", voice)) {
             Ok(_) => Outcome { about, good: Some(stream), failure: None },
             Err(e) => Outcome::bad(about, e),
         }
@@ -161,12 +170,13 @@ impl Outcome {
         }
     }
 
-    /// A line: on standard output if the stream is good, otherwise on standard error.
+    /// A line on standard output if the stream is good, and one on standard error if something is wrong.
     fn tell(&self, voice: &Voice) -> Result<(), Failure> {
-        match (&self.failure, &self.good) {
-            (Some(e), _) => standard::write_error(&format!("factz: {e}\n")),
-            (None, Some(stream)) => voice.text(&good_text(stream))?,
-            (None, None) => {}
+        if let Some(stream) = &self.good {
+            voice.text(&good_text(stream))?;
+        }
+        if let Some(e) = &self.failure {
+            standard::write_error(&format!("factz: {e}\n"));
         }
         Ok(())
     }
@@ -213,7 +223,12 @@ fn test_all(
             Err(e) => return tell(Outcome::bad(at(step.number, step.offset), e)),
         };
         next = walk.header();
-        let is_alone = step.number == 0 && !matches!(next, Ok(Ok(Some(_))));
+        if let Ok(Err(fault)) = &next {
+            if fault.number == step.number {
+                continue;
+            }
+        }
+        let is_alone = step.number == 0 && matches!(next, Ok(Ok(None)));
         let name = if is_alone { walk.name().into() } else { steps::name_of(walk.name(), step.number) };
         let Step { number, offset, info } = step;
         let outcome = Outcome::of(file.clone(), Stream { name, bytes, info, number, offset }, engine, voice);
@@ -259,10 +274,11 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
 fn good_text(tested: &Stream) -> String {
     let i = &tested.info;
     format!(
-        "{}: good, {} values of {}, {} bytes\n",
+        "{}: good, {} values of {}{}, {} bytes\n",
         tested.name,
         tested.dims(),
         i.dtype.name(),
+        of_component(i),
         grouped(i.stream_bytes)
     )
 }

@@ -21,9 +21,9 @@ mod failure;
 mod fate;
 mod figures;
 mod fix;
-mod fix_args;
 mod foreign;
 mod h5args;
+mod halves;
 mod input;
 mod inspect;
 #[cfg(feature = "cuda")]
@@ -112,6 +112,8 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
     match command {
         Command::Compress(a) => commands::compress(a),
         Command::Decompress(a) => commands::decompress(a),
+        Command::Split(a) => halves::split(a),
+        Command::Join(a) => halves::join(a),
         Command::Verify(a) => verify::verify(a),
         Command::Protect(a) => fix::protect(a),
         Command::Apply(a) => fix::apply(a),

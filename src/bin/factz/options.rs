@@ -93,7 +93,8 @@ impl Keys {
 
 impl ShapeArguments {
     pub fn expected(&self, fill_value: Option<f64>) -> Expected {
-        Expected { dims: self.dims, dtype: self.dtype, keys: self.keys.names(), fill_value }
+        let keys = self.keys.names();
+        Expected { dims: self.dims, dtype: self.dtype, keys, fill_value, otherwise: None }
     }
 }
 

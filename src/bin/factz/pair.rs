@@ -3,7 +3,7 @@
 use crate::array::{typed, Element, Field, Values};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
-use crate::input::{self, Expected};
+use crate::input::{self, Expected, OF_STREAM};
 use crate::memory;
 use crate::options::{FillArguments, ShapeArguments, Spacing, SpacingArguments, StepArgument};
 use crate::progress::Progress;
@@ -45,7 +45,9 @@ impl Pair {
             let (before, after) = before.zip(after).expect("two fields were asked for");
             return Ok(Pair { before, after, info: None });
         };
-        let before = input::read_field(first, &completed(&stream, expected))?;
+        let of_stream = (stream.dims(), stream.info.dtype, stream.name.clone());
+        let expected = Expected { otherwise: Some(of_stream), ..expected };
+        let before = input::read_field(first, &expected)?;
         let after = Field { fill_value, ..decode(&stream, &before, engine, voice)? };
         Ok(Pair { before, after, info: Some(stream.info) })
     }
@@ -101,17 +103,11 @@ fn with_gaps<T: Element>(original: [&[T]; 2], fill: f64, values: &[T]) -> Result
     Ok(T::wrap(out))
 }
 
-/// Shape and type of the original, where the options leave them open.
-fn completed(stream: &Stream, given: Expected) -> Expected {
-    let (dims, dtype) = (given.dims.or(Some(stream.dims())), given.dtype.or(Some(stream.info.dtype)));
-    Expected { dims, dtype, ..given }
-}
-
 fn decode(stream: &Stream, before: &Field, engine: &Engine, voice: &Voice) -> Result<Field, Failure> {
     let (dims, dtype) = (stream.dims(), stream.info.dtype);
     if dims != before.dims || dtype != before.dtype() {
         return Err(failure!(
-            "{}: holds {dims} values of {} ({}), the original {} of {}",
+            "{}: holds {dims} values of {} ({}), the original {} of {}: {OF_STREAM}",
             stream.name,
             dtype.name(),
             dims.order(),

@@ -1,12 +1,13 @@
 //! A rectangle or some planes of the field of a stream, for which only a part of a file is read.
 
-use crate::array::{parse_plane, typed, Dims, Field};
+use crate::array::{parse_plane, Dims, Element, Held};
 use crate::engine::{with_progress, Done};
 use crate::failure::{failure, input_name, Failure};
 use crate::options::{BackendName, Place};
 use crate::progress::Progress;
 use crate::steps::{self, Step};
-use factz::{BoundKind, Config, Error, Report, Source, Status, StreamInfo, ViewMut};
+use clap::Args;
+use factz::{BoundKind, Config, Dtype, Error, Report, Source, Status, StreamInfo, PERIODIC_X, PERIODIC_Y};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -87,6 +88,26 @@ impl Planes {
     }
 }
 
+/// The options that name a part of the field of a stream.
+#[derive(Args)]
+pub struct PartArguments {
+    /// Take a rectangle alone: its first column and row, counted from 0, and its columns and rows
+    #[arg(long, value_name = "X,Y,WxH")]
+    pub region: Option<Region>,
+    /// Take some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
+    /// one, and A or B may be left out
+    #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
+    pub planes: Option<Planes>,
+}
+
+impl PartArguments {
+    /// The part to decompress; none if the whole field is wanted.
+    pub fn selection(&self) -> Option<Selection> {
+        let PartArguments { region, planes } = *self;
+        (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
+    }
+}
+
 /// The part of a field that `--region` and `--planes` name.
 pub struct Selection {
     region: Option<Region>,
@@ -102,7 +123,7 @@ enum Bytes {
 
 /// A decoded part of a field.
 pub struct Part {
-    pub field: Field,
+    pub held: Held,
     /// Its first column, row and plane.
     pub first: [u64; 3],
     pub done: Done<Report>,
@@ -112,11 +133,6 @@ pub struct Part {
 }
 
 impl Selection {
-    /// As the options say; none if the whole field is wanted.
-    pub fn of(region: Option<Region>, planes: Option<Planes>) -> Option<Selection> {
-        (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
-    }
-
     /// Decodes the part of the one stream of a file, or of that which `--step` means. Of a regular file a
     /// part is read.
     pub fn read(
@@ -143,13 +159,13 @@ impl Selection {
         let name = input_name(path);
         let (first, dims) = self.within(&name, &info)?;
         let decoded = decode(bytes, &info, (first, dims), (place.threads, progress));
-        let (field, done) = decoded.map_err(|e| e.about(&name))?;
-        Ok(Part { field, first, done, info, number })
+        let (held, done) = decoded.map_err(|e| e.about(&name))?;
+        Ok(Part { held, first, done, info, number })
     }
 
     /// First column, row and plane of the part of a field, and its size.
     fn within(&self, name: &str, info: &StreamInfo) -> Result<([u64; 3], Dims), Failure> {
-        let whole = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
+        let whole = Dims::of(info);
         let inside =
             |first: u64, count: u64, all: u64| first.checked_add(count).is_some_and(|end| end <= all);
         let outside = |option: &dyn std::fmt::Display| {
@@ -187,16 +203,19 @@ impl std::fmt::Display for Selection {
     }
 }
 
+/// The axes along which a part is as long as the field.
+pub fn whole_axes(dims: Dims, info: &StreamInfo) -> u32 {
+    let axis = |is_whole: bool, bit: u32| if is_whole { bit } else { 0 };
+    axis(dims.nx == info.nx, PERIODIC_X) | axis(dims.ny == info.ny, PERIODIC_Y)
+}
+
 fn decode(
     bytes: Bytes,
     info: &StreamInfo,
     (first, dims): ([u64; 3], Dims),
     (threads, progress): (usize, &Progress),
-) -> Result<(Field, Done<Report>), Failure> {
-    let mut field = Field::empty(dims, info.dtype)?;
-    field.fill_value = info.fill_value;
-    let Dims { nx, ny, .. } = dims;
-    let config = Config { dtype: info.dtype, ..dims.config(BoundKind::Absolute, 0.0) };
+) -> Result<(Held, Done<Report>), Failure> {
+    let mut held = Held::empty(dims, info.dtype, info.component)?;
     let mut read = |offset: u64, to: &mut [u8]| match &bytes {
         Bytes::Memory(_) => unreachable!("memory is not read"),
         Bytes::File(file, start, _) => file
@@ -208,13 +227,25 @@ fn decode(
         Bytes::File(_, _, length) => Source::Read(*length, &mut read),
     };
     let start = Instant::now();
-    let result = typed!([&mut field.u, &mut field.v] as [u, v] => {
-        let (u, v) = (ViewMut::stack(u, nx, ny), ViewMut::stack(v, nx, ny));
-        with_progress(threads, Some(progress), |execution| {
-            factz::decompress_region(&config, source, first, u, v, execution)
-        })
-    })?;
-    Ok((field, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))
+    let result = match info.dtype {
+        Dtype::F32 => decode_part::<f32>(source, first, &mut held, threads, progress),
+        Dtype::F64 => decode_part::<f64>(source, first, &mut held, threads, progress),
+    }?;
+    Ok((held, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))
+}
+
+fn decode_part<T: Element>(
+    source: Source<'_>,
+    first: [u64; 3],
+    held: &mut Held,
+    threads: usize,
+    progress: &Progress,
+) -> Result<Report, Failure> {
+    let config = Config { dtype: held.dtype, ..held.dims.config(BoundKind::Absolute, 0.0) };
+    let [u, v] = held.views::<T>();
+    Ok(with_progress(threads, Some(progress), |execution| {
+        factz::decompress_region(&config, source, first, u, v, execution)
+    })?)
 }
 
 #[cfg(test)]

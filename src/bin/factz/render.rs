@@ -11,7 +11,7 @@ use crate::output::{self, refuse_input, refuse_terminal};
 use crate::pair::Pair;
 use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
 use crate::say::{critical_points_text, Voice};
-use crate::single::{self, Single};
+use crate::single;
 use crate::Verdict;
 use factz::Dtype;
 use serde_json::json;
@@ -87,10 +87,10 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
         ));
     }
     let names = input_names(files, ", ");
-    let Single { mut field, spacing } =
-        single::read_field(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
-    let spacing = a.spacing.or(spacing)?;
-    field.periodic = a.spacing.periodic_or(field.periodic);
+    let options = (&a.shape, &a.fill, &a.step);
+    let mut single = single::read_field(files, options, None, &a.place, (engine, voice))?;
+    let spacing = single.place(&a.spacing)?;
+    let field = single.field;
     let field = match plane(a, field.dims, voice)? {
         Some(z) => field.plane(z)?,
         None => field,

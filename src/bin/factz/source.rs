@@ -2,10 +2,11 @@
 
 use crate::failure::{failure, input_name, is_dash, Failure};
 use crate::{foreign, standard};
+use factz::stream::header::{HEADER_BYTES, MAGIC};
 use std::fs::{File, Metadata};
 use std::io::{IsTerminal, Read, Result as Done, Seek, SeekFrom};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::Path;
 
 /// How long a writer that has sent all that is wanted may be silent until its input counts as ended.
@@ -93,6 +94,28 @@ impl Source {
     /// Bytes that are left, known of regular files.
     pub fn left(&self) -> Option<u64> {
         self.length().map(|length| length.saturating_sub(self.read))
+    }
+
+    /// The first byte, from a place of a regular file on, where a stream begins that the file has whole.
+    /// Looks at so many bytes that it takes seconds at most.
+    pub fn next_stream(&self, from: u64) -> Option<u64> {
+        const REACH: u64 = 1 << 30;
+        const PART: usize = 1 << 20;
+        let Extent { first, length } = self.extent?;
+        let mut bytes = vec![0; PART + HEADER_BYTES];
+        for at in (from..length.min(from.saturating_add(REACH))).step_by(PART) {
+            let there = bytes.len().min((length - at) as usize);
+            self.file.read_exact_at(&mut bytes[..there], first + at).ok()?;
+            let begins = |&k: &usize| {
+                let left = length - at - k as u64;
+                bytes[k..there].starts_with(&MAGIC)
+                    && factz::inspect(&bytes[k..there]).is_ok_and(|info| info.stream_bytes <= left)
+            };
+            if let Some(k) = (0..there.min(PART)).find(begins) {
+                return Some(at + k as u64);
+            }
+        }
+        None
     }
 
     pub fn is_device(&self) -> bool {

@@ -47,20 +47,14 @@ impl Fault {
         matches!(self.kind, FaultKind::Garbage(_))
     }
 
-    /// The stream whose end is missing, if its header is there.
-    pub fn cut_step(&self) -> Option<Step> {
+    /// The stream whose end is missing, and how many bytes are, if its header is there.
+    pub fn cut_step(&self) -> Option<(Step, u64)> {
         match &self.kind {
-            FaultKind::Cut(Some(info), _) => {
-                Some(Step { number: self.number, offset: self.offset, info: **info })
+            FaultKind::Cut(Some(info), missing) => {
+                Some((Step { number: self.number, offset: self.offset, info: **info }, *missing))
             }
             _ => None,
         }
-    }
-
-    /// The message without the name of the file.
-    pub fn sentence(&self, name: &str) -> &str {
-        let message = &self.failure.message;
-        message.strip_prefix(name).map_or(message, |rest| rest.trim_start_matches([':', ' ']))
     }
 }
 
@@ -80,6 +74,8 @@ pub struct Walk {
     path: PathBuf,
     /// The number of the next stream.
     number: u64,
+    /// The stream before that.
+    last: Option<Step>,
 }
 
 /// Result of a step of a walk: a stream, the end, or a fault. A file that cannot be read is a [`Failure`].
@@ -92,12 +88,12 @@ impl Walk {
         if to_the_end || is_dash(path) {
             source.wait_for_the_end();
         }
-        Ok(Walk { source, path: path.into(), number: 0 })
+        Ok(Walk::over(source, path))
     }
 
     /// Of an open file.
     pub fn over(source: Source, path: &Path) -> Walk {
-        Walk { source, path: path.into(), number: 0 }
+        Walk { source, path: path.into(), number: 0, last: None }
     }
 
     pub fn name(&self) -> &str {
@@ -115,16 +111,17 @@ impl Walk {
         if number > 0 && !self.source.goes_on()? {
             return Ok(Ok(None));
         }
-        let left = self.source.left();
         let start = self.source.peek(HEADER_BYTES)?.to_vec();
         let error = match factz::inspect(&start) {
             Ok(info) => return Ok(Ok(Some(Step { number, offset, info }))),
             Err(e) => e,
         };
         let begins = start.starts_with(&MAGIC) || (number > 0 && MAGIC.starts_with(&start));
+        if !begins {
+            return Ok(Err(self.no_stream(&start)));
+        }
         let (kind, failure) = match HEADER_BYTES.saturating_sub(start.len()) as u64 {
-            _ if !begins => (FaultKind::Garbage(left), self.no_stream(&start, left)),
-            0 => (FaultKind::Damaged, Failure::from(error).about(self.place(number, offset))),
+            0 => (FaultKind::Damaged, self.odd(Failure::from(error), number, offset)),
             missing => (FaultKind::Cut(None, missing), self.cut(number, offset, start.len() as u64, None)),
         };
         Ok(Err(Fault { kind, failure, number, offset }))
@@ -133,7 +130,7 @@ impl Walk {
     /// Passes over the stream whose header was looked at.
     pub fn pass(&mut self, step: &Step) -> Result<Result<(), Fault>, Failure> {
         let passed = self.source.skip(step.info.stream_bytes).map_err(|e| self.source.cannot(e))?;
-        self.number += 1;
+        (self.number, self.last) = (self.number + 1, Some(*step));
         Ok(self.whole(step, passed))
     }
 
@@ -146,18 +143,27 @@ impl Walk {
         }
         let read = self.source.by_ref().take(expected).read_to_end(&mut bytes);
         read.map_err(|e| self.source.cannot(e))?;
-        self.number += 1;
+        (self.number, self.last) = (self.number + 1, Some(*step));
         Ok(self.whole(step, bytes.len() as u64).map(|()| bytes))
     }
 
-    /// Whether so many bytes are all of a stream.
+    /// Whether so many bytes are all of a stream. Where some are missing, another stream may begin before
+    /// the end of the file.
     fn whole(&self, step: &Step, bytes: u64) -> Result<(), Fault> {
-        let (number, offset, expected) = (step.number, step.offset, step.info.stream_bytes);
+        let &Step { number, offset, info } = step;
+        let expected = info.stream_bytes;
         if bytes == expected {
             return Ok(());
         }
-        let kind = FaultKind::Cut(Some(Box::new(step.info)), expected - bytes);
-        Err(Fault { kind, failure: self.cut(number, offset, bytes, Some(expected)), number, offset })
+        Err(match self.source.next_stream(offset + 1) {
+            Some(next) => self.cut_by(step, next),
+            None => Fault {
+                kind: FaultKind::Cut(Some(Box::new(info)), expected - bytes),
+                failure: self.cut(number, offset, bytes, Some(expected)),
+                number,
+                offset,
+            },
+        })
     }
 
     /// A stream in messages: the file where it is the first one.
@@ -168,15 +174,19 @@ impl Walk {
         }
     }
 
+    /// The begin of a sentence about a stream of which there are so many bytes.
+    fn has(&self, number: u64, offset: u64, bytes: u64) -> String {
+        let separator = if number == 0 { ":" } else { "," };
+        format!("{}{separator} has {bytes} bytes", self.place(number, offset))
+    }
+
     /// The failure of a stream of which there are so many bytes.
     fn cut(&self, number: u64, offset: u64, bytes: u64, expected: Option<u64>) -> Failure {
         let needed = match expected {
             Some(expected) => format!("its header says {expected}"),
             None => format!("and the header of a stream takes {HEADER_BYTES}"),
         };
-        let separator = if number == 0 { ":" } else { "," };
-        let mut text = self.place(number, offset) + separator;
-        text += &format!(" has {bytes} bytes, {needed}: the end is missing");
+        let mut text = format!("{}, {needed}: the end is missing", self.has(number, offset, bytes));
         if number > 0 {
             let cutting = self.cutting(offset);
             text += &format!("; {cutting} leaves it out, and --step K reads one of those before it");
@@ -184,25 +194,72 @@ impl Walk {
         damaged(text)
     }
 
-    /// The failure of bytes that are no stream: all of the file, or those behind the last stream.
-    fn no_stream(&self, start: &[u8], bytes: Option<u64>) -> Failure {
-        let (name, offset, cutting) = (self.name(), self.position(), self.cutting(self.position()));
-        let text = match (self.number, bytes) {
-            (0, _) => foreign::of_stream(&self.path, start)
-                .unwrap_or("is no factz stream: it does not begin with the mark FCTZ".into()),
-            (number, Some(bytes)) => format!(
-                "{} follow stream {} and are no stream: none begins at byte {offset}; {cutting} leaves them \
-                 out",
-                counted(bytes, "byte", "bytes"),
-                number - 1
-            ),
-            (number, None) => format!(
-                "goes on behind stream {} with bytes that are no stream: none begins at byte {offset}; \
-                 {cutting} leaves them out",
-                number - 1
-            ),
+    /// The failure of a header that no stream has.
+    fn odd(&self, error: Failure, number: u64, offset: u64) -> Failure {
+        let Failure { message, status } = error.about(self.place(number, offset));
+        let behind = self
+            .source
+            .next_stream(offset + 1)
+            .map(|next| format!("; another stream begins at byte {next}: {}", self.apart(offset, next)));
+        Failure { message: message + &behind.unwrap_or_default(), status }
+    }
+
+    /// The fault of bytes that are no stream: all of the file, or those behind the last stream. Where another
+    /// stream begins in the last one, that is cut off.
+    fn no_stream(&self, start: &[u8]) -> Fault {
+        let (number, offset, bytes) = (self.number, self.position(), self.source.left());
+        let garbage = |text: String| Fault {
+            kind: FaultKind::Garbage(bytes),
+            failure: damaged(format!("{}: {text}", self.name())),
+            number,
+            offset,
         };
-        damaged(format!("{name}: {text}"))
+        let Some(last) = &self.last else {
+            return garbage(
+                foreign::of_stream(&self.path, start)
+                    .unwrap_or("is no factz stream: it does not begin with the mark FCTZ".into()),
+            );
+        };
+        let bytes_of = |n: u64| counted(n, "byte", "bytes");
+        let place = format!("behind stream {}, from byte {offset} on", last.number);
+        match (self.source.next_stream(last.offset + 1), bytes) {
+            (Some(next), _) if next < offset => self.cut_by(last, next),
+            (Some(next), _) => garbage(format!(
+                "has {} {place}, in which no stream begins; {}",
+                bytes_of(next - offset),
+                self.apart(offset, next)
+            )),
+            (None, bytes) => garbage(format!(
+                "has {} {place}, in which no stream begins; {} leaves them out, and --step K reads one of the \
+                 streams before",
+                bytes.map_or("more bytes".into(), bytes_of),
+                self.cutting(offset)
+            )),
+        }
+    }
+
+    /// The fault of a stream in which another one begins.
+    fn cut_by(&self, step: &Step, next: u64) -> Fault {
+        let &Step { number, offset, info } = step;
+        let (there, expected) = (next - offset, info.stream_bytes);
+        let failure = damaged(format!(
+            "{}, its header says {expected}: the end is missing, and another stream follows; {}",
+            self.has(number, offset, there),
+            self.apart(offset, next)
+        ));
+        Fault { kind: FaultKind::Cut(Some(Box::new(info)), expected - there), failure, number, offset }
+    }
+
+    /// The commands that keep the streams before a place, and those from the next stream on.
+    fn apart(&self, offset: u64, next: u64) -> String {
+        let tail = format!("`tail -c +{} {} > NEW`", next + 1, shell_name(&self.path));
+        match offset {
+            0 => format!("{tail} keeps the streams from there on"),
+            _ => format!(
+                "{} keeps the streams before it, {tail} those from byte {next} on",
+                self.cutting(offset)
+            ),
+        }
     }
 
     /// The command that keeps the bytes before a place.
@@ -261,8 +318,10 @@ impl Steps {
             let step = match steps.walk.header()? {
                 Ok(Some(step)) => step,
                 Ok(None) => return Ok(steps),
-                Err(fault) if fault.number == 0 => return Err(fault.failure),
+                Err(fault) if steps.found.is_empty() => return Err(fault.failure),
                 Err(fault) => {
+                    // The last stream may turn out to be cut off.
+                    steps.found.truncate(fault.number as usize);
                     steps.fault = Some(fault);
                     return Ok(steps);
                 }
@@ -312,7 +371,7 @@ impl Steps {
     }
 
     /// The stream that `--step` means. Without the option there must be one alone. What is behind the stream
-    /// may be cut off, as by a writer that was stopped, unless the number counts from the end.
+    /// may be damaged, or cut off as by a writer that was stopped, unless the number counts from the end.
     pub fn chosen(&mut self, step: Option<i64>) -> Result<Step, Failure> {
         let count = self.found.len() as u64;
         let Some(k) = step else {
@@ -322,11 +381,10 @@ impl Steps {
                 (None, _) => Err(self.several()),
             };
         };
-        let before_the_cut = k >= 0 && (k as u64) < count;
+        let before_the_fault = k >= 0 && (k as u64) < count;
         match self.fault.take() {
-            Some(Fault { kind: FaultKind::Cut(..), .. }) if before_the_cut => {}
-            Some(fault) => return Err(fault.failure),
-            None => {}
+            Some(fault) if !before_the_fault => return Err(fault.failure),
+            _ => {}
         }
         let number = if k < 0 { count.checked_sub(k.unsigned_abs()) } else { Some(k as u64) };
         let found = number.and_then(|number| self.found.get(usize::try_from(number).ok()?));
@@ -373,6 +431,31 @@ impl Steps {
     }
 }
 
+/// The streams of a file one after the other, or that which `--step` means.
+pub struct Streams {
+    walk: Option<Walk>,
+    chosen: Option<Stream>,
+}
+
+impl Streams {
+    pub fn open(path: &Path, step: Option<i64>) -> Result<Streams, Failure> {
+        Ok(match step {
+            None => Streams { walk: Some(Walk::open(path, true)?), chosen: None },
+            Some(_) => Streams { walk: None, chosen: Some(read(path, step)?) },
+        })
+    }
+
+    /// Reads the next stream; none behind the last one.
+    pub fn next(&mut self) -> Result<Option<Stream>, Failure> {
+        let Some(walk) = &mut self.walk else { return Ok(self.chosen.take()) };
+        let Some(step) = walk.header()?.map_err(|fault| fault.failure)? else { return Ok(None) };
+        let bytes = walk.take(&step)?.map_err(|fault| fault.failure)?;
+        let Step { number, offset, info } = step;
+        let name = if number == 0 { walk.name().to_owned() } else { name_of(walk.name(), number) };
+        Ok(Some(Stream { name, bytes, info, number, offset }))
+    }
+}
+
 /// Finds the one stream of a regular file, or that of several which `--step` means, without reading it.
 pub fn find(path: &Path, step: Option<i64>) -> Result<Option<Step>, Failure> {
     if is_dash(path) || !path.is_file() {
@@ -389,17 +472,18 @@ pub fn read(path: &Path, step: Option<i64>) -> Result<Stream, Failure> {
     steps.read(&chosen)
 }
 
-/// Reads a file that begins as a stream does, or that stream of several which `--step` means; none for
-/// another file, and for what is no regular one.
-pub fn read_if_stream(path: &Path, step: Option<i64>) -> Result<Option<Stream>, Failure> {
+/// Whether a regular file begins as a stream does.
+pub fn is_stream(path: &Path) -> bool {
     let mut start = [0; 8];
-    // Reading the file as an array reports a file that cannot be read.
     let looks = |mut file: File| file.read_exact(&mut start);
-    match !is_dash(path)
-        && path.is_file()
-        && File::open(path).and_then(looks).is_ok()
-        && begins_stream(&start)
-    {
+    !is_dash(path) && path.is_file() && File::open(path).and_then(looks).is_ok() && begins_stream(&start)
+}
+
+/// Reads a file that begins as a stream does, or that stream of several which `--step` means; none for
+/// another file, and for what is no regular one. Reading the file as an array reports a file that cannot be
+/// read.
+pub fn read_if_stream(path: &Path, step: Option<i64>) -> Result<Option<Stream>, Failure> {
+    match is_stream(path) {
         true => read(path, step).map(Some),
         false => Ok(None),
     }

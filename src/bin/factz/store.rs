@@ -1,6 +1,6 @@
 //! Fields into files: raw values, `.npy` and `.npz`, a file for each component or one for both.
 
-use crate::array::{Dims, Element, Field, Values};
+use crate::array::{Dims, Element, Held, Values};
 use crate::failure::{is_dash, Failure};
 use crate::npy;
 use crate::output::Output;
@@ -15,7 +15,7 @@ pub enum Format {
     Raw,
     /// NumPy's .npy; an array of shape (2, NY, NX), or (2, NZ, NY, NX) of a stack, where both are in one file
     Npy,
-    /// NumPy's .npz with the arrays u and v, both in one file
+    /// NumPy's .npz with the arrays u and v in one file
     Npz,
 }
 
@@ -41,37 +41,40 @@ pub fn component(path: &Path, format: Format, values: &Values, dims: Dims) -> Re
     Ok(output)
 }
 
-/// Writes both components into one file. The caller commits.
-pub fn both(path: &Path, format: Format, field: &Field) -> Result<Output, Failure> {
+/// Writes all that a stream holds into one file. The caller commits.
+pub fn whole(path: &Path, format: Format, held: &Held) -> Result<Output, Failure> {
     let mut output = Output::create(path)?;
     let written = match format {
         Format::Npz => {
             // A pipe takes the lengths after the values.
             match output.can_seek() {
-                true => archive(zip::ZipWriter::new(output.writer()), field),
-                false => archive(zip::ZipWriter::new_stream(output.writer()), field),
+                true => archive(zip::ZipWriter::new(output.writer()), held),
+                false => archive(zip::ZipWriter::new_stream(output.writer()), held),
             }
         }
         Format::Npy | Format::Raw => {
             if format == Format::Npy {
-                output.write(&npy::header(&[vec![2], field.dims.shape()].concat(), field.dtype()))?;
+                let components = held.components.iter().flatten().count() as u64;
+                let leading = if components == 1 { vec![] } else { vec![components] };
+                output.write(&npy::header(&[leading, held.dims.shape()].concat(), held.dtype))?;
             }
             let writer = output.writer();
-            write_values(writer, &field.u).and_then(|()| write_values(writer, &field.v))
+            held.components.iter().flatten().try_for_each(|values| write_values(writer, values))
         }
     };
     written.map_err(|e| output.cannot(e))?;
     Ok(output)
 }
 
-fn archive<W: Write + std::io::Seek>(mut zip: zip::ZipWriter<W>, field: &Field) -> std::io::Result<()> {
+fn archive<W: Write + std::io::Seek>(mut zip: zip::ZipWriter<W>, held: &Held) -> std::io::Result<()> {
     // As numpy.savez writes it; entries above 4 GiB say so beforehand.
     let options = SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Stored)
-        .large_file(field.bytes() / 2 > u32::MAX as u64 - 1024);
-    for (name, values) in [("u.npy", &field.u), ("v.npy", &field.v)] {
+        .large_file(held.dims.count() * held.dtype.bytes() > u32::MAX as u64 - 1024);
+    for (name, values) in ["u.npy", "v.npy"].into_iter().zip(&held.components) {
+        let Some(values) = values else { continue };
         zip.start_file(name, options)?;
-        zip.write_all(&npy::header(&field.dims.shape(), field.dtype()))?;
+        zip.write_all(&npy::header(&held.dims.shape(), held.dtype))?;
         write_values(&mut zip, values)?;
     }
     zip.finish()?.flush()

@@ -1,11 +1,23 @@
 //! Streams in memory. Files of streams: steps.rs.
 
-use crate::array::{Dims, Field};
+use crate::array::{Dims, Field, Held};
 use crate::engine::{Done, Engine};
-use crate::failure::Failure;
+use crate::failure::{failure, Failure};
 use crate::options::Spacing;
 use crate::progress::Progress;
 use factz::{Report, StreamInfo};
+
+/// Refuses a stream that does not hold both components.
+pub fn needs_both(name: &str, info: &StreamInfo) -> Result<(), Failure> {
+    match info.component {
+        None => Ok(()),
+        Some(component) => Err(failure!(
+            "{name}: holds component {} alone, and both are needed: `factz join U V -o STREAM` joins it with the \
+             stream of the other one",
+            component.name()
+        )),
+    }
+}
 
 /// A whole stream with its header.
 pub struct Stream {
@@ -20,21 +32,34 @@ pub struct Stream {
 
 impl Stream {
     pub fn dims(&self) -> Dims {
-        let StreamInfo { nx, ny, nz, .. } = self.info;
-        Dims { nx, ny, nz }
+        Dims::of(&self.info)
     }
 
     pub fn spacing(&self) -> Spacing {
         Spacing { dx: self.info.dx, dy: self.info.dy }
     }
 
-    /// The field, and what decoding it took.
+    /// The field, and what decoding it took. A stream of one component is refused.
     pub fn decode(&self, engine: &Engine, progress: &Progress) -> Result<(Field, Done<Report>), Failure> {
+        needs_both(&self.name, &self.info)?;
         let decoded = || {
             let mut field = Field::empty(self.dims(), self.info.dtype)?;
             (field.fill_value, field.periodic) = (self.info.fill_value, self.info.periodic);
             let done = engine.decompress(&self.bytes, &mut field, progress)?;
             Ok((field, done))
+        };
+        decoded().map_err(|e: Failure| e.about(&self.name))
+    }
+
+    /// The arrays that the stream holds, and what decoding them took.
+    pub fn decode_held(&self, engine: &Engine, progress: &Progress) -> Result<(Held, Done<Report>), Failure> {
+        let Some(component) = self.info.component else {
+            return self.decode(engine, progress).map(|(field, done)| (field.into(), done));
+        };
+        let decoded = || {
+            let mut held = Held::empty(self.dims(), self.info.dtype, Some(component))?;
+            let done = engine.decompress_one(&self.bytes, &mut held, progress)?;
+            Ok((held, done))
         };
         decoded().map_err(|e: Failure| e.about(&self.name))
     }

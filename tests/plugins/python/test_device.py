@@ -300,6 +300,16 @@ class Handed(WithCupy):
         self.assertEqual((config.u_pitch, config.u_stride, config.verify_checksum), (120, 2, 0))
         self.assertEqual(workspace_bytes, factz.decompress_sizes((40, 60), "f4").workspace_bytes)
         self.assertEqual((work.u, work.v), out)
+        # Some planes of data that have others.
+        out = FakeCupyArray(aligned((2, 40, 60), "f4")), FakeCupyArray(aligned((2, 40, 60), "f4"))
+        arguments, _, _ = self.called(
+            "decompress_planes_device",
+            lambda: factz.enqueue_decompress(data, out, first=7, stream=FakeStream(0)),
+        )
+        sizes = factz.decompress_sizes((2, 40, 60), "f4", some_planes=True)
+        self.assertEqual((arguments[3], arguments[6], arguments[8]), (7, 4800, sizes.workspace_bytes))
+        with self.assertRaisesRegex(ValueError, "first = -1"):
+            factz.enqueue_decompress(data, out, first=-1, stream=FakeStream(0))
         # The shape and the predictor come from the header where there is no out.
         fast = factz.compress(self.u, self.v, abs=0.5, predictor="lorenzo")
         data = FakeCupyArray(device_copy(np.frombuffer(fast, np.uint8)))

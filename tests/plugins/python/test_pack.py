@@ -206,6 +206,8 @@ class Refusals(Folder):
             pack("in.nc", "out.nc", abs=BOUND)
         with self.assertRaisesRegex(PackError, "out.nc is packed: u10.*factz.unpack"):
             pack("out.nc", "twice.nc", abs=BOUND)
+        with self.assertRaisesRegex(PackError, "v10,u10: v10 is the northward_wind, which is v"):
+            pack("in.nc", "new.nc", pairs=[("v10", "u10")], abs=BOUND)
         with h5py.File("in.nc", "r+") as file:
             file.create_group("factz")
         with self.assertRaisesRegex(PackError, "in.nc has /factz already"):
@@ -374,7 +376,7 @@ class Appending(Folder):
         def shifted(file):
             file["lon"][...] += 5
 
-        self.refused_append("no variable t2m" if False else "no variable /t2m", "hole", change=moved("t2m"))
+        self.refused_append("no variable /t2m", "hole", change=moved("t2m"))
         self.refused_append("no variable /u10", change=moved("u10"))
         self.refused_append("/t2m has scale_factor = [0.02]", change=changed("t2m", "scale_factor", 0.02))
         self.refused_append(
@@ -393,6 +395,15 @@ class Appending(Folder):
         self.refused("the steps do not follow", call=lambda *_, **__: append("in.nc", "out.nc"))
         pack("in.nc", "second.nc", abs=1)
         self.refused("second.nc is packed", call=lambda *_, **__: append("second.nc", "out.nc"))
+
+    def test_a_nan_marks_the_same_in_both_files(self):
+        for path, first in (("in.nc", 0), ("more.nc", 12)):
+            archive(path, first=first)
+            with h5py.File(path, "r+") as file:
+                file["t2m"].attrs["missing_value"] = np.float32(np.nan)
+        pack("in.nc", "out.nc", abs=BOUND)
+        append("more.nc", "out.nc")
+        self.assertEqual(read("out.nc", "t2m")[0].shape[0], 4)
 
     def test_a_fixed_axis_does_not_grow(self):
         simple(unlimited=False)

@@ -66,7 +66,7 @@ fn kernels_find_out_damaged_streams_as_the_library_does() {
             let (config, stream) = (config(case, 0), damaged(stream, seed));
             let expected = typed!(case, T => expected::<T>(&config, &stream));
             found.fetch_add(expected.is_err() as usize, Ordering::Relaxed);
-            let restored = restored(&config, order, folder, &stream);
+            let restored = restored(&config, None, order, folder, &stream);
             let is_same = restored == expected.map_err(|status| status as i32);
             assert!(is_same, "{}, damage {seed}: {:?}", case["name"], restored.err());
         }
@@ -92,7 +92,7 @@ fn kernels_read_the_choices_of_a_header_as_the_library_does() {
             assert_eq!(expected, Err(Status::InvalidArgument as i32));
             expected = Err(Status::Unsupported as i32);
         }
-        let is_same = restored(&config, ORDERS[0], folder, &stream) == expected;
+        let is_same = restored(&config, None, ORDERS[0], folder, &stream) == expected;
         assert!(is_same, "{bytes:?} at {at}: {:?}", expected.err());
         expected.is_err()
     };

@@ -14,7 +14,7 @@ use crate::support::fields::Field;
 use crate::support::{emulator, fresh_folder, run};
 use factz::grid::missing;
 use factz::grid::sides::periodic_sides;
-use factz::{Config, Real};
+use factz::{Config, Real, Status};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -87,13 +87,21 @@ fn rows_of_plane(c: &Config) -> u64 {
     c.plane_rows.max(c.ny)
 }
 
-/// The bytes of u and of v that the kernels restore.
-fn restored(c: &Config, order: u32, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
+/// The bytes of u and of v that the kernels restore: all planes, or those of the configuration from plane
+/// `first` on.
+fn restored(
+    c: &Config,
+    first: Option<u64>,
+    order: u32,
+    folder: &Path,
+    stream: &[u8],
+) -> Result<[Vec<u8>; 2], i32> {
+    let first = first.map_or("-".into(), |z| z.to_string());
     let [u, v] = ["u", "v"].map(|name| folder.join(name));
     let stream = written(folder, "stream", stream);
     let status = emulate(
         "decompress",
-        &[&order, &(c.dtype as u32), &c.nx, &c.ny, &c.nz, &c.ny, &stream, &u.display(), &v.display()],
+        &[&order, &(c.dtype as u32), &c.nx, &c.ny, &c.nz, &c.ny, &stream, &u.display(), &v.display(), &first],
     );
     match status[0] {
         0 => Ok([u, v].map(|path| fs::read(path).expect("the output is there"))),
@@ -128,8 +136,26 @@ fn check_compression<T: Real>(
 /// The kernels restore what the library does.
 fn check_restoration<T: Real>(config: &Config, stream: &[u8], order: u32, folder: &Path, what: &str) {
     let expected = Field::<T>::restored(config, stream, 1).bytes();
-    let restored = restored(config, order, folder, stream);
+    let restored = restored(config, None, order, folder, stream);
     assert!(restored == Ok(expected), "{what}, order {order}: other values: {config:?}");
+}
+
+/// The kernels restore planes of a stack as they restore all of them.
+fn check_planes<T: Real>(config: &Config, stream: &[u8], order: u32, folder: &Path, what: &str) {
+    let all = Field::<T>::restored(config, stream, 1).bytes();
+    let plane = (config.nx * config.ny) as usize * T::BYTES;
+    for (first, count) in [(0, 1), (config.nz / 2, config.nz.div_ceil(2) - 1), (config.nz - 1, 1)] {
+        let (from, to) = (first as usize * plane, (first + count) as usize * plane);
+        let (expected, planes) =
+            (all.each_ref().map(|bytes| bytes[from..to].to_vec()), Config { nz: count, ..*config });
+        if count == 0 {
+            continue;
+        }
+        let restored = restored(&planes, Some(first), order, folder, stream);
+        assert!(restored == Ok(expected), "{what}, order {order}, {count} planes from {first}: other values");
+    }
+    let behind = restored(config, Some(1), order, folder, stream);
+    assert_eq!(behind, Err(Status::InvalidArgument as i32), "{what}: a plane behind the last one");
 }
 
 /// Does something with each, by as many threads as there are processors; a folder for each.

@@ -2,8 +2,9 @@
 
 u and v of a pair are compressed together, and every critical point of each field is kept. The packed file
 has the variables of the input and no others: u10 and v10 are virtual datasets on the halves of a dataset in
-the group ``factz``, everything else is copied. Programs that read netCDF-4 read the packed file, if HDF5
-finds the filter. ``python -m factz.unpack`` gives plain variables back.
+the group ``factz``, or have chunks of their own (``layout="separate"``). Everything else is copied. Programs
+that read netCDF-4 read the packed file, if HDF5 finds the filter. ``python -m factz.unpack`` gives plain
+variables back.
 
     import factz.pack
 
@@ -45,6 +46,7 @@ def pack(
     periodic: str = "auto",
     chunk: Optional[Tuple[int, int]] = None,
     allow_wide_range: bool = False,
+    layout: str = "virtual",
     threads: int = 0,
     force: bool = False,
     say: Say = None,
@@ -66,6 +68,8 @@ def pack(
         chunk: (ny, nx) of a chunk; by default a chunk is a field, which compresses best. Small regions
             are read faster from smaller chunks.
         allow_wide_range: let ``rel`` count even where outliers make the range.
+        layout: "virtual": u and v are virtual datasets on one that holds both, which is smallest; "separate":
+            each has compressed chunks of its own, and programs that know no virtual datasets read them.
         threads: for each field; 0 is one per processor.
         force: whether an older target is replaced.
         say: is called with each line of the report.
@@ -83,7 +87,20 @@ def pack(
     from .request import Request
 
     request = Request(
-        abs, rel, mode, coder, predictor, preserve, ties, dx, dy, fill, periodic, chunk, allow_wide_range
+        abs,
+        rel,
+        mode,
+        coder,
+        predictor,
+        preserve,
+        ties,
+        dx,
+        dy,
+        fill,
+        periodic,
+        chunk,
+        allow_wide_range,
+        layout,
     )
     return pack_file(source, target, pairs, request, threads, force, say or _nothing, not progress)
 

@@ -6,15 +6,15 @@ import h5py
 import numpy as np
 
 from .attributes import text_of
-from .converter import Result, Say, opened, result_of, threads_of_filter
+from .converter import Result, fill, opened, threads_of_filter
 from .coordinates import Grid, dimension_of, has_values, name_of
 from .failure import PackError
-from .fields import write
+from .layouts import packed_pairs
 from .output import check_paths, finished_file
+from .packed import Packed
 from .pairs import Pair, basename, refuse_packed
-from .progress import Progress
+from .planning import Say
 from .values import Component
-from .virtual import Packed, packed_pairs
 
 # Attributes that give stored values their meaning.
 _MEANING = ("units", "calendar", "scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned")
@@ -26,7 +26,8 @@ def append_file(source: str, target: str, threads: int, force: bool, say: Say, q
     from .. import hdf5  # noqa: F401 (makes HDF5 find the filter)
 
     with opened(target) as packed_file:
-        packed_pairs(packed_file)
+        for pair in packed_pairs(packed_file):
+            pair.check_growth()
     check_paths(source, target, force=True)
     with opened(source) as old, threads_of_filter(threads), finished_file(target, True, target) as partial:
         with h5py.File(partial, "r+", rdcc_nbytes=_BLOCK_BYTES) as new:
@@ -35,11 +36,13 @@ def append_file(source: str, target: str, threads: int, force: bool, say: Say, q
             pairs = [_pair_of(old, pair) for pair in packed]
             others = _others(old, new, packed, scale)
             _check_steps(old, new, scale, force)
-            growing = others + [half.name for pair in packed for half in pair[:2]]
+            growing = others + [half.name for pair in packed for half in pair.components]
             first, more = (max(file[name].shape[0] for name in growing) for file in (new, old))
             for name in others:
                 _extend(old[name], new[name], first, more)
-            results = [_append(pair, one, first, more, say, quiet) for pair, one in zip(packed, pairs)]
+            results = [
+                _append(there, pair, first, more, threads, say, quiet) for there, pair in zip(packed, pairs)
+            ]
             say("%s: %d steps more, %d now" % (basename(scale), more, first + more))
             return results
 
@@ -48,13 +51,13 @@ def _growing_dimension(packed: List[Packed], target: str) -> h5py.Dataset:
     """The unlimited dimension that all pairs share."""
     scales = []
     for pair in packed:
-        if pair.joint.maxshape[0] is not None or pair.joint.ndim == 3:
+        if pair.u.maxshape[0] is not None or pair.u.ndim == 2:
             raise PackError(
                 "%s: the first axis of %s, %s, has a fixed length: make it unlimited before the file is "
                 "packed, with `ncks --mk_rec_dmn %s in.nc new.nc`"
-                % (target, pair.text, name_of(pair.joint, 0), name_of(pair.joint, 0))
+                % (target, pair.text, name_of(pair.u, 0), name_of(pair.u, 0))
             )
-        scale = dimension_of(pair.joint, 0)
+        scale = dimension_of(pair.u, 0)
         if scale is None:
             raise PackError(
                 "%s: the first axis of %s has no dimension scale: such files cannot grow"
@@ -71,12 +74,12 @@ def _growing_dimension(packed: List[Packed], target: str) -> h5py.Dataset:
 
 def _pair_of(old: h5py.File, packed: Packed) -> Pair:
     """The pair of the second file, whose fields must be like those that are there."""
-    for half in packed[:2]:
+    for half in packed.components:
         if half.name not in old:
             raise PackError("%s has no variable %s, which the packed file has" % (old.filename, half.name))
         refuse_packed(old[half.name])
-    pair = Pair(*(Component(old[half.name]) for half in packed[:2]))
-    for component, half in zip(pair, packed[:2]):
+    pair = Pair(*(Component(old[half.name]) for half in packed.components))
+    for component, half in zip(pair, packed.components):
         shape = component.dataset.shape
         if shape[1:] != half.shape[1:] or component.dtype != half.dtype.newbyteorder("="):
             raise PackError(
@@ -122,7 +125,7 @@ def _check_coordinate(old: h5py.Dataset, new: h5py.Dataset, axis: int) -> None:
 
 def _others(old: h5py.File, new: h5py.File, packed: List[Packed], scale: h5py.Dataset) -> List[str]:
     """All variables that grow with the dimension, but for the pairs; checked."""
-    own = {half.name for pair in packed for half in (pair.u, pair.v, pair.joint)}
+    own = {half.name for pair in packed for half in (*pair.components, *pair.stored)}
     growing: List[str] = []
 
     def look(_: str, item: Any) -> None:
@@ -164,9 +167,11 @@ def _check_other(old: h5py.File, new: h5py.Dataset) -> None:
 
 
 def _comparable(dataset: h5py.Dataset, key: str) -> Any:
+    """The value of an attribute. A NaN, which equals nothing, is a text."""
     if key not in dataset.attrs:
         return None
-    return text_of(dataset, key) or np.ravel(dataset.attrs[key]).tolist()
+    values = np.ravel(dataset.attrs[key]).tolist()
+    return text_of(dataset, key) or [str(x) if x != x else x for x in values]
 
 
 def _check_steps(old: h5py.File, new: h5py.File, scale: h5py.Dataset, force: bool) -> None:
@@ -195,13 +200,7 @@ def _extend(old: h5py.Dataset, new: h5py.Dataset, first: int, more: int) -> None
         new[first + start : first + end] = old[start:end]
 
 
-def _append(packed: Packed, pair: Pair, first: int, more: int, say: Say, quiet: bool) -> Result:
-    joint = packed.joint
-    joint.resize(first + more, axis=0)
-    progress = Progress(pair.text, pair.fields, quiet)
-    write(pair, joint, progress.step, first)
-    progress.end()
-    joint.file.flush()
-    bound = float(joint.attrs["factz_abs_error"])
-    say("%s: bound %g" % (pair.text, bound))
-    return result_of(joint, pair, bound, Grid(0, 0, "", []), say)
+def _append(packed: Packed, pair: Pair, first: int, more: int, threads: int, say: Say, quiet: bool) -> Result:
+    packed.resize(first + more)
+    say("%s: bound %g" % (pair.text, packed.bound))
+    return fill(packed, pair, Grid(0, 0, "", []), first, threads, say, quiet)

@@ -11,10 +11,13 @@ from .help import APPENDIX, DESCRIPTION, UNPACK_APPENDIX, UNPACK_DESCRIPTION
 #: Choices of --periodic.
 PERIODIC = ("auto", "none", "x", "y", "xy")
 
+#: Choices of --layout; the first one is the default.
+LAYOUTS = ("virtual", "separate")
+
 #: Options that a packed file has already.
 OF_COMPRESSION = (
     "pair abs rel mode predictor coder preserve ties spacing north_first fill_value periodic chunk"
-    " allow_wide_range"
+    " allow_wide_range layout"
 ).split()
 
 _CHOICES = {
@@ -78,6 +81,11 @@ def pack_parser() -> argparse.ArgumentParser:
         "variables whose standard names fit together"
     )
     add("--pair", metavar="U,V", type=_names, action="append", help=pair)
+    layout = (
+        "virtual, the default: u and v are virtual datasets on one that holds both, smallest; separate: each "
+        "has compressed chunks of its own"
+    )
+    add("--layout", choices=LAYOUTS, help=layout)
     add("--append", action="store_true", help="add the time steps of IN to OUT, a packed file")
     _add_bound(parser.add_argument_group("bound (one of them)"))
     _add_choices(parser.add_argument_group("compression, as in `factz compress`"))

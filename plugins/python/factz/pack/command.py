@@ -27,7 +27,7 @@ def _pack(arguments: Optional[List[str]]) -> None:
             "a bound is missing: give --abs E, the largest error in the unit of the field, or --rel T, a "
             "fraction of the range"
         )
-    same = "abs rel mode predictor coder preserve ties periodic chunk allow_wide_range".split()
+    same = "abs rel mode predictor coder preserve ties periodic chunk allow_wide_range layout".split()
     options = {name: getattr(a, name) for name in same if name in given}
     options["dx"], options["dy"] = _spacing_of(parser, a)
     pack(a.input, a.output, a.pair, fill=a.fill_value, threads=a.threads, force=a.force, **options, **talk)

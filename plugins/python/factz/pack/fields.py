@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import WideRangeWarning, compress, relative_bound, value_range
 from .failure import PackError
+from .packed import Packed
 from .pairs import Pair
 
 # Chunks of an input that hold many fields are read once if they fit into this.
@@ -45,13 +46,13 @@ def blocks_of(dataset: h5py.Dataset) -> Iterator[Tuple[Tuple[int, ...], Tuple[sl
         yield corner, tuple(slice(a, a + length) for a, length in zip(corner, lengths))
 
 
-def write(pair: Pair, joint: h5py.Dataset, step: Callable[[], None], first: int = 0) -> None:
-    """Compresses all fields into the joint dataset, from index `first` of its first axis on."""
+def write(pair: Pair, packed: Packed, threads: int, step: Callable[[], None], first: int = 0) -> None:
+    """Compresses all fields into the packed pair, from index `first` of its first axis on."""
     for field in fields_of(pair):
         place = field.place
         if first:
             place = (place[0] + first,) + place[1:]
-        joint[place] = np.stack([field.u, field.v])
+        packed.put(place, field.u, field.v, threads)
         step()
 
 

@@ -5,15 +5,20 @@ Compresses pairs of variables of a netCDF-4 file, such as u10 and v10, within an
 critical point of each field: sources, sinks, saddles and vortex centres stay in their triangle of the grid
 with their type, and none appears. Everything else is copied as it is.
 
-OUT has the variables of IN and no others: u10 and v10 become virtual datasets on the halves of one compressed
-dataset in the group `factz`. xarray, netCDF4, h5py, ncdump, CDO and other programs that read netCDF-4 read
-them, if HDF5 finds the filter (see Reading)."""
+OUT has the variables of IN and no others. xarray, netCDF4, h5py, ncdump, CDO and other programs that read
+netCDF-4 read u10 and v10 as before, if HDF5 finds the filter (see Reading)."""
 
 APPENDIX = """\
 Pairs:
   The last two axes of u and v are rows and columns, as (time, level, lat, lon); both have the same axes, type
   and fill value. The first axis may be unlimited, the others have a fixed length. Without --pair the standard
   names decide: eastward_* and northward_*, x_wind and y_wind, sea_water_x_velocity and sea_water_y_velocity.
+
+Layout:
+  virtual: u10 and v10 are virtual datasets on the halves of one compressed dataset in the group `factz`.
+  Files are smallest. Some programs know no virtual datasets (NCO for netCDF-4 output, kerchunk, netCDF-Java).
+  separate: u10 and v10 have compressed chunks of their own, which take 5 to 12 % more on wind. What programs
+  write into them is stored exactly and takes several times the space.
 
 Bound:
   --abs E is in the unit of the values. It is kept in the attribute factz_abs_error of both variables.
@@ -38,13 +43,15 @@ Missing data:
 Appending:
   --append adds the steps of IN to OUT along its unlimited dimension, for all variables that grow with it.
   Bound and options are those of OUT. New steps must follow the old ones; with --force they need not. Programs
-  that append through netCDF or xarray cannot do it: u10 and v10 grow only with their joint dataset.
+  that append through netCDF or xarray cannot do it: virtual datasets grow only with the one that holds both,
+  and one component does not tell what must be kept.
 
 Reading:
   Python with h5py or h5netcdf: `import factz.hdf5`. Everything else, netCDF4-python included, finds the
   filter by the environment, which must be set before the program starts:
     export HDF5_PLUGIN_PATH=$(python -m factz.hdf5 --path)
-  nccopy, CDO and xarray write plain values when they copy. `python -m factz.unpack` gives a plain file back.
+  CDO and xarray write plain values when they copy; nccopy does so in the layout virtual, and else stores them
+  exactly. `python -m factz.unpack` gives a plain file back.
 
 Files:
   OUT appears under its name when it is complete and on the disk. An error or an interrupt leaves what was

@@ -8,6 +8,7 @@ from .attributes import text_of
 from .coordinates import name_of
 from .failure import PackError
 from .values import Component
+from .words import component_of
 
 #: The group beside the variables of a pair that holds what is compressed.
 GROUP = "factz"
@@ -135,6 +136,11 @@ def _named(file: h5py.File, *names: str) -> Pair:
         raise PackError("--pair %s,%s: u and v are one variable" % names)
     # Before values are looked at, so that the most frequent mistakes get the plainest message.
     _check_alike(u, v)
+    if text_of(u, "standard_name") in _partners(text_of(v, "standard_name")):
+        raise PackError(
+            "--pair %s,%s: %s is the %s, which is v: exchange the names, or sources become "
+            "saddles" % (*names, names[0], text_of(u, "standard_name"))
+        )
     return Pair(Component(u), Component(v))
 
 
@@ -236,10 +242,10 @@ def _check(pair: Pair, chunk: Optional[Tuple[int, int]]) -> None:
 
 
 def refuse_packed(dataset: h5py.Dataset) -> None:
-    if dataset.is_virtual and "factz_pair" in dataset.attrs:
+    if (dataset.is_virtual and "factz_pair" in dataset.attrs) or component_of(dataset) is not None:
         raise PackError(
-            "%s is packed: %s of it is virtual already; `python -m factz.unpack` makes plain variables, and "
-            "then the errors of two compressions add up" % (dataset.file.filename, basename(dataset))
+            "%s is packed: %s of it is compressed already; `python -m factz.unpack` makes plain variables, "
+            "and then the errors of two compressions add up" % (dataset.file.filename, basename(dataset))
         )
 
 

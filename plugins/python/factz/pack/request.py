@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, Dict, Optional, Tuple
 
 from .._config import count_of, float_of
-from .arguments import PERIODIC
+from .arguments import LAYOUTS, PERIODIC
 from .coordinates import Grid
 from .failure import PackError
 
@@ -26,12 +26,15 @@ class Request:
     periodic: str = "auto"
     chunk: Optional[Tuple[int, int]] = None
     allow_wide_range: bool = False
+    layout: str = LAYOUTS[0]
 
     def check(self) -> None:
         from .. import hdf5
 
         if self.periodic not in PERIODIC:
             raise PackError("periodic=%r is none of %s" % (self.periodic, ", ".join(PERIODIC)))
+        if self.layout not in LAYOUTS:
+            raise PackError("layout=%r is none of %s" % (self.layout, ", ".join(LAYOUTS)))
         if self.chunk is not None:
             ny, nx = self.chunk
             self.chunk = (count_of("chunk[0]", ny, 1), count_of("chunk[1]", nx, 1))

@@ -1,22 +1,24 @@
 """Unpacks a file: the variables of pairs become plain ones, everything else is copied."""
 
-import json
 import os
 from typing import Any, Callable, Dict, List
 
 import h5py
 import numpy as np
 
-from .attributes import copy_attributes, text_of
-from .converter import Say, opened
+from .attributes import copy_attributes
+from .converter import opened
 from .copying import Copier, create_file
 from .failure import PackError
 from .fields import blocks_of
+from .layouts import packed_pairs
 from .output import check_paths, finished_file
+from .packed import Packed
+from .planning import Say
 from .progress import Progress
 from .references import attach_all, copy_references
-from .storage import create_plain
-from .virtual import STORAGE, Packed, packed_pairs
+from .storage import STORAGE, create_plain
+from .values import fill_value_of
 
 
 def unpack_file(source: str, target: str, force: bool, say: Say, quiet: bool) -> None:
@@ -36,9 +38,9 @@ def unpack_file(source: str, target: str, force: bool, say: Say, quiet: bool) ->
 def _create(old: h5py.File, new: h5py.File, pairs: List[Packed]) -> None:
     replaced: Dict[str, Callable[[], None]] = {}
     for pair in pairs:
-        for half, storage in zip(pair[:2], json.loads(text_of(pair.joint, STORAGE))):
+        for half, storage in zip(pair.components, pair.storage()):
             replaced[half.name] = _plain(new, half, storage)
-    groups = sorted({pair.joint.parent.name for pair in pairs})
+    groups = sorted({group for pair in pairs for group in pair.groups})
     Copier(old, new, replaced, groups).copy()
     copy_references(old, new)
     attach_all(old, new)
@@ -48,22 +50,21 @@ def _create(old: h5py.File, new: h5py.File, pairs: List[Packed]) -> None:
 
 def _plain(new: h5py.File, half: h5py.Dataset, storage: Dict[str, Any]) -> Callable[[], None]:
     def create() -> None:
-        defined = half.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
-        made = create_plain(new, half.name, half, storage, half.fillvalue if defined else None)
-        copy_attributes(half, made, {"factz_pair": None})
+        made = create_plain(new, half.name, half, storage, fill_value_of(half))
+        copy_attributes(half, made, {"factz_pair": None, STORAGE: None})
 
     return create
 
 
 def _copy_values(pair: Packed, new: h5py.File, quiet: bool) -> None:
-    """Both halves of a field at once, so that each chunk of the joint dataset is decompressed once."""
-    halves = [new[half.name] for half in pair[:2]]
-    progress = Progress(pair.text, int(np.prod(pair.joint.shape[:-3], dtype=np.int64)), quiet)
+    """Whole fields, so that each chunk is decompressed once."""
+    halves = [new[half.name] for half in pair.components]
+    progress = Progress(pair.text, int(np.prod(pair.u.shape[:-2], dtype=np.int64)), quiet)
     for corner, where in blocks_of(halves[0]):
         lengths = tuple(min(s.stop, n) - s.start for s, n in zip(where, halves[0].shape))
         values = [np.empty(lengths + half.shape[-2:], half.dtype) for half in halves]
         for index in np.ndindex(lengths):
-            field = _read(pair.joint, tuple(a + b for a, b in zip(corner, index)))
+            field = _read(pair, tuple(a + b for a, b in zip(corner, index)))
             for component, one in zip(values, field):
                 component[index] = one
             progress.step()
@@ -72,11 +73,11 @@ def _copy_values(pair: Packed, new: h5py.File, quiet: bool) -> None:
     progress.end()
 
 
-def _read(joint: h5py.Dataset, index: Any) -> Any:
+def _read(pair: Packed, index: Any) -> Any:
     try:
-        return joint[index]
+        return pair.read(index)
     except OSError as error:
         raise PackError(
             "%s: field %s of %s cannot be read: %s"
-            % (os.path.basename(joint.file.filename), list(index), joint.name, error)
+            % (os.path.basename(pair.u.file.filename), list(index), pair.text, error)
         ) from None

@@ -127,15 +127,19 @@ class Component:
             return float(own[0]) if np.isfinite(own[0]) else None
         if self._markers:
             return float(self._markers[0])
-        return unwritten(self.dataset)
+        return _unwritten(self.dataset)
 
 
-def unwritten(dataset: h5py.Dataset) -> Optional[float]:
-    """The value that HDF5 gives where nothing was written, if it can stand for missing data."""
-    if dataset.id.get_create_plist().fill_value_defined() != h5py.h5d.FILL_VALUE_USER_DEFINED:
-        return None
-    value = float(dataset.fillvalue)
-    return value if np.isfinite(value) and value else None
+def fill_value_of(dataset: h5py.Dataset) -> Optional[Any]:
+    """The value that HDF5 gives where nothing was written, if the maker of the dataset chose one."""
+    defined = dataset.id.get_create_plist().fill_value_defined()
+    return dataset.fillvalue if defined == h5py.h5d.FILL_VALUE_USER_DEFINED else None
+
+
+def _unwritten(dataset: h5py.Dataset) -> Optional[float]:
+    """The fill value of a dataset, if it can stand for missing data."""
+    value = fill_value_of(dataset)
+    return float(value) if value is not None and np.isfinite(value) and value else None
 
 
 def _number(dataset: h5py.Dataset, name: str) -> Optional[float]:

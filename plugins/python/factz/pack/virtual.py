@@ -5,18 +5,18 @@ at the variables of a group, see u and v alone.
 """
 
 import json
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import h5py
 import numpy as np
 
-from .attributes import copy_attribute, copy_attributes, set_attribute, text_of
+from .attributes import copy_attribute, set_attribute, text_of
 from .failure import PackError
-from .pairs import GROUP, Pair
+from .packed import Packed, Plan, changed_since, create_variable
+from .pairs import GROUP, Pair, basename
 from .references import attach_scales, free_dimension_id
-from .storage import storage_of
+from .storage import STORAGE, largest_shape, storage_of, tracked_plist
 
-_UNLIMITED = h5py.h5s.UNLIMITED
 # As netCDF-C calls a dimension that is no variable.
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.%10d"
 _DIMENSION = "component"
@@ -24,37 +24,80 @@ _COMMENT = (
     "The components of a vector field, compressed together by factz; the variables that factz_pair names are"
     " virtual datasets on the halves. Reading needs the HDF5 filter %d: pip install factz"
 )
-#: The attribute of a joint dataset that tells how unpack stores u and v.
-STORAGE = "factz_storage"
 
 
-class Packed(NamedTuple):
-    """A pair in a packed file."""
+class VirtualPair(Packed):
+    """u and v are halves of the dataset `joint`."""
 
-    u: h5py.Dataset
-    v: h5py.Dataset
-    joint: h5py.Dataset
+    LAYOUT = "virtual"
+
+    def __init__(self, u: h5py.Dataset, v: h5py.Dataset, joint: h5py.Dataset):
+        self.u, self.v, self.joint, self.stored = u, v, joint, [joint]
 
     @property
-    def text(self) -> str:
-        return ", ".join(half.name.lstrip("/") for half in self[:2])
+    def groups(self) -> List[str]:
+        return [self.joint.parent.name]
+
+    @staticmethod
+    def check_free(file: h5py.File, pair: Pair) -> None:
+        if pair.group + "/" + GROUP in file:
+            raise PackError(
+                "%s has %s/%s already, where pack stores its data: rename it first (ncrename, h5py), or give "
+                "--layout separate" % (file.filename, pair.group, GROUP)
+            )
+
+    @classmethod
+    def create_component(cls, target: h5py.File, plan: Plan, component: int, changed: Dict[str, Any]) -> None:
+        pair, fill = plan.pair, plan.unwritten
+        plist = tracked_plist(None if fill is None else np.array(fill, pair.u.dtype))
+        plist.set_virtual(_selection(pair, None), b".", _source_name(pair), _selection(pair, component))
+        create_variable(target, pair, component, plist, changed)
+
+    @classmethod
+    def complete(cls, target: h5py.File, plan: Plan) -> Packed:
+        joint = _create_joint(target, plan)
+        # A file of the classic model has no groups, and copies of it would be refused.
+        if "_nc3_strict" in target.attrs:
+            del target.attrs["_nc3_strict"]
+            joint.parent.attrs["classic_model"] = np.int32(1)
+        return cls(*(target[c.dataset.name] for c in plan.pair), joint)
+
+    @classmethod
+    def find(cls, file: h5py.File) -> List[Packed]:
+        joints: List[h5py.Dataset] = []
+        file.visititems(lambda _, item: joints.append(item) if _is_joint(item) else None)
+        found: List[Packed] = []
+        for joint in joints:
+            names = [entry["name"] for entry in _storage(joint)]
+            halves = [joint.parent.parent.get(name) for name in names]
+            if not all(isinstance(half, h5py.Dataset) and half.is_virtual for half in halves):
+                raise changed_since(
+                    file, "%s of the pair in %s are no virtual datasets" % (", ".join(names), joint.name)
+                )
+            found.append(cls(halves[0], halves[1], joint))
+        return found
+
+    def storage(self) -> List[Dict[str, Any]]:
+        return _storage(self.joint)
+
+    def resize(self, length: int) -> None:
+        self.joint.resize(length, axis=0)
+
+    def put(self, place: Tuple[int, ...], u: Any, v: Any, threads: int) -> None:
+        self.joint[place] = np.stack([u, v])
+
+    def read(self, place: Tuple[int, ...]) -> Any:
+        # Each chunk is decompressed once, and not for u and for v.
+        return self.joint[place]
 
 
-def create_half(
-    target: h5py.File, pair: Pair, component: int, fill: Optional[float], changed: Dict[str, Any]
-) -> None:
-    """u (component 0) or v as a virtual dataset with the attributes of the variable."""
-    old = pair[component].dataset
-    kind = h5py.h5t.py_create(pair.u.dtype) if pair.u.packed else old.id.get_type()
-    most = tuple(_UNLIMITED if n is None else n for n in old.maxshape)
-    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plist.set_attr_creation_order(h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED)
-    if fill is not None:
-        plist.set_fill_value(np.array(fill, pair.u.dtype))
-    plist.set_virtual(_selection(pair, None), b".", _source_name(pair), _selection(pair, component))
-    space = h5py.h5s.create_simple(pair.shape, most)
-    made = h5py.h5d.create(target.id, old.name.encode(), kind, space, plist)
-    copy_attributes(old, h5py.Dataset(made), changed)
+def _storage(joint: h5py.Dataset) -> List[Dict[str, Any]]:
+    """The names of u and v, with the chunks and filters that unpack gives them."""
+    return json.loads(text_of(joint, STORAGE))
+
+
+def _is_joint(item: Any) -> bool:
+    return STORAGE in item.attrs and basename(item.parent) == GROUP
 
 
 def _source_name(pair: Pair) -> bytes:
@@ -64,28 +107,22 @@ def _source_name(pair: Pair) -> bytes:
 
 def _selection(pair: Pair, component: Optional[int]) -> h5py.h5s.SpaceID:
     """A component in the space of the joint dataset, or its own space. Both grow with the first axis."""
-    shape, most = list(pair.shape), [_UNLIMITED if n is None else n for n in pair.u.dataset.maxshape]
+    shape, most = list(pair.shape), list(largest_shape(pair.u.dataset))
     start, block = [0] * len(shape), list(shape)
     if component is not None:
         for sizes, length in ((shape, 2), (most, 2), (start, component), (block, 1)):
             sizes.insert(len(sizes) - 2, length)
     count = [1] * len(shape)
     if pair.growing:
-        block[0], count[0] = 1, _UNLIMITED
+        block[0], count[0] = 1, h5py.h5s.UNLIMITED
     space = h5py.h5s.create_simple(tuple(shape), tuple(most))
     space.select_hyperslab(tuple(start), tuple(count), (1,) * len(shape), tuple(block))
     return space
 
 
-def create_joint(
-    target: h5py.File, pair: Pair, chunk: Tuple[int, int], fill: Optional[float], options: Dict[str, Any]
-) -> h5py.Dataset:
-    """The dataset that both components are written to.
-
-    Args:
-        chunk: (ny, nx) of a chunk.
-        options: the filter, as factz.hdf5.options makes them.
-    """
+def _create_joint(target: h5py.File, plan: Plan) -> h5py.Dataset:
+    """The dataset that both components are written to."""
+    pair = plan.pair
     u = pair.u.dataset
     group = _group(target, pair.group + "/" + GROUP)
     leading, most = u.ndim - 2, u.maxshape[:-2] + (2,) + u.maxshape[-2:]
@@ -93,17 +130,18 @@ def create_joint(
         pair.joint.rsplit("/", 1)[-1],
         pair.shape[:-2] + (2,) + pair.shape[-2:],
         pair.u.dtype if pair.u.packed else u.dtype,
-        chunks=(1,) * leading + (2,) + chunk,
+        chunks=(1,) * leading + (2,) + plan.chunk,
         maxshape=most if pair.growing else None,
-        fillvalue=fill,
+        fillvalue=plan.unwritten,
         track_order=True,
-        **options,
+        **plan.options,
     )
     attach_scales(u, joint, [*range(leading), leading + 1, leading + 2])
     joint.dims[leading].attach_scale(group[_DIMENSION])
     _copy_common_attributes(target, pair, joint)
     storage = [dict(storage_of(c.dataset), name=name) for c, name in zip(pair, pair.names)]
     set_attribute(joint, STORAGE, json.dumps(storage))
+    joint.attrs.create("factz_abs_error", plan.bound)
     return joint
 
 
@@ -129,24 +167,3 @@ def _group(target: h5py.File, path: str) -> h5py.Group:
     if number >= 0:
         scale.attrs.create("_Netcdf4Dimid", number, dtype="i4")
     return group
-
-
-def packed_pairs(file: h5py.File) -> List[Packed]:
-    """All pairs of a packed file."""
-    joints: List[h5py.Dataset] = []
-    file.visititems(lambda _, item: joints.append(item) if STORAGE in item.attrs else None)
-    found = []
-    for joint in joints:
-        names = [entry["name"] for entry in json.loads(text_of(joint, STORAGE))]
-        halves = [joint.parent.parent.get(name) for name in names]
-        if not all(isinstance(half, h5py.Dataset) and half.is_virtual for half in halves):
-            raise PackError(
-                "%s: %s of the pair in %s are no virtual datasets: the file was changed since it was packed"
-                % (file.filename, ", ".join(names), joint.name)
-            )
-        found.append(Packed(halves[0], halves[1], joint))
-    if not found:
-        raise PackError(
-            "%s is no file of factz.pack: it has no group %s with a pair" % (file.filename, GROUP)
-        )
-    return found

@@ -149,7 +149,9 @@ impl Pipeline {
     pub fn profile(&self, direction: Direction) -> Result<Vec<KernelTime>> {
         let buffers = match direction {
             Direction::Compress => self.buffers(&self.input, &self.compressed),
-            Direction::Decompress => self.buffers(&self.output, &self.decompressed),
+            Direction::Decompress | Direction::DecompressPlanes { .. } => {
+                self.buffers(&self.output, &self.decompressed)
+            }
         };
         let mut times = Vec::new();
         let time = |name, phase, launch: &dyn Fn() -> Result<()>| {

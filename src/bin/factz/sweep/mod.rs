@@ -9,7 +9,7 @@ mod tables;
 use crate::args::Sweep;
 use crate::array::{Dims, Field};
 use crate::engine;
-use crate::failure::{bare_names, failure, input_names, Failure};
+use crate::failure::{bare_names, input_names, Failure};
 use crate::fate::paired;
 use crate::figures::{error_over_bound, joined, psnr_json, shape_json};
 use crate::measure::{measure, Measurement};
@@ -155,9 +155,6 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     let mut field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
     field.periodic = a.spacing.periodic_or(0);
     let about = |e: Failure| e.about(input_names(&files, ", "));
-    if field.dims.is_stack() {
-        return Err(about(failure!("{} values are a stack: sweep takes one plane", field.dims)));
-    }
     output::make_folder(&a.output)?;
     let voice = Voice::new(&a.talk);
     let spacing = a.spacing.or(Spacing::UNIT)?;
@@ -187,7 +184,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
             // A bound may be given twice.
             let is_new = shown.iter().all(|(other, _)| *other != title);
             if with_picture && bound == pictured(&a.bounds) && is_new {
-                shown.push((title, decoded));
+                shown.push((title, decoded.plane(0)?));
             }
             progress.report(runs.len() as f64 / all);
         }
@@ -204,33 +201,35 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
         critical_points: points.len() as u64,
         remark,
     };
-    let pictures = pictures(a, spacing, &field, &points, &subject, &shown)?;
+    let pictures = pictures(a, spacing, &field, &points, &shown)?;
     let written = write(&a.output, &subject, &runs, &pictures)?;
     let pictures = pictures.map(|picture| picture.report);
     finish(&voice, &field, &subject, &runs, &written, pictures)
 }
 
-/// The field, and the reconstructions of factz with and without preservation.
+/// The field, and the reconstructions of factz with and without preservation; of a stack the first plane.
 fn pictures(
     a: &Sweep,
     spacing: Spacing,
     field: &Field,
     points: &[CriticalPoint],
-    subject: &Subject,
     shown: &[(String, Field)],
 ) -> Result<[Picture; 2], Failure> {
     let style = Style { width: PICTURE_WIDTH, spacing, look: a.look };
-    let points_text = critical_points_text(subject.critical_points);
-    let title =
-        format!("{}: {} x {}, {points_text}", bare_names(&a.field.files()), field.dims.nx, field.dims.ny);
+    let points: Vec<CriticalPoint> = points.iter().filter(|point| point.cell_z == 0).copied().collect();
+    let Dims { nx, ny, nz } = field.dims;
+    let plane = if field.dims.is_stack() { format!(", plane 0 of {nz}") } else { String::new() };
+    let about = critical_points_text(points.len() as u64);
+    let title = format!("{}{plane}: {nx} x {ny}, {about}", bare_names(&a.field.files()));
     let compared = |(title, decoded): &(String, Field)| -> Result<_, Failure> {
         let after = engine::critical_points(decoded, spacing, a.threads)?;
-        Ok((title.clone(), paired(points, &after)))
+        Ok((title.clone(), paired(&points, &after)))
     };
     let [(kept_title, kept), (plain_title, plain)] = [compared(&shown[0])?, compared(&shown[1])?];
     let columns =
         [Column::all(&shown[0].1, &kept_title, &kept), Column::all(&shown[1].1, &plain_title, &plain)];
-    let alone = Column::typed(field, &title, points);
+    let field = field.plane(0)?;
+    let alone = Column::typed(&field, &title, &points);
     Ok([of_field(alone, None, style)?, of_comparison(columns, &plain, None, style)?])
 }
 

@@ -20,7 +20,8 @@ except ImportError as error:
 
 folder = pathlib.Path(request["folder"])
 shape, dtype = (request["ny"], request["nx"]), np.dtype(request["dtype"].replace("f32", "<f4").replace("f64", "<f8"))
-planes = [np.fromfile(folder / name, "<f8").astype(dtype).reshape(shape) for name in "uv"]
+# Of each component the planes, which are compressed apart.
+components = [np.fromfile(folder / name, "<f8").astype(dtype).reshape(-1, *shape) for name in "uv"]
 
 
 def round_trip(plane, options):
@@ -46,14 +47,15 @@ PEERS = {
 
 def measure(name, number, bound):
     options, own_shape = PEERS[name]
-    size, seconds, decoded = 0, [], []
-    for plane in planes:
-        runs = [round_trip(plane.reshape(own_shape), options(bound)) for _ in range(request["repeat"])]
-        size += runs[0][0]
-        seconds.append([sorted(run[k] for run in runs)[len(runs) // 2] for k in (2, 3)])
-        decoded.append(runs[0][1].reshape(shape))
-    for component, values in zip("uv", decoded):
-        values.astype("<f8").tofile(folder / f"{component}.decoded")
+    size, seconds = 0, []
+    for component, planes in zip("uv", components):
+        decoded = np.empty(planes.shape, "<f8")
+        for z, plane in enumerate(planes):
+            runs = [round_trip(plane.reshape(own_shape), options(bound)) for _ in range(request["repeat"])]
+            size += runs[0][0]
+            seconds.append([sorted(run[k] for run in runs)[len(runs) // 2] for k in (2, 3)])
+            decoded[z] = runs[0][1].reshape(shape)
+        decoded.tofile(folder / f"{component}.decoded")
     done = folder / "done"
     done.touch()
     print(json.dumps({"codec": name, "bound": number, "bytes": size,
