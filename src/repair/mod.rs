@@ -82,6 +82,7 @@ pub fn protect<T: Real>(
             Some(dst) => fix.write(&values, dst),
             None => (report.status, report.fix_bytes) = (Status::BufferTooSmall, 0),
         }
+        event!(DEBUG, "repaired", rounds = counts.rounds, changes = counts.changes);
         event!(INFO, "protected", bytes = report.required_bytes, repaired = report.repaired_vertices);
         Ok(report)
     })
