@@ -64,6 +64,7 @@ mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
 mod protect;
+mod protect_interfaces;
 #[cfg(target_os = "linux")]
 mod python;
 mod region;
