@@ -2,8 +2,8 @@
 # make test    formatting, lints, and the tests that take minutes: for every commit
 # make test-all  all of that, and the tests that take longer: what CI runs
 # make bench   ratio, speed and what is kept, for every configuration and three bounds
-# make peers   the same beside zfp and SZ3, into docs/benchmarks.md (SPEED=1: also speeds;
-#              FIELDS="NAME=FOLDER ...": other fields)
+# make peers   the same beside zfp and SZ3, and fixes for them, into docs/benchmarks.md (SPEED=1: also
+#              speeds; FIELDS="NAME=FOLDER ...": other fields)
 # make hdf5-bench  ratio by size of HDF5 chunk and the time that the filter adds, into docs/benchmarks.md
 # make wheel   the Python package with its libraries, into target/wheel (FACTZ_LIBRARY_DIR=FOLDER: those of
 #              a finished build; FACTZ_CUDA_ARCHS=80,90: kernels for these GPUs alone)
@@ -97,6 +97,7 @@ peers figures: toolchain peers-python
 	cargo build --release "$${features[@]}" --bin factz
 	if [[ $@ == figures ]]; then exec .venv-peers/bin/python docs/figures.py; fi
 	.venv-peers/bin/python benches/peers.py --write $(FIELDS:%=--field %) $(if $(SPEED),--speed)
+	.venv-peers/bin/python benches/fixes.py --write $(FIELDS:%=--field %)
 
 hdf5-bench: toolchain plugins-python
 	@$(call install_missing,cmake:cmake cc:gcc,required)

@@ -81,6 +81,25 @@ void refused(F &&wrong, factz_status status, const std::string &part)
     require(false, "expected an error with: " + part);
 }
 
+/* A reconstruction that another method made, and its fix: then all critical points are there. */
+void fixes(const factz::field<float> &field, const factz::field<float> &other)
+{
+    constexpr float bound = 0.1F;
+    for (std::uint64_t k = 0; k < nx * ny; k++) {
+        other.u[k] = 0.19F * std::round(field.u[k] / 0.19F);
+        other.v[k] = 0.19F * std::round(field.v[k] / 0.19F);
+    }
+    const factz_config config = factz::absolute_bound(bound);
+    require(factz::compare(field, other, config).violations > 0, "rounding changes critical points");
+    factz_fix_report report;
+    const std::vector<std::byte> fix = factz::protect(field, other, config, &report);
+    require(report.violated_triangles > 0 && factz::inspect_fix(fix).fix_bytes == fix.size(), "the fix");
+    require(factz::apply(fix, other).repaired_vertices == report.repaired_vertices, "the repaired vertices");
+    require(factz::compare(field, other, config).violations == 0, "critical points with the fix");
+    std::printf("%-24s %8zu bytes\n", "a fix", fix.size());
+    refused([&] { factz::apply(fix, other); }, FACTZ_ERROR_INVALID_ARGUMENT, "another reconstruction");
+}
+
 /* A configuration as text, as words and from a stream, and a checksum that is not compared. */
 void options(const factz::field<const float> &field, const factz::field<float> &back)
 {
@@ -247,6 +266,7 @@ void everything()
     refused([&] { factz::decompress(factz::compress(block, config), dense2); }, FACTZ_ERROR_INVALID_ARGUMENT,
         "the stream holds F64");
     options(dense, dense2);
+    fixes(dense, dense2);
     region(dense);
     components(dense);
     stack();

@@ -15,6 +15,7 @@ program roundtrip
   call ghost_layers()
   call sections()
   call stack()
+  call fixes()
   call parts()
   call options()
   call wrong_calls()
@@ -170,6 +171,39 @@ contains
     call require(all(plane(:, :, 1) <= u2(:, :, 2)) .and. all(plane(:, :, 1) >= u2(:, :, 2)), 'the values of a plane')
     call show('stack, real32', size(stream), 2 * 4 * nx * ny * nz, comparison)
   end subroutine stack
+
+  ! A reconstruction that another method made, and its fix: then all critical points are there.
+  subroutine fixes()
+    real(real32), parameter :: step = 0.19
+    real(real32), allocatable, dimension(:, :) :: u, v, u2, v2
+    integer(int8), allocatable :: fix(:)
+    type(factz_config) :: config
+    type(factz_fix_report) :: report
+    type(factz_comparison) :: comparison
+    real(real64) :: a, b
+    integer :: x, y, status
+    allocate (u(nx, ny), v(nx, ny))
+    do y = 1, ny
+      do x = 1, nx
+        call velocity(x, y, a, b)
+        u(x, y) = real(a, real32)
+        v(x, y) = real(b, real32)
+      end do
+    end do
+    u2 = step * anint(u / step)
+    v2 = step * anint(v / step)
+    config = factz_absolute_bound(0.1_real64)
+    call factz_compare(u, v, u2, v2, config, comparison)
+    call require(comparison%violations > 0, 'rounding changes critical points')
+    call factz_protect(u, v, u2, v2, config, fix, report)
+    call require(report%violated_triangles > 0 .and. report%fix_bytes == size(fix), 'the fix')
+    call factz_apply(fix, u2, v2, report)
+    call factz_compare(u, v, u2, v2, config, comparison)
+    call require(comparison%violations == 0 .and. report%repaired_vertices > 0, 'critical points with the fix')
+    print '(a,i0,a)', 'a fix: ', size(fix), ' bytes'
+    call factz_apply(fix, u2, v2, stat=status)
+    call require(status == FACTZ_ERROR_INVALID_ARGUMENT, 'a fix is applied once')
+  end subroutine fixes
 
   ! A rectangle of a field, some planes of a stack, and a rectangle of these: with the values of the whole
   ! decompression. Indices count from 1.

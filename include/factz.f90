@@ -220,6 +220,47 @@ module factz
     integer(c_int64_t) :: reserved(2)
   end type factz_comparison
 
+  type, bind(c), public :: factz_fix_report
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: reserved_status
+    integer(c_int64_t) :: fix_bytes
+    integer(c_int64_t) :: required_bytes
+    integer(c_int64_t) :: repaired_vertices
+    integer(c_int64_t) :: exact_vertices
+    integer(c_int64_t) :: violated_triangles
+    integer(c_int64_t) :: rounds
+    real(c_double) :: bound
+    real(c_double) :: max_error
+    integer(c_int64_t) :: reserved(7)
+  end type factz_fix_report
+
+  type, bind(c), public :: factz_fix_info
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: format_version
+    integer(c_int64_t) :: fix_bytes
+    integer(c_int64_t) :: nx
+    integer(c_int64_t) :: ny
+    integer(c_int64_t) :: nz
+    real(c_double) :: dx
+    real(c_double) :: dy
+    real(c_double) :: dz
+    real(c_double) :: bound
+    real(c_double) :: absolute_bound
+    real(c_double) :: max_error
+    integer(c_int64_t) :: repaired_vertices
+    integer(c_int64_t) :: exact_vertices
+    real(c_double) :: fill_value
+    integer(c_int32_t) :: bound_kind
+    integer(c_int32_t) :: dtype
+    integer(c_int32_t) :: preserve
+    integer(c_int32_t) :: ties
+    integer(c_int32_t) :: has_fill_value
+    integer(c_int32_t) :: periodic
+    integer(c_int32_t) :: reconstruction_checksum
+    integer(c_int32_t) :: reserved_flags
+    integer(c_int64_t) :: reserved(6)
+  end type factz_fix_info
+
   ! ---------------------------------------------------------------- arrays in host memory
 
   ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
@@ -253,6 +294,19 @@ module factz
     module procedure compare_real32, compare_real64, compare_stack_real32, compare_stack_real64
   end interface factz_compare
 
+  ! call factz_protect(u, v, other_u, other_v, config, fix [, report] [, ghosts] [, other_ghosts] [, threads]
+  !                    [, stat] [, errmsg])
+  ! The array fix is allocated with exactly the length of the fix. Ghosts of the reconstruction are not read.
+  interface factz_protect
+    module procedure protect_real32, protect_real64, protect_stack_real32, protect_stack_real64
+  end interface factz_protect
+
+  ! call factz_apply(fix, u, v [, report] [, ghosts] [, threads] [, stat] [, errmsg])
+  ! u and v are the reconstruction and become the repaired field. If the call fails, they keep their values.
+  interface factz_apply
+    module procedure apply_real32, apply_real64, apply_stack_real32, apply_stack_real64
+  end interface factz_apply
+
   ! call factz_critical_points(u, v, config, points [, ghosts] [, threads] [, stat] [, errmsg])
   interface factz_critical_points
     module procedure critical_points_real32, critical_points_real64, critical_points_stack_real32, &
@@ -274,7 +328,8 @@ module factz
 
   public :: factz_find_range
   public :: factz_absolute_bound, factz_relative_bound, factz_compress, factz_decompress, &
-      factz_decompress_region, factz_compare, factz_critical_points, factz_inspect, factz_config_from_string, &
+      factz_decompress_region, factz_compare, factz_protect, factz_apply, &
+      factz_critical_points, factz_inspect, factz_config_from_string, &
       factz_config_to_string, factz_status_string, &
       factz_last_error, factz_version
 
@@ -286,7 +341,8 @@ module factz
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
       factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host, factz_split_host, &
-      factz_join_host, factz_decompress_planes_device, factz_decompress_planes_sizes
+      factz_join_host, factz_decompress_planes_device, factz_decompress_planes_sizes, &
+      factz_protect_host, factz_apply_host, factz_inspect_fix_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -456,6 +512,39 @@ module factz
       type(factz_comparison), intent(out) :: comparison
       integer(c_int), value :: threads
     end function factz_compare_host
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_protect_host(u, v, n, config, other_u, other_v, other_config, dst, dst_bytes, &
+        report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v
+      type(factz_config), intent(in), optional :: other_config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_protect_host
+
+    integer(c_int32_t) function factz_apply_host(fix, fix_bytes, config, u, v, n, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_apply_host
+
+    integer(c_int32_t) function factz_inspect_fix_host(fix, fix_bytes, info) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_fix_info
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_fix_info), intent(out) :: info
+    end function factz_inspect_fix_host
 
     integer(c_int32_t) function factz_range_host(u, v, n, config, range, threads) bind(c)
       import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_range
@@ -798,6 +887,54 @@ contains
         config, comparison, threads, stat, errmsg)
   end subroutine compare_real64
 
+  subroutine protect_real32(u, v, other_u, other_v, config, fix, report, ghosts, other_ghosts, threads, stat, &
+      errmsg)
+    real(real32), intent(in), target :: u(:, :), v(:, :), other_u(:, :), other_v(:, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: fix(:)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call protect(component_real32('u', u, ghosts), component_real32('v', v, ghosts), &
+        component_real32('other_u', other_u, other_ghosts), component_real32('other_v', other_v, other_ghosts), &
+        config, fix, report, threads, stat, errmsg)
+  end subroutine protect_real32
+
+  subroutine protect_real64(u, v, other_u, other_v, config, fix, report, ghosts, other_ghosts, threads, stat, &
+      errmsg)
+    real(real64), intent(in), target :: u(:, :), v(:, :), other_u(:, :), other_v(:, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: fix(:)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call protect(component_real64('u', u, ghosts), component_real64('v', v, ghosts), &
+        component_real64('other_u', other_u, other_ghosts), component_real64('other_v', other_v, other_ghosts), &
+        config, fix, report, threads, stat, errmsg)
+  end subroutine protect_real64
+
+  subroutine apply_real32(fix, u, v, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: fix(:)
+    real(real32), intent(inout), target :: u(:, :), v(:, :)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call apply(fix, component_real32('u', u, ghosts), component_real32('v', v, ghosts), report, threads, stat, errmsg)
+  end subroutine apply_real32
+
+  subroutine apply_real64(fix, u, v, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: fix(:)
+    real(real64), intent(inout), target :: u(:, :), v(:, :)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call apply(fix, component_real64('u', u, ghosts), component_real64('v', v, ghosts), report, threads, stat, errmsg)
+  end subroutine apply_real64
+
   subroutine find_range_real32(u, v, config, range, ghosts, threads, stat, errmsg)
     real(real32), intent(in), target :: u(:, :), v(:, :)
     type(factz_config), intent(in) :: config
@@ -940,6 +1077,54 @@ contains
         stack_real64('other_u', other_u, other_ghosts), stack_real64('other_v', other_v, other_ghosts), &
         config, comparison, threads, stat, errmsg)
   end subroutine compare_stack_real64
+
+  subroutine protect_stack_real32(u, v, other_u, other_v, config, fix, report, ghosts, other_ghosts, threads, stat, &
+      errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), other_u(:, :, :), other_v(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: fix(:)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call protect(stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), &
+        stack_real32('other_u', other_u, other_ghosts), stack_real32('other_v', other_v, other_ghosts), &
+        config, fix, report, threads, stat, errmsg)
+  end subroutine protect_stack_real32
+
+  subroutine protect_stack_real64(u, v, other_u, other_v, config, fix, report, ghosts, other_ghosts, threads, stat, &
+      errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), other_u(:, :, :), other_v(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: fix(:)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call protect(stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), &
+        stack_real64('other_u', other_u, other_ghosts), stack_real64('other_v', other_v, other_ghosts), &
+        config, fix, report, threads, stat, errmsg)
+  end subroutine protect_stack_real64
+
+  subroutine apply_stack_real32(fix, u, v, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: fix(:)
+    real(real32), intent(inout), target :: u(:, :, :), v(:, :, :)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call apply(fix, stack_real32('u', u, ghosts), stack_real32('v', v, ghosts), report, threads, stat, errmsg)
+  end subroutine apply_stack_real32
+
+  subroutine apply_stack_real64(fix, u, v, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: fix(:)
+    real(real64), intent(inout), target :: u(:, :, :), v(:, :, :)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call apply(fix, stack_real64('u', u, ghosts), stack_real64('v', v, ghosts), report, threads, stat, errmsg)
+  end subroutine apply_stack_real64
 
   subroutine find_range_stack_real32(u, v, config, range, ghosts, threads, stat, errmsg)
     real(real32), intent(in), target :: u(:, :, :), v(:, :, :)
@@ -1313,6 +1498,81 @@ contains
     call conclude('factz_compare', status, reason, stat, errmsg)
   end subroutine compare
 
+  subroutine protect(u, v, other_u, other_v, config, fix, report, threads, stat, errmsg)
+    type(component), intent(in) :: u, v, other_u, other_v
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: fix(:)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(factz_config) :: c, other
+    type(factz_sizes) :: sizes
+    type(factz_fix_report) :: r
+    integer(int8), allocatable, target :: buffer(:)
+    character(:), allocatable :: reason
+    integer(c_size_t) :: n
+    integer(c_int32_t) :: status
+    integer(c_int) :: threads_used
+    integer :: failed
+    r = failed_fix_report(FACTZ_ERROR_INVALID_ARGUMENT)
+    c = config
+    other = c
+    other%halo = 0
+    call describe(u, v, c, n, reason)
+    call take_threads(threads, threads_used, reason)
+    if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
+    if (allocated(reason)) then
+      status = FACTZ_ERROR_INVALID_ARGUMENT
+    else
+      status = factz_compress_sizes(c, sizes)
+      if (status == FACTZ_OK) then
+        allocate (buffer(sizes%max_stream_bytes), stat=failed)
+        if (failed /= 0) then
+          status = FACTZ_ERROR_OUT_OF_MEMORY
+          reason = 'no memory for '//decimal(sizes%max_stream_bytes)//' bytes, the largest that the fix may be'
+        else
+          n = int(c%nx * c%ny * c%nz, c_size_t)
+          status = factz_protect_host(u%first, v%first, n, c, other_u%first, other_v%first, other, c_loc(buffer), &
+              size(buffer, kind=c_size_t), r, threads_used)
+          if (status == FACTZ_OK) fix = buffer(:r%fix_bytes)
+        end if
+      end if
+      r%status = status
+      if (.not. allocated(reason)) reason = library_reason(status)
+    end if
+    if (present(report)) report = r
+    call conclude('factz_protect', status, reason, stat, errmsg)
+  end subroutine protect
+
+  subroutine apply(fix, u, v, report, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: fix(:)
+    type(component), intent(in) :: u, v
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(factz_config) :: c
+    type(factz_fix_report) :: r
+    character(:), allocatable :: reason
+    integer(c_size_t) :: n
+    integer(c_int32_t) :: status
+    integer(c_int) :: threads_used
+    r = failed_fix_report(FACTZ_ERROR_INVALID_ARGUMENT)
+    c = factz_absolute_bound(0.0_real64)
+    call describe(u, v, c, n, reason)
+    call take_threads(threads, threads_used, reason)
+    if (.not. allocated(reason) .and. size(fix) == 0) reason = 'the array fix has no elements'
+    if (allocated(reason)) then
+      status = FACTZ_ERROR_INVALID_ARGUMENT
+    else
+      status = factz_apply_host(address(fix), size(fix, kind=c_size_t), c, u%first, v%first, n, r, threads_used)
+      reason = library_reason(status)
+    end if
+    if (present(report)) report = r
+    call conclude('factz_apply', status, reason, stat, errmsg)
+  end subroutine apply
+
   subroutine find_range(u, v, config, range, threads, stat, errmsg)
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
@@ -1441,6 +1701,11 @@ contains
     integer(c_int32_t), intent(in) :: status
     r = factz_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0, 0, 0, 0)
   end function failed_report
+
+  type(factz_fix_report) function failed_fix_report(status) result(r)
+    integer(c_int32_t), intent(in) :: status
+    r = factz_fix_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0)
+  end function failed_fix_report
 
   ! The number of threads, 0 where it is not given.
   subroutine take_threads(threads, count, refusal)

@@ -956,6 +956,159 @@ typedef struct factz_comparison {
 } factz_comparison;
 
 /**
+ * The outcome of making or applying a fix. Aligned to 8 bytes.
+ */
+typedef struct factz_fix_report {
+    /**
+     * The status of the call; the other fields count only when it is FACTZ_OK or
+     * FACTZ_ERROR_BUFFER_TOO_SMALL.
+     */
+    factz_status status;
+    /**
+     * 0.
+     */
+    int32_t reserved_status;
+    /**
+     * Bytes of the fix that were written, or that the applied fix has.
+     */
+    uint64_t fix_bytes;
+    /**
+     * Bytes that the fix takes, also when the buffer was too small for it.
+     */
+    uint64_t required_bytes;
+    /**
+     * Vertices whose values the fix replaces.
+     */
+    uint64_t repaired_vertices;
+    /**
+     * Of these, vertices that take the bits of the original.
+     */
+    uint64_t exact_vertices;
+    /**
+     * Triangles of the reconstruction that do not keep what config asks for; 0 after applying.
+     */
+    uint64_t violated_triangles;
+    /**
+     * Rounds of repair; 0 after applying. There are at most 130 + log2(number of tiles of 32 x 32 vertices).
+     */
+    uint64_t rounds;
+    /**
+     * The absolute bound that the reconstruction keeps, and the repaired field too.
+     */
+    double bound;
+    /**
+     * Largest |other - original| of the reconstruction, where the original has data.
+     */
+    double max_error;
+    /**
+     * 0.
+     */
+    uint64_t reserved[7];
+} factz_fix_report;
+
+/**
+ * The header of a fix. Aligned to 8 bytes.
+ */
+typedef struct factz_fix_info {
+    /**
+     * The status of the inspection; the other fields count only when it is FACTZ_OK.
+     */
+    factz_status status;
+    /**
+     * Version of the format of fixes.
+     */
+    uint32_t format_version;
+    /**
+     * Bytes of the whole fix.
+     */
+    uint64_t fix_bytes;
+    /**
+     * Vertices along x.
+     */
+    uint64_t nx;
+    /**
+     * Vertices along y.
+     */
+    uint64_t ny;
+    /**
+     * Planes.
+     */
+    uint64_t nz;
+    /**
+     * Grid spacing along x, negative if columns run against u.
+     */
+    double dx;
+    /**
+     * Grid spacing along y, negative if rows run against v.
+     */
+    double dy;
+    /**
+     * 1.
+     */
+    double dz;
+    /**
+     * The bound as it was given, bit for bit.
+     */
+    double bound;
+    /**
+     * The absolute bound that follows from it, in the unit of the field.
+     */
+    double absolute_bound;
+    /**
+     * Largest |other - original| of the reconstruction, where the original has data.
+     */
+    double max_error;
+    /**
+     * Vertices whose values the fix replaces.
+     */
+    uint64_t repaired_vertices;
+    /**
+     * Of these, vertices that take the bits of the original.
+     */
+    uint64_t exact_vertices;
+    /**
+     * The fill value of the field; 0 without one.
+     */
+    double fill_value;
+    /**
+     * FACTZ_BOUND_*: what `bound` means.
+     */
+    int32_t bound_kind;
+    /**
+     * FACTZ_DTYPE_*.
+     */
+    int32_t dtype;
+    /**
+     * FACTZ_PRESERVE_*.
+     */
+    int32_t preserve;
+    /**
+     * FACTZ_TIES_*.
+     */
+    int32_t ties;
+    /**
+     * 1: the field has a fill value. 0: it has none.
+     */
+    int32_t has_fill_value;
+    /**
+     * FACTZ_PERIODIC_* bits.
+     */
+    uint32_t periodic;
+    /**
+     * The checksum of the reconstruction that the fix belongs to.
+     */
+    uint32_t reconstruction_checksum;
+    /**
+     * 0.
+     */
+    uint32_t reserved_flags;
+    /**
+     * 0.
+     */
+    uint64_t reserved[6];
+} factz_fix_info;
+
+/**
  * Receives an event of the library.
  *
  * It may be called from any thread that is inside a factz function, from worker threads of the
@@ -1547,6 +1700,94 @@ factz_status factz_compare_host(const void *u,
                                 const struct factz_config *other_config,
                                 struct factz_comparison *comparison,
                                 int threads);
+
+/**
+ * Makes a fix for the reconstruction of a field by any compressor: with it (`factz_apply_host`) the
+ * reconstruction keeps the bound and the critical points, as a compression with the same configuration does.
+ *
+ * The reconstruction must be within the bound of config at every vertex that has data; factz_last_error says
+ * where it is not. The fix belongs to this reconstruction, bit for bit: no other one takes it. It does not
+ * depend on the number of threads. Concurrent calls may share the fields.
+ *
+ * @param u             x components of the original, laid out as config says; ghosts of config->halo are
+ *                      read
+ * @param v             its y components
+ * @param n             number of vertices, nx * ny
+ * @param config        shape, type and layout of the original, the bound, and what is preserved: preserve,
+ *                      ties, fill value, dx, dy, periodic, halo and pin. mode, coder, predictor and
+ *                      verify_checksum must be valid and have no effect
+ * @param other_u       x components of the reconstruction; ghosts are not read
+ * @param other_v       its y components
+ * @param other_config  the layout of other_u and other_v; nx, ny, nz, dtype and periodic as in config. NULL
+ *                      stands for config
+ * @param dst           receives the fix; any alignment
+ * @param dst_bytes     writable bytes at dst; the max_stream_bytes of `factz_compress_sizes` always suffice.
+ *                      With 0, dst may be NULL: the call fails, and report->required_bytes is the length of
+ *                      the fix
+ * @param report        receives the result; report->fix_bytes is the length of the fix
+ * @param threads       see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the reconstruction is not within the bound);
+ *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_BUFFER_TOO_SMALL
+ *         (report->required_bytes bytes are needed; the content of dst is undefined);
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_protect_host(const void *u,
+                                const void *v,
+                                size_t n,
+                                const struct factz_config *config,
+                                const void *other_u,
+                                const void *other_v,
+                                const struct factz_config *other_config,
+                                void *dst,
+                                size_t dst_bytes,
+                                struct factz_fix_report *report,
+                                int threads);
+
+/**
+ * Applies a fix to the reconstruction that it was made for, in place.
+ *
+ * Before anything is written the checksums of the fix and of the reconstruction are compared, and the whole
+ * fix is checked: if the call fails, u and v keep their values. The output does not depend on the number of
+ * threads.
+ *
+ * @param fix        the fix; any alignment
+ * @param fix_bytes  readable bytes at fix: the length of the fix or more
+ * @param config     nx, ny, nz and dtype must be those of the fix. Pitches and strides are those of u and v.
+ *                   The rest must be valid and has no effect
+ * @param u          x components of the reconstruction, laid out as config says; receives those of the
+ *                   repaired field
+ * @param v          its y components; may be interleaved with u, without sharing an element
+ * @param n          number of vertices, nx * ny
+ * @param report     receives the result
+ * @param threads    see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the fix belongs to another reconstruction, to
+ *         other dimensions or another dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
+ *         FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_apply_host(const void *fix,
+                              size_t fix_bytes,
+                              const struct factz_config *config,
+                              void *u,
+                              void *v,
+                              size_t n,
+                              struct factz_fix_report *report,
+                              int threads);
+
+/**
+ * Reads the header of a fix in host memory.
+ *
+ * Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the fix is not checked, and the checksum is
+ * not compared. Does not block, thread-safe.
+ *
+ * @param fix        the start of a fix, any alignment; not changed
+ * @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES
+ * @param info       always written, unless info itself is the bad argument; if the call fails, `status` has
+ *                   the error and all other fields are 0
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps fix);
+ *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no fix); FACTZ_ERROR_UNSUPPORTED_VERSION
+ */
+factz_status factz_inspect_fix_host(const void *fix, size_t fix_bytes, struct factz_fix_info *info);
 
 /**
  * Loads the kernels into the CUDA context of a stream. Otherwise the first device function in each context

@@ -506,6 +506,43 @@ factz_comparison compare(
     return comparison;
 }
 
+/* A fix for the reconstruction `other` of a field by any compressor: see factz_protect_host. */
+template <class T, class U>
+std::vector<std::byte> protect(const field<T>& field, const factz::field<U>& other,
+    const factz_config& config, factz_fix_report* report = nullptr, int threads = 0) {
+    static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
+        "a field and its reconstruction have one element type");
+    const factz_config c = configured(config, field);
+    factz_config d = configured(config, other);
+    d.halo = 0; /* ghost vertices of the reconstruction are not read */
+    std::vector<std::byte> fix(compress_sizes(field, config).max_stream_bytes);
+    factz_fix_report found;
+    check(factz_protect_host(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, fix.data(),
+        fix.size(), &found, threads));
+    fix.resize(found.fix_bytes);
+    fix.shrink_to_fit();
+    if (report) *report = found;
+    return fix;
+}
+
+/* Applies a fix to the reconstruction in `field`, in place. */
+template <class T>
+factz_fix_report apply(const_bytes fix, const field<T>& field, int threads = 0) {
+    static_assert(!std::is_const_v<T>, "applying writes: the field must not be const");
+    factz_fix_report report;
+    factz_config c = configured(absolute_bound(0), field);
+    c.halo = 0; /* ghost vertices are not written */
+    check(factz_apply_host(fix.data(), fix.size(), &c, field.u, field.v, field.vertices(), &report, threads));
+    return report;
+}
+
+/* Reads the header of a fix. */
+inline factz_fix_info inspect_fix(const_bytes fix) {
+    factz_fix_info info;
+    check(factz_inspect_fix_host(fix.data(), fix.size(), &info));
+    return info;
+}
+
 /* ---------------------------------------------------------------- on a device */
 
 /* Enqueues a compression; see factz_compress_device. Every pointer is device memory; the report may also be

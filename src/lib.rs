@@ -45,6 +45,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `capi` | the C interface, the only `extern "C"` |
+//! | `repair` | fixes, with which the reconstruction of any compressor keeps what factz promises |
 //! | `cpu`, `cuda` | the phases on threads and on a device; no numerics |
 //! | `analysis` | comparison of fields, critical points, ranges |
 //! | `tile` | the vertices of a tile to symbols, and back |
@@ -79,6 +80,7 @@ mod error;
 #[cfg(test)]
 #[path = "../tests/support/random.rs"]
 mod random;
+mod repair;
 mod report;
 mod request;
 mod runtime;
@@ -96,7 +98,8 @@ pub use error::{Error, Result, Status};
 pub use grid::element::Real;
 pub use grid::field::{Extent, Layout, View, ViewMut};
 pub use grid::tiles::Grid;
-pub use report::{Report, StreamInfo, WARNING_WIDE_RANGE};
+pub use repair::{apply, inspect_fix, is_fix, max_fix_bytes, protect};
+pub use report::{FixInfo, FixReport, Report, StreamInfo, WARNING_WIDE_RANGE};
 pub use request::{BoundKind, Coder, Component, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
 pub use request::{PERIODIC_X, PERIODIC_Y, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 

@@ -97,3 +97,72 @@ pub struct StreamInfo {
     /// Bytes of the whole stream.
     pub stream_bytes: u64,
 }
+
+/// The outcome of making or applying a fix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FixReport {
+    pub status: Status,
+    /// Bytes of the fix written or read.
+    pub fix_bytes: u64,
+    /// Bytes the fix takes, also when the output buffer was too small for it.
+    pub required_bytes: u64,
+    /// Vertices whose values the fix replaces.
+    pub repaired_vertices: u64,
+    /// Of these, vertices that take the bits of the original.
+    pub exact_vertices: u64,
+    /// Triangles of the reconstruction that do not keep what they must (0 after applying).
+    pub violated_triangles: u64,
+    /// Rounds until none was left (0 after applying).
+    pub rounds: u64,
+    /// The absolute bound that the reconstruction keeps, and the repaired field too.
+    pub bound: f64,
+    /// Largest |other - original| over the vertices of the reconstruction where the original has data.
+    pub max_error: f64,
+}
+
+impl Default for FixReport {
+    fn default() -> Self {
+        FixReport {
+            status: Status::Ok,
+            fix_bytes: 0,
+            required_bytes: 0,
+            repaired_vertices: 0,
+            exact_vertices: 0,
+            violated_triangles: 0,
+            rounds: 0,
+            bound: 0.0,
+            max_error: 0.0,
+        }
+    }
+}
+
+/// The header of a fix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FixInfo {
+    pub format_version: u32,
+    pub nx: u64,
+    pub ny: u64,
+    /// Planes.
+    pub nz: u64,
+    /// Periodic axes, as bits PERIODIC_X and PERIODIC_Y.
+    pub periodic: u32,
+    pub dtype: Dtype,
+    pub preserve: Preserve,
+    pub ties: Ties,
+    pub dx: f64,
+    pub dy: f64,
+    /// The bound as the caller gave it, bit for bit.
+    pub bound_kind: BoundKind,
+    pub bound: f64,
+    /// The absolute bound that follows from it.
+    pub absolute_bound: f64,
+    /// As in the [`FixReport`].
+    pub max_error: f64,
+    pub fill_value: Option<f64>,
+    /// The checksum of the reconstruction that the fix belongs to.
+    pub reconstruction_checksum: u32,
+    pub repaired_vertices: u64,
+    pub exact_vertices: u64,
+    /// Bytes of the whole fix.
+    pub fix_bytes: u64,
+}

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::mesh::{cell, Simplex, Triangle};
-use crate::request::{BoundKind, Request};
+use crate::request::{BoundKind, Request, Ties};
+use crate::runtime::pool::Threads;
 use crate::topology::bound::axis_distance;
 use crate::topology::signature::{keeps_tie, kind, signs, Rule, IN, TIE};
 use std::ops::Range;
@@ -116,12 +117,62 @@ pub fn compare<T: Real>(
             (true, BoundKind::Relative) => range(request, first, threads)?.bound(request),
         };
         let views = [first, other];
-        let parts = in_bands(domain.grid, threads, |z, band| {
+        let parts = in_bands(domain.grid, Threads::new(threads), |z, band| {
             compare_band(&domain, &views.map(|views| of_plane(views, z)), bound, band)
         })?;
         let counts = joined(parts, Part::add).unwrap_or_default().finish();
         Ok(Comparison { bound, ..counts })
     })
+}
+
+/// A triangle in two fields, none of whose vertices is missing in either: what of it changes.
+pub(crate) struct Both<'a, T> {
+    p: [&'a [[T; 2]; 3]; 2],
+    signs: [[i32; 3]; 2],
+    kinds: [u32; 2],
+}
+
+impl<'a, T: Real> Both<'a, T> {
+    pub(crate) fn new(before: &'a [[T; 2]; 3], after: &'a [[T; 2]; 3]) -> Self {
+        let p = [before, after];
+        let signs = p.map(signs);
+        Both { p, kinds: [0, 1].map(|k| kind(p[k], &signs[k])), signs }
+    }
+
+    fn loses_point(&self) -> bool {
+        self.kinds[0] == IN && self.kinds[1] != IN
+    }
+
+    fn gains_point(&self) -> bool {
+        self.kinds[0] != IN && self.kinds[1] == IN
+    }
+
+    fn becomes_tie(&self) -> bool {
+        self.kinds[0] != TIE && self.kinds[1] == TIE
+    }
+
+    fn changes_tie(&self, ties: Ties) -> bool {
+        self.kinds[0] == TIE && !keeps_tie(self.p, [&self.signs[0], &self.signs[1]], ties)
+    }
+
+    /// Whether a critical point in both is of another type, if the rule asks for types, or turns the other
+    /// way.
+    fn changes_type(&self, triangle: Triangle, rule: &Rule) -> bool {
+        let [before, after] = self.p;
+        self.kinds == [IN, IN]
+            && (self.signs[0] != self.signs[1]
+                || (rule.types && kind_of(before, triangle, rule) != kind_of(after, triangle, rule)))
+    }
+
+    /// Whether the triangle keeps what a rule promises. [`Comparison::violations`] counts the triangles that
+    /// do not.
+    pub(crate) fn keeps(&self, triangle: Triangle, rule: &Rule) -> bool {
+        !(self.loses_point()
+            || self.gains_point()
+            || self.becomes_tie()
+            || self.changes_tie(rule.ties)
+            || self.changes_type(triangle, rule))
+    }
 }
 
 /// Missing in neither field.
@@ -275,16 +326,12 @@ impl Part {
             }
             let (a, b) = (a.to_f64(), b.to_f64());
             let difference = b - a;
-            let error = difference.abs();
             *square += difference * difference;
             pairs += 1;
             low = Real::min(low, a);
             high = Real::max(high, a);
-            largest = Real::max(largest, error);
-            // Rounding is monotone: only where the rounded error equals the bound is the rest needed.
-            if error >= bound && (error > bound || rest(b, a, difference) > 0.0) {
-                exceeded += 1;
-            }
+            largest = Real::max(largest, difference.abs());
+            exceeded += exceeds(a, b, bound) as u64;
         }
         (self.low, self.high) = (low, high);
         self.counts.max_error = self.counts.max_error.max(largest);
@@ -344,10 +391,10 @@ impl Part {
         rule: &Rule,
     ) -> bool {
         let counts = &mut self.counts;
-        let (s0, s1) = (signs(p0), signs(p1));
-        let (k0, k1) = (kind(p0, &s0), kind(p1, &s1));
-        counts.lost_points += (k0 == IN && k1 != IN) as u64;
-        counts.spurious_points += (k0 != IN && k1 == IN) as u64;
+        let both = Both::new(p0, p1);
+        let [k0, k1] = both.kinds;
+        counts.lost_points += both.loses_point() as u64;
+        counts.spurious_points += both.gains_point() as u64;
         counts.other_critical_points += (k1 == IN) as u64;
         if k0 == IN {
             counts.critical_points += 1;
@@ -358,8 +405,8 @@ impl Part {
             counts.changed_types += (k1 == IN && !same && type0 != kind_of(p1, triangle, rule)) as u64;
         }
         counts.ties += (k0 == TIE) as u64;
-        counts.new_ties += (k0 != TIE && k1 == TIE) as u64;
-        counts.changed_ties += (k0 == TIE && !keeps_tie([p0, p1], [&s0, &s1], rule.ties)) as u64;
+        counts.new_ties += both.becomes_tie() as u64;
+        counts.changed_ties += both.changes_tie(rule.ties) as u64;
         k0 == TIE || k1 == TIE
     }
 
@@ -459,6 +506,15 @@ fn log10(x: f64) -> f64 {
     let z = s * s;
     let series = (0..=10).rev().fold(0.0, |sum, k| sum * z + 1.0 / (2 * k + 1) as f64);
     (exponent as f64 * std::f64::consts::LN_2 + 2.0 * s * series) / std::f64::consts::LN_10
+}
+
+/// Whether |b - a| exceeds a bound, exactly. Rounding is monotone: only where the rounded difference equals
+/// the bound is the rest needed.
+#[inline(always)]
+pub(crate) fn exceeds(a: f64, b: f64, bound: f64) -> bool {
+    let difference = b - a;
+    let error = difference.abs();
+    error >= bound && (error > bound || rest(b, a, difference) > 0.0)
 }
 
 /// How much larger |b - a| is than its rounding |difference| (the error term of Knuth's TwoSum).

@@ -9,6 +9,7 @@ use crate::grid::field::View;
 use crate::grid::mesh::{Simplex, Triangle};
 use crate::request::Request;
 use crate::runtime::memory;
+use crate::runtime::pool::Threads;
 use crate::topology::exact_type::exact_type;
 use crate::topology::signature::{
     certified_type, finite, is_critical, kind, one_sided, signature, signs, Rule, IN, OUT, UNCERTAIN,
@@ -128,7 +129,7 @@ pub fn critical_points<T: Real>(
         Ok(search.found)
     };
     guarded(|| {
-        let found = in_bands(domain.grid, threads, find)?;
+        let found = in_bands(domain.grid, Threads::new(threads), find)?;
         let mut all = memory::with_capacity(found.iter().map(Vec::len).sum())?;
         found.iter().for_each(|points| all.extend_from_slice(points));
         Ok(all)

@@ -136,11 +136,10 @@ pub(crate) fn check_same_ghosts(first: &Request, other: &Request) -> Result<()> 
     Ok(())
 }
 
-/// Runs `work(plane, rows)` over bands of rows of all planes on `threads` threads (0: one per processor); the
-/// results come in the order of the bands.
-fn in_bands<R: Default + Send>(
+/// Runs `work(plane, rows)` over bands of rows of all planes; the results come in the order of the bands.
+pub(crate) fn in_bands<R: Default + Send>(
     grid: Grid,
-    threads: usize,
+    threads: Threads,
     work: impl Fn(u64, Range<u64>) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let each = grid.ny.div_ceil(BAND);
@@ -148,7 +147,7 @@ fn in_bands<R: Default + Send>(
         let (z, first) = (b as u64 / each, b as u64 % each * BAND);
         work(z, first..grid.ny.min(first + BAND))
     };
-    Threads::new(threads).map((each * grid.nz) as usize, pool::stateless, band)
+    threads.map((each * grid.nz) as usize, pool::stateless, band)
 }
 
 /// The views of a plane.
@@ -157,7 +156,7 @@ fn of_plane<'a, T: Real>(views: [View<'a, T>; 2], z: u64) -> [View<'a, T>; 2] {
 }
 
 /// Runs an analysis in the default floating-point environment, with memory that a failure is described in.
-fn guarded<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+pub(crate) fn guarded<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     let _reserve = Reserve::new()?;
     float_env::with_default(work)
 }

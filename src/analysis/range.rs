@@ -6,6 +6,7 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 pub use crate::grid::range::relative_bound;
 use crate::request::{BoundKind, Request};
+use crate::runtime::pool::Threads;
 use std::ops::Range;
 
 /// The result of one pass over the vertices of a field. The bits do not depend on the order of the vertices.
@@ -87,7 +88,7 @@ pub fn range<T: Real>(request: &Request, [u, v]: [View<'_, T>; 2], threads: usiz
         Ok(part)
     };
     guarded(|| {
-        let parts = in_bands(domain.grid, threads, find)?;
+        let parts = in_bands(domain.grid, Threads::new(threads), find)?;
         let all = parts.into_iter().fold(ValueRange::default(), ValueRange::join);
         // -0 + 0 is 0: which zero came first is of no account.
         Ok(ValueRange { low: all.low + 0.0, high: all.high + 0.0, ..all })

@@ -332,6 +332,21 @@ pub(super) unsafe fn read_pair(
     n: usize,
 ) -> Result<[Request; 2]> {
     // SAFETY: the promise of this function.
+    let pair = unsafe { read_shapes(config, other_config, n) }?;
+    check_same_ghosts(&pair[0], &pair[1])?;
+    Ok(pair)
+}
+
+/// As [`read_pair`]; the ghosts may differ.
+///
+/// # Safety
+/// As for [`read_pair`].
+pub(super) unsafe fn read_shapes(
+    config: *const factz_config,
+    other_config: *const factz_config,
+    n: usize,
+) -> Result<[Request; 2]> {
+    // SAFETY: the promise of this function.
     let first = unsafe { read_field_request(config, n) }?;
     if other_config.is_null() {
         return Ok([first, first]);
@@ -355,7 +370,6 @@ pub(super) unsafe fn read_pair(
             b.dtype, a.dtype
         )));
     }
-    check_same_ghosts(&first, &other)?;
     Ok([first, other])
 }
 

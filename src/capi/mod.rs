@@ -34,6 +34,7 @@ pub mod enumerations;
 pub mod inspect;
 mod linking;
 pub mod log;
+pub mod protect;
 pub mod range;
 pub mod region;
 pub mod report;

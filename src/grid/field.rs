@@ -246,6 +246,13 @@ impl<'a, T: Real> ViewMut<'a, T> {
         ViewMut { base, layout: self.layout, extent, _lifetime: PhantomData }
     }
 
+    /// A view that reads the same vertices. While it is used nobody may [`ViewMut::set`] a vertex that it
+    /// reads from another thread.
+    #[inline(always)]
+    pub fn reading(&self) -> View<'_, T> {
+        View { base: self.base, layout: self.layout, extent: self.extent, _lifetime: PhantomData }
+    }
+
     /// Vertex (0, 0) is `values[first]`.
     pub fn strided(values: &'a mut [T], first: usize, layout: Layout) -> Self {
         let values = &mut values[first..];

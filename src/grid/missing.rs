@@ -32,13 +32,13 @@ impl Missing {
     }
 
     #[inline(always)]
-    pub fn is_filled<T: Real>(self, vertex: [T; 2]) -> bool {
+    pub fn is_filled<T: Real, const N: usize>(self, vertex: [T; N]) -> bool {
         self.fill.is_some_and(|fill| vertex.iter().any(|x| x.to_bits64() == fill))
     }
 
     #[inline(always)]
-    pub fn is_missing<T: Real>(self, vertex: [T; 2]) -> bool {
-        !(vertex[0].is_finite() & vertex[1].is_finite()) || self.is_filled(vertex)
+    pub fn is_missing<T: Real, const N: usize>(self, vertex: [T; N]) -> bool {
+        !vertex.iter().fold(true, |finite, x| finite & x.is_finite()) || self.is_filled(vertex)
     }
 
     /// Whether one of the values may be the fill value: a quick comparison of numbers, which the compiler can

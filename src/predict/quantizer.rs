@@ -175,7 +175,7 @@ impl<T: Real> ErrorBound<T> {
 }
 
 /// The smallest value of T that is at least `x`.
-fn round_up<T: Real>(x: f64) -> T {
+pub fn round_up<T: Real>(x: f64) -> T {
     let r = T::from_f64(x);
     if r.to_f64() < x {
         -((-r).next_down())

@@ -1,6 +1,7 @@
 //! The checksum of a stream (FORMAT.md, section 2.5).
 
 use super::header::at;
+use crate::grid::element::Real;
 use std::ops::Range;
 
 /// Where the checksum lies; it counts as 0 when it is computed.
@@ -20,14 +21,32 @@ pub fn checksum(stream: &[u8]) -> u32 {
 fn sum(first: usize, bytes: &[u8]) -> u32 {
     let mut sum = 0u32;
     for (k, word) in (first..).zip(bytes.chunks_exact(4)) {
-        let mut x = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-        if k == PLACE.start / 4 {
-            x = 0;
-        }
-        x = x.wrapping_add((k as u32).wrapping_mul(STEP));
-        x = (x ^ x >> 16).wrapping_mul(MIX[0]);
-        x = (x ^ x >> 13).wrapping_mul(MIX[1]);
-        sum = sum.wrapping_add(x ^ x >> 16);
+        let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+        sum = sum.wrapping_add(mix(k as u32, if k == PLACE.start / 4 { 0 } else { word }));
+    }
+    sum
+}
+
+/// What a word adds to the sum, given its index.
+#[inline(always)]
+fn mix(k: u32, word: u32) -> u32 {
+    let x = word.wrapping_add(k.wrapping_mul(STEP));
+    let x = (x ^ x >> 16).wrapping_mul(MIX[0]);
+    let x = (x ^ x >> 13).wrapping_mul(MIX[1]);
+    x ^ x >> 16
+}
+
+/// The part of the sum of the words of an array that some of its values have; `first` is the number of the first
+/// one of them (FORMAT.md, section 10.2).
+pub fn of_values<T: Real>(first: u64, values: &[T]) -> u32 {
+    let mut sum = 0u32;
+    for (k, value) in values.iter().enumerate() {
+        let (k, bits) = ((first as u32).wrapping_add(k as u32), value.to_bits64());
+        sum = sum.wrapping_add(match T::BYTES {
+            4 => mix(k, bits as u32),
+            _ => mix(k.wrapping_mul(2), bits as u32)
+                .wrapping_add(mix(k.wrapping_mul(2).wrapping_add(1), (bits >> 32) as u32)),
+        });
     }
     sum
 }

@@ -257,7 +257,8 @@ impl<T: Real> TileWindow<T> {
         area: Rectangle,
         constraints: &Constraints<T>,
     ) {
-        let border = Border { grid, views, constraints };
+        // Nothing is known of what becomes of the vertices beyond these sides.
+        let border = Border { grid, views, constraints, open: constraints.halo };
         let (nx, ny) = (grid.nx as i64, grid.ny as i64);
         for y in 0..self.height {
             for x in 0..self.width {
@@ -314,16 +315,18 @@ fn edge_distances<T: Real>([row, next]: &[[[T; PART + 1]; 2]; 2]) -> [[T; PART];
 }
 
 /// The sides of a grid.
-struct Border<'a, T> {
-    grid: Grid,
-    views: [View<'a, T>; 2],
-    constraints: &'a Constraints<T>,
+pub(crate) struct Border<'a, T> {
+    pub(crate) grid: Grid,
+    pub(crate) views: [View<'a, T>; 2],
+    pub(crate) constraints: &'a Constraints<T>,
+    /// Sides beyond which vertices may move in ways that nobody checks; of those with a halo.
+    pub(crate) open: u32,
 }
 
 impl<T: Real> Border<'_, T> {
     /// The part of the bound of a vertex on a side that comes from outside the grid: zero beside a pinned
-    /// side, else the least bound of its triangles that reach into the halo or across a periodic side.
-    fn vertex_bound(&self, x: i64, y: i64) -> T {
+    /// side, else the least bound of its triangles that reach over an open side.
+    pub(crate) fn vertex_bound(&self, x: i64, y: i64) -> T {
         let Constraints { preserve, pin, halo, rule, bound, bound_up, missing, .. } = self.constraints;
         let beyond = |at| sides_beyond(self.grid, at);
         let around = beyond([x - 1, y]) | beyond([x + 1, y]) | beyond([x, y - 1]) | beyond([x, y + 1]);
@@ -335,7 +338,7 @@ impl<T: Real> Border<'_, T> {
             let corners = incident.offsets().map(|[dx, dy]| [x + dx, y + dy]);
             let outside = corners.into_iter().fold(0, |sides, at| sides | beyond(at));
             // A triangle exists where all the sides it reaches over have a halo.
-            if outside == 0 || outside & !halo != 0 {
+            if outside & self.open == 0 || outside & !halo != 0 {
                 continue;
             }
             let [u, v] = &self.views;

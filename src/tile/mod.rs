@@ -1,6 +1,6 @@
 //! The vertices of a tile to symbols, and back.
 
-mod bounds;
+pub mod bounds;
 pub mod builder;
 pub mod component;
 pub mod constraints;

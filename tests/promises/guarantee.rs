@@ -10,7 +10,7 @@ use num_traits::Signed;
 use proptest::prelude::*;
 
 /// Values that are off by more than the bound, by rational arithmetic where rounding could hide it.
-fn over_bound<T: Real>(before: &Field<T>, after: &Field<T>, bound: f64) -> usize {
+pub fn over_bound<T: Real>(before: &Field<T>, after: &Field<T>, bound: f64) -> usize {
     let exact = |x: f64| BigRational::from_float(x).unwrap();
     let over = |(a, b): (&T, &T)| {
         let (a, b) = (a.to_f64(), b.to_f64());
@@ -232,7 +232,7 @@ fn ties_without_zeros_are_kept_the_same_way() {
 // ---------------------------------------------------------------- random fields
 
 #[derive(Clone, Copy, Debug)]
-enum Content {
+pub enum Content {
     Noise,
     Smooth,
     /// Small integers: many ties.
@@ -248,12 +248,12 @@ enum Content {
     Constant,
 }
 
-const CONTENTS: [Content; 8] = {
+pub const CONTENTS: [Content; 8] = {
     use Content::*;
     [Noise, Smooth, Integers, Zeros, NonFinite, Magnitudes, Collinear, Constant]
 };
 
-fn random_field<T: Real>(content: Content, nx: u64, ny: u64, seed: u64) -> Field<T> {
+pub fn random_field<T: Real>(content: Content, nx: u64, ny: u64, seed: u64) -> Field<T> {
     let mut r = Random(seed);
     let waves: Vec<[f64; 4]> =
         (0..6).map(|_| [r.signed() * 0.4, r.signed() * 0.4, r.signed() * 3.0, r.signed()]).collect();

@@ -22,6 +22,7 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_chunk_streams.py lib/python3/site-packages/factz/_component.py
     lib/python3/site-packages/factz/_compression.py lib/python3/site-packages/factz/_config.py
     lib/python3/site-packages/factz/_device.py lib/python3/site-packages/factz/_fields.py
+    lib/python3/site-packages/factz/_fixes.py
     lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_region.py
     lib/python3/site-packages/factz/_results.py lib/python3/site-packages/factz/_steps.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
@@ -57,6 +58,7 @@ const INSTALLED: &str = "
     share/doc/factz/docs/figures/readme.png share/doc/factz/docs/figures/speculative.png
     share/doc/factz/docs/figures/stream.png share/doc/factz/docs/figures/tile.png
     share/doc/factz/docs/figures/types.png
+    share/doc/factz/docs/fixes.md
     share/doc/factz/docs/gpu.md share/doc/factz/docs/linking.md share/doc/factz/docs/packaging.md
     share/doc/factz/docs/plugins.md share/doc/factz/docs/zarr.md
     share/doc/factz/examples-c/critical_points.c share/doc/factz/examples-c/cuda_graph.cu
@@ -71,11 +73,13 @@ const INSTALLED: &str = "
     share/doc/factz/plugins/python/README.md share/doc/factz/plugins/python/examples/arrays.py
     share/factz/paraview/FactzReader.py
     share/fish/vendor_completions.d/factz.fish
+    share/man/man1/factz-apply.1
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
     share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1
     share/man/man1/factz-info.1 share/man/man1/factz-join.1 share/man/man1/factz-points.1
-    share/man/man1/factz-render.1 share/man/man1/factz-split.1 share/man/man1/factz-sweep.1
-    share/man/man1/factz-test.1 share/man/man1/factz-verify.1 share/man/man1/factz.1
+    share/man/man1/factz-protect.1 share/man/man1/factz-render.1 share/man/man1/factz-split.1
+    share/man/man1/factz-sweep.1 share/man/man1/factz-test.1 share/man/man1/factz-verify.1
+    share/man/man1/factz.1
     share/zsh/site-functions/_factz";
 
 /// Files that a build from a release needs. Of the tests, Cargo.toml names one.

@@ -63,6 +63,8 @@ mod packaging;
 mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
+mod protect;
+mod protect_interfaces;
 #[cfg(target_os = "linux")]
 mod python;
 mod region;

@@ -61,6 +61,11 @@ fn components_are_split_and_joined() {
 }
 
 #[test]
+fn fixes_are_made_and_applied() {
+    passes(python(), "test_fixes.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }

@@ -28,11 +28,14 @@ from ._compression import (
     prepare_device,
 )
 from ._component import join, split
+from ._fixes import apply, inspect_fix, protect
 from ._library import library as _loaded
 from ._results import (
     CRITICAL_POINT,
     INDEX_UNDEFINED,
     Comparison,
+    FixInfo,
+    FixReport,
     Info,
     PointType,
     Range,
@@ -75,6 +78,8 @@ __all__ = [
     "EnqueuedDecompression",
     "FORMAT_VERSION",
     "FactzError",
+    "FixInfo",
+    "FixReport",
     "INDEX_UNDEFINED",
     "Info",
     "InternalError",
@@ -94,6 +99,7 @@ __all__ = [
     "UnsupportedVersionError",
     "WideRangeWarning",
     "WorkspaceTooSmallError",
+    "apply",
     "compare",
     "compress",
     "compress_sizes",
@@ -103,9 +109,11 @@ __all__ = [
     "enqueue_compress",
     "enqueue_decompress",
     "inspect",
+    "inspect_fix",
     "join",
     "load",
     "prepare_device",
+    "protect",
     "relative_bound",
     "split",
     "steps",

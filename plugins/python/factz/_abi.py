@@ -122,6 +122,29 @@ class Comparison(ctypes.Structure):
     )
 
 
+class FixReport(ctypes.Structure):
+    _fields_ = (
+        _fields(c_int32, "status reserved_status")
+        + _fields(c_uint64, "fix_bytes required_bytes repaired_vertices exact_vertices violated_triangles")
+        + [("rounds", c_uint64)]
+        + _fields(c_double, "bound max_error")
+        + [("reserved", c_uint64 * 7)]
+    )
+
+
+class FixInfo(ctypes.Structure):
+    _fields_ = (
+        [("status", c_int32), ("format_version", c_uint32)]
+        + _fields(c_uint64, "fix_bytes nx ny nz")
+        + _fields(c_double, "dx dy dz bound absolute_bound max_error")
+        + _fields(c_uint64, "repaired_vertices exact_vertices")
+        + _fields(c_double, "fill_value")
+        + _fields(c_int32, "bound_kind dtype preserve ties has_fill_value")
+        + _fields(c_uint32, "periodic reconstruction_checksum reserved_flags")
+        + [("reserved", c_uint64 * 6)]
+    )
+
+
 #: The function that read_region_host calls: user, offset, bytes, to.
 READ_CALLBACK = ctypes.CFUNCTYPE(c_int, c_void_p, c_uint64, c_uint64, c_void_p)
 
@@ -163,6 +186,15 @@ FUNCTIONS = {
         c_int32,
         _field + [c_void_p, c_void_p, _config, ctypes.POINTER(Comparison), c_int],
     ),
+    "protect_host": (
+        c_int32,
+        _field + [c_void_p, c_void_p, _config] + _memory + [ctypes.POINTER(FixReport), c_int],
+    ),
+    "apply_host": (
+        c_int32,
+        _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(FixReport), c_int],
+    ),
+    "inspect_fix_host": (c_int32, _memory + [ctypes.POINTER(FixInfo)]),
     "prepare_device": (c_int32, [c_void_p]),
     "compress_device": (c_int32, _field + _memory + _memory + [c_void_p, c_void_p]),
     "decompress_device": (

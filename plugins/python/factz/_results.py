@@ -250,3 +250,85 @@ class Sizes:
     @classmethod
     def _of(cls, found: _abi.Sizes) -> "Sizes":
         return cls(report_bytes=ctypes.sizeof(_abi.Report), **_values(cls, found))
+
+
+@dataclasses.dataclass
+class FixReport:
+    """The outcome of :func:`factz.protect` or :func:`factz.apply`.
+
+    Attributes:
+        fix_bytes: bytes of the fix.
+        repaired_vertices: vertices whose values the fix replaces.
+        exact_vertices: of these, vertices that take the bits of the original.
+        violated_triangles: triangles of the reconstruction that do not keep what was asked for; 0 after
+            applying.
+        rounds: rounds of repair; 0 after applying.
+        bound: the absolute bound, in the unit of the field.
+        max_error: largest \\|reconstruction - original\\| where the original has data.
+    """
+
+    fix_bytes: int = 0
+    repaired_vertices: int = 0
+    exact_vertices: int = 0
+    violated_triangles: int = 0
+    rounds: int = 0
+    bound: float = 0.0
+    max_error: float = 0.0
+
+    def _take(self, found: _abi.FixReport) -> "FixReport":
+        vars(self).update(_values(FixReport, found))
+        return self
+
+
+@dataclasses.dataclass(frozen=True)
+class FixInfo:
+    """The header of a fix.
+
+    Attributes:
+        shape: of u and of v: (ny, nx), or (nz, ny, nx) of a stack of several planes.
+        dtype: their element type.
+        fix_bytes: bytes of the fix.
+        format_version: version of the format of fixes.
+        abs: the absolute bound as it was given, or None where it was a relative one.
+        rel: the relative bound as it was given, or None.
+        absolute_bound: the absolute bound, in the unit of the field.
+        max_error, repaired_vertices, exact_vertices: as in :class:`FixReport`.
+        preserve, ties, dx, dy: as in :func:`factz.protect`.
+        fill: the fill value of the field, or None.
+        periodic: the periodic axes, "x", "y" or "xy", or None.
+        reconstruction_checksum: of the reconstruction that the fix belongs to.
+    """
+
+    shape: Tuple[int, ...]
+    dtype: np.dtype
+    fix_bytes: int
+    format_version: int
+    abs: Optional[float]
+    rel: Optional[float]
+    absolute_bound: float
+    max_error: float
+    repaired_vertices: int
+    exact_vertices: int
+    preserve: str
+    ties: str
+    dx: float
+    dy: float
+    fill: Optional[float]
+    periodic: Optional[str]
+    reconstruction_checksum: int
+
+    @classmethod
+    def _of(cls, i: _abi.FixInfo) -> "FixInfo":
+        absolute = i.bound_kind == _abi.BOUND_ABSOLUTE
+        values = _values(cls, i)
+        for option in ("preserve", "ties"):
+            values[option] = _config.name_of(values[option], _config.CHOICES[option])
+        values.update(
+            shape=(i.nz, i.ny, i.nx) if i.nz > 1 else (i.ny, i.nx),
+            dtype=np.dtype(_config.name_of(i.dtype, _config.DTYPES)),
+            abs=i.bound if absolute else None,
+            rel=None if absolute else i.bound,
+            fill=i.fill_value if i.has_fill_value else None,
+            periodic=_config.axes_named(i.periodic),
+        )
+        return cls(**values)

@@ -2,11 +2,13 @@
 //! options that several share: options.rs.
 
 mod analysis;
+mod fixes;
 mod hdf5;
 mod measurement;
 mod streams;
 
 pub use analysis::{Diff, Points, Render};
+pub use fixes::{Apply, Protect};
 pub use hdf5::{ChunkLayout, H5Format, H5args};
 pub use measurement::{Bench, Demo, Sweep};
 pub use streams::{Compress, Decompress, Info, Join, Split, Test, Verify};
@@ -83,6 +85,8 @@ pub enum Command {
     Compress(Compress),
     Decompress(Decompress),
     Verify(Verify),
+    Protect(Protect),
+    Apply(Apply),
     Test(Test),
     Info(Info),
     Split(Split),
@@ -105,6 +109,8 @@ impl Command {
             Command::Compress(a) => Some(&a.talk),
             Command::Decompress(a) => Some(&a.talk),
             Command::Verify(a) => Some(&a.talk),
+            Command::Protect(a) => Some(&a.talk),
+            Command::Apply(a) => Some(&a.talk),
             Command::Test(a) => Some(&a.talk),
             Command::Info(a) => Some(&a.talk),
             Command::Split(a) => Some(&a.talk),

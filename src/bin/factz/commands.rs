@@ -22,7 +22,7 @@ use factz::{
 };
 use serde_json::{json, Value};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub fn required_bound(a: &BoundArguments) -> Result<(BoundKind, f64), Failure> {
     a.bound().ok_or_else(|| {
@@ -264,19 +264,19 @@ fn compressed_text(
 }
 
 /// The files to write, each with its format.
-struct Places<'a> {
+pub struct Places<'a> {
     u: (&'a Path, Format),
     /// Without it u has both.
     v: Option<(&'a Path, Format)>,
 }
 
-impl Places<'_> {
-    fn of(a: &Decompress) -> Result<Places<'_>, Failure> {
-        let format = |path: &PathBuf| a.format.unwrap_or(Format::of(path));
-        let u = (a.u.as_path(), format(&a.u));
+impl<'a> Places<'a> {
+    /// Without a format the endings of the names tell it.
+    pub fn new(u: &'a Path, v: Option<&'a Path>, format: Option<Format>) -> Result<Places<'a>, Failure> {
+        let with_format = |path: &'a Path| (path, format.unwrap_or(Format::of(path)));
         // Two dashes are one stream with both components.
-        let v = a.v.as_ref().filter(|v| !(is_dash(v) && is_dash(&a.u)));
-        let v = v.map(|v| (v.as_path(), format(v)));
+        let v = v.filter(|v| !(is_dash(v) && is_dash(u))).map(with_format);
+        let u = with_format(u);
         if let Some((path, _)) =
             [Some(u), v].into_iter().flatten().find(|(_, f)| *f == Format::Npz && v.is_some())
         {
@@ -288,11 +288,11 @@ impl Places<'_> {
         Ok(Places { u, v })
     }
 
-    fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         [Some(self.u.0), self.v.map(|v| v.0)].into_iter().flatten()
     }
 
-    fn check(&self, input: &Path) -> Result<(), Failure> {
+    pub fn check(&self, input: &Path) -> Result<(), Failure> {
         if let Some((v, _)) = self.v {
             if same_file(self.u.0, v) || (is_standard(self.u.0) && is_standard(v)) {
                 return Err(failure!("{}: is given for U and for V; give two names", output_name(v)));
@@ -311,11 +311,11 @@ impl Places<'_> {
     }
 
     /// Without --format the ending of a name is its format.
-    fn check_names(&self) -> Result<(), Failure> {
+    pub fn check_names(&self) -> Result<(), Failure> {
         self.paths().try_for_each(|path| Product::Arrays.refuse_name(path))
     }
 
-    fn write(&self, held: &Held) -> Result<(), Failure> {
+    pub fn write(&self, held: &Held) -> Result<(), Failure> {
         let (path, format) = self.u;
         let outputs = match (self.v, &held.components) {
             (Some((v, v_format)), [Some(of_u), Some(of_v)]) => vec![
@@ -342,7 +342,7 @@ impl Places<'_> {
 }
 
 pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
-    let places = Places::of(a)?;
+    let places = Places::new(&a.u, a.v.as_deref(), a.format)?;
     places.check(&a.input)?;
     if a.format.is_none() {
         places.check_names()?;

@@ -30,8 +30,10 @@ const STREAM: Kind = kind("a stream, not an array", &[], begins_stream).advice(
 );
 
 /// By their first bytes the more special ones come first.
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 18] = [
     STREAM,
+    kind("a fix, which belongs to a reconstruction", &[], factz::is_fix)
+        .advice("`factz apply FILE U1 V1 U2 V2` applies it, and `factz info FILE` shows its header"),
     kind("a NumPy .npy file", &["npy"], |b| b.starts_with(npy::MAGIC))
         .advice("give it a name that ends in .npy"),
     kind("a zip archive", &["npz", "zip"], |b| b.starts_with(npy::ARCHIVE_MAGIC))

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::steps::{self, Fault, FaultKind, Step, Steps, Walk};
 use crate::stream::Stream;
-use crate::{standard, Verdict};
+use crate::{fix, standard, Verdict};
 use factz::{Status, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write;
@@ -18,6 +18,11 @@ use std::path::Path;
 /// The header of one stream, or a list of all. Where the file does not end with a whole stream, an error
 /// follows the list.
 pub fn info(a: &Info) -> Result<Verdict, Failure> {
+    if let Some(found) = fix::header_of(&a.input)? {
+        a.step.refuse_without_stream(&[&a.input])?;
+        Voice::new(&a.talk).report(|| fix::info_json(&a.input, &found), || fix::info_text(&found))?;
+        return Ok(Verdict::Good);
+    }
     let mut steps = Steps::list(&a.input, a.step.step)?;
     let voice = Voice::new(&a.talk);
     let about = file_json(&steps, &a.input);

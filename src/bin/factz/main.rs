@@ -20,6 +20,7 @@ mod engine;
 mod failure;
 mod fate;
 mod figures;
+mod fix;
 mod foreign;
 mod h5args;
 mod halves;
@@ -114,6 +115,8 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Split(a) => halves::split(a),
         Command::Join(a) => halves::join(a),
         Command::Verify(a) => verify::verify(a),
+        Command::Protect(a) => fix::protect(a),
+        Command::Apply(a) => fix::apply(a),
         Command::Test(a) => inspect::test(a),
         Command::Info(a) => inspect::info(a),
         Command::Points(a) => points::points(a),

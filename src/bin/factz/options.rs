@@ -77,7 +77,7 @@ pub struct ShapeArguments {
 #[derive(Clone, Debug)]
 pub struct Keys(Vec<String>);
 
-fn parse_keys(text: &str) -> Result<Keys, String> {
+pub fn parse_keys(text: &str) -> Result<Keys, String> {
     let keys: Vec<String> = text.split(',').map(str::to_owned).collect();
     match keys.len() {
         1 | 2 if keys.iter().all(|k| !k.is_empty()) => Ok(Keys(keys)),
@@ -85,9 +85,15 @@ fn parse_keys(text: &str) -> Result<Keys, String> {
     }
 }
 
+impl Keys {
+    pub fn names(&self) -> Vec<String> {
+        self.0.clone()
+    }
+}
+
 impl ShapeArguments {
     pub fn expected(&self, fill_value: Option<f64>) -> Expected {
-        let keys = self.keys.0.clone();
+        let keys = self.keys.names();
         Expected { dims: self.dims, dtype: self.dtype, keys, fill_value, otherwise: None }
     }
 }

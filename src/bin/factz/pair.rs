@@ -120,7 +120,7 @@ fn decode(stream: &Stream, before: &Field, engine: &Engine, voice: &Voice) -> Re
 }
 
 /// The files of the original and of the reconstruction.
-fn split<'a>(files: &'a [&'a Path], last_is_stream: bool) -> Result<[&'a [&'a Path]; 2], Failure> {
+pub fn split<'a>(files: &'a [&'a Path], last_is_stream: bool) -> Result<[&'a [&'a Path]; 2], Failure> {
     let (before, after) = match (files.len(), last_is_stream) {
         (2 | 3, true) => files.split_at(files.len() - 1),
         (n, true) => {

@@ -198,7 +198,7 @@ pub struct Test {
     pub talk: Talk,
 }
 
-/// Shows the header of a stream, or lists the streams of a file.
+/// Shows the header of a stream or of a fix, or lists the streams of a file.
 ///
 /// The list has a line for each stream: its number, its first byte, its bytes, columns x rows (x planes) and
 /// type, the bound as it was given, and the absolute bound. --step shows the whole header of one.

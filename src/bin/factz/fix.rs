@@ -1,0 +1,244 @@
+//! Fixes for the reconstructions of other compressors: `protect` makes one, `apply` applies it.
+
+use crate::args::{Apply, Protect};
+use crate::array::{typed, Dims, Field, Held};
+use crate::commands::{required_bound, Places};
+use crate::engine::Engine;
+use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
+use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_json};
+use crate::foreign::Product;
+use crate::input::{self, Expected};
+use crate::memory;
+use crate::options::{BackendName, Place, Spacing};
+use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
+use crate::pair::{self, Pair};
+use crate::say::{counted, grouped, megabytes_per_second, Voice};
+use crate::Verdict;
+use factz::{Config, Execution, FixInfo, FixReport, Request, Status, View, ViewMut, INSPECT_BYTES};
+use serde_json::{json, Value};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::Instant;
+
+pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
+    let (bound_kind, bound) = required_bound(&a.bound)?;
+    let files: Vec<&Path> = a.files.iter().map(|path| path.as_path()).collect();
+    refuse_input(&a.output, &files, "fix")?;
+    Product::Stream.refuse_name(&a.output)?;
+    refuse_terminal(&a.output)?;
+    let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
+    let engine = Engine::new(&Place { backend: BackendName::Cpu, threads: a.threads })?;
+    let mut pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
+    let Spacing { dx, dy } = pair.place(&a.spacing)?;
+    let (field, dims) = (&pair.before, pair.before.dims);
+    let config = Config {
+        dtype: field.dtype(),
+        dx,
+        dy,
+        preserve: a.preserve,
+        ties: a.ties,
+        fill_value: a.fill.fill_value,
+        periodic: field.periodic,
+        ..dims.config(bound_kind, bound)
+    };
+    let mut output = Output::create(&a.output)?;
+    let start = Instant::now();
+    let (report, fix) = made(&pair, &config, a.threads).map_err(|e| e.about(input_names(&files, ", ")))?;
+    let speed = megabytes_per_second(field.bytes(), start.elapsed().as_secs_f64());
+    output.write(&fix)?;
+    Output::commit(vec![output])?;
+    voice.report(
+        || {
+            let more = json!({
+                "command": "protect",
+                "output": output_name(&a.output),
+                "preserve": a.preserve.name(),
+                "ties": a.ties.name(),
+                "dx": dx,
+                "dy": dy,
+                "periodic": periodic_name(config.periodic),
+                "bound_kind": bound_kind_name(bound_kind),
+                "bound": bound,
+                "fill_value": fill_json(config.fill_value),
+                "input_bytes": field.bytes(),
+                "mb_per_second": speed,
+            });
+            joined(joined(shape_json(dims, field.dtype()), report_json(&report)), more)
+        },
+        || protected_text(&output_name(&a.output), field, &report, speed),
+    )?;
+    Ok(Verdict::Good)
+}
+
+/// The fix of a reconstruction.
+fn made(pair: &Pair, config: &Config, threads: usize) -> Result<(FixReport, Vec<u8>), Failure> {
+    let (request, Dims { nx, ny, .. }) = (Request::new(*config)?, pair.before.dims);
+    let mut fix = memory::zeros(factz::max_fix_bytes(&request), "the fix")?;
+    let (before, after) = (&pair.before, &pair.after);
+    let report = typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => {
+        let original = [u0, v0].map(|c| View::stack(c, nx, ny));
+        let other = [u1, v1].map(|c| View::stack(c, nx, ny));
+        factz::protect(&request, original, other, &mut fix, Execution { threads, progress: None })
+    })?;
+    if report.status != Status::Ok {
+        return Err(failure!(
+            "the fix takes {} bytes, more than the buffer of {}: please report this",
+            report.required_bytes,
+            fix.len()
+        ));
+    }
+    fix.truncate(report.fix_bytes as usize);
+    Ok((report, fix))
+}
+
+fn protected_text(output: &str, field: &Field, report: &FixReport, speed: f64) -> String {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "{output}: {} bytes, for a reconstruction of {} bytes ({speed:.0} MB/s)",
+        grouped(report.fix_bytes),
+        grouped(field.bytes()),
+    );
+    let _ = writeln!(text, "largest error {:.6e}, bound {:.6e}", report.max_error, report.bound);
+    let _ = writeln!(
+        text,
+        "{}: {} repaired, {} of them stored exactly, in {}",
+        counted(report.violated_triangles, "triangle changed", "triangles changed"),
+        counted(report.repaired_vertices, "vertex", "vertices"),
+        grouped(report.exact_vertices),
+        counted(report.rounds, "round", "rounds"),
+    );
+    text
+}
+
+fn report_json(report: &FixReport) -> Value {
+    json!({
+        "fix_bytes": report.fix_bytes,
+        "repaired_vertices": report.repaired_vertices,
+        "exact_vertices": report.exact_vertices,
+        "violated_triangles": report.violated_triangles,
+        "rounds": report.rounds,
+        "absolute_bound": report.bound,
+        "max_error": report.max_error,
+    })
+}
+
+pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
+    let files: Vec<&Path> = a.files.iter().map(|path| path.as_path()).collect();
+    let [inputs, outputs] = pair::split(&files, false)?;
+    let places = Places::new(outputs[0], outputs.get(1).copied(), a.format)?;
+    places.check(&a.fix)?;
+    if a.format.is_none() {
+        places.check_names()?;
+    }
+    let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
+    let fix = std::fs::read(&a.fix).map_err(|e| failure!("{}: cannot be read: {e}", a.fix.display()))?;
+    let about_fix = |e: factz::Error| Failure::from(e).about(a.fix.display());
+    let info = factz::inspect_fix(&fix).map_err(about_fix)?;
+    let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
+    let keys = a.keys.names();
+    let expected = Expected { dims: Some(dims), dtype: Some(info.dtype), keys, ..Expected::default() };
+    let mut field = input::read_field(inputs, &expected)?;
+    let config = Config { dtype: info.dtype, ..dims.config(info.bound_kind, info.bound) };
+    let report = typed!([&mut field.u, &mut field.v] as [u, v] => {
+        let (u, v) = (ViewMut::stack(u, info.nx, info.ny), ViewMut::stack(v, info.nx, info.ny));
+        factz::apply(&config, &fix, u, v, Execution { threads: a.threads, progress: None })
+    })
+    .map_err(about_fix)?;
+    places.write(&Held::from(field))?;
+    let names: Vec<String> = places.paths().map(output_name).collect();
+    voice.report(
+        || {
+            let more = json!({
+                "command": "apply",
+                "u": names[0],
+                "v": names.last(),
+                "fix_bytes": report.fix_bytes,
+                "repaired_vertices": report.repaired_vertices,
+                "exact_vertices": report.exact_vertices,
+                "absolute_bound": report.bound,
+            });
+            joined(shape_json(dims, info.dtype), more)
+        },
+        || {
+            format!(
+                "{}: {dims} values of {} each; {} repaired\n",
+                names.join(", "),
+                info.dtype.name(),
+                counted(report.repaired_vertices, "vertex", "vertices"),
+            )
+        },
+    )?;
+    Ok(Verdict::Good)
+}
+
+/// The header of a regular file that begins as a fix does; none of another file.
+pub fn header_of(path: &Path) -> Result<Option<FixInfo>, Failure> {
+    if is_dash(path) || !path.is_file() {
+        return Ok(None);
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(INSPECT_BYTES as u64).read_to_end(&mut start));
+    if read.is_err() || !factz::is_fix(&start) {
+        return Ok(None);
+    }
+    factz::inspect_fix(&start).map(Some).map_err(|e| Failure::from(e).about(input_name(path)))
+}
+
+/// The lines of `factz info` about a fix.
+pub fn info_text(i: &FixInfo) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<15} {value}");
+    };
+    let dims = Dims { nx: i.nx, ny: i.ny, nz: i.nz };
+    let sizes = dims.to_string().replace('x', " x ");
+    line("fix for", format!("{sizes} values of {} ({})", i.dtype.name(), dims.order()));
+    line("checksum", format!("{:08x}, of the reconstruction that it belongs to", i.reconstruction_checksum));
+    line(
+        "repairs",
+        format!("{}, {} exact", counted(i.repaired_vertices, "vertex", "vertices"), i.exact_vertices),
+    );
+    line("bound", format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound));
+    line("absolute bound", format!("{:e}", i.absolute_bound));
+    line("largest error", format!("{:e}", i.max_error));
+    if let Some(fill) = i.fill_value {
+        line("fill value", format!("{fill:e}"));
+    }
+    line("preserves", i.preserve.name().into());
+    line("ties", i.ties.name().into());
+    line("spacing", format!("{}, {}", i.dx, i.dy));
+    line("periodic", periodic_name(i.periodic).into());
+    line("size", format!("{} bytes", grouped(i.fix_bytes)));
+    line("format version", i.format_version.to_string());
+    text
+}
+
+pub fn info_json(path: &Path, i: &FixInfo) -> Value {
+    json!({
+        "command": "info",
+        "file": input_name(path),
+        "fix": true,
+        "format_version": i.format_version,
+        "nx": i.nx,
+        "ny": i.ny,
+        "nz": i.nz,
+        "periodic": periodic_name(i.periodic),
+        "dtype": i.dtype.name(),
+        "preserve": i.preserve.name(),
+        "ties": i.ties.name(),
+        "dx": i.dx,
+        "dy": i.dy,
+        "bound_kind": bound_kind_name(i.bound_kind),
+        "bound": i.bound,
+        "absolute_bound": i.absolute_bound,
+        "max_error": i.max_error,
+        "fill_value": fill_json(i.fill_value),
+        "reconstruction_checksum": format!("{:08x}", i.reconstruction_checksum),
+        "repaired_vertices": i.repaired_vertices,
+        "exact_vertices": i.exact_vertices,
+        "fix_bytes": i.fix_bytes,
+    })
+}

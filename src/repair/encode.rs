@@ -1,0 +1,127 @@
+//! The levels of all vertices to the bytes of a fix.
+
+use super::header::{max_fix_bytes, Content, Header, HEADER_BYTES};
+use super::list::{encode, Chunk, Positions, Repaired, CHUNK};
+use super::values::{Values, EXACT, UNCHANGED, ZERO};
+use crate::analysis::in_bands;
+use crate::error::Result;
+use crate::grid::element::Real;
+use crate::runtime::memory;
+use crate::runtime::pool::{stateless, Threads};
+use crate::stream::checksum::seal;
+
+/// The repaired vertices, by position: those that become zero, and all others.
+pub struct Lists {
+    zero: Vec<Repaired>,
+    others: Vec<Repaired>,
+    pub exact: u64,
+}
+
+impl Lists {
+    pub fn of<T: Real, const N: usize>(values: &Values<'_, T, N>, threads: Threads) -> Result<Lists> {
+        let grid = values.grid;
+        // A band is a row of tiles: the positions of bands follow one another.
+        let bands = in_bands(grid, threads, |z, rows| {
+            let mut found = Vec::new();
+            for y in rows {
+                let first = (z * grid.ny + y) * grid.nx;
+                for x in 0..grid.nx {
+                    let level = values.level(first + x);
+                    if level != UNCHANGED {
+                        let position = Positions(grid).of(z, [x, y]);
+                        memory::push(&mut found, Repaired { position, level })?;
+                    }
+                }
+            }
+            found.sort_unstable_by_key(|vertex| vertex.position);
+            Ok(found)
+        })?;
+        let all = || bands.iter().flatten().copied();
+        let with = |is_zero: bool| -> Result<Vec<Repaired>> {
+            let chosen = move |vertex: &Repaired| (vertex.level == ZERO) == is_zero;
+            let mut list = memory::with_capacity(all().filter(chosen).count())?;
+            list.extend(all().filter(chosen));
+            Ok(list)
+        };
+        let exact = all().filter(|vertex| vertex.level == EXACT).count() as u64;
+        Ok(Lists { zero: with(true)?, others: with(false)?, exact })
+    }
+
+    pub fn vertices(&self) -> u64 {
+        (self.zero.len() + self.others.len()) as u64
+    }
+}
+
+/// Chunks of a list, and the header that belongs to them.
+pub struct Fix {
+    pub header: Header,
+    chunks: Vec<Chunk>,
+}
+
+/// Encodes lists; the numbers of `header` that depend on them are filled in.
+pub fn encode_lists<T: Real, const N: usize>(
+    values: &Values<'_, T, N>,
+    lists: &Lists,
+    header: Header,
+    threads: Threads,
+) -> Result<Fix> {
+    let [zero, others] = [&lists.zero, &lists.others].map(|list| list.len().div_ceil(CHUNK));
+    let chunks = threads.map(zero + others, stateless, |_, k| {
+        let (list, k) = if k < zero { (&lists.zero, k) } else { (&lists.others, k - zero) };
+        let part = &list[k * CHUNK..list.len().min((k + 1) * CHUNK)];
+        encode(part, N, 8 * T::BYTES as u32, |vertex, component| data_of(values, vertex, component))
+    })?;
+    let bytes = chunks.iter().map(|chunk| (chunk.entry.len() + chunk.bytes.len()) as u64).sum::<u64>();
+    let most = max_fix_bytes(header.field_bytes());
+    let mut header = Header {
+        repaired_vertices: lists.vertices(),
+        exact_vertices: lists.exact,
+        chunks: chunks.len() as u64,
+        fix_bytes: HEADER_BYTES as u64 + bytes,
+        ..header
+    };
+    if header.fix_bytes > most {
+        (header.content, header.chunks, header.fix_bytes) = (Content::Stored, 0, most);
+    }
+    Ok(Fix { header, chunks })
+}
+
+/// The cell of a component of a vertex, or its bits.
+fn data_of<T: Real, const N: usize>(values: &Values<'_, T, N>, vertex: &Repaired, component: usize) -> u64 {
+    let grid = values.grid;
+    let (z, [x, y]) = Positions(grid).vertex(vertex.position).expect("a vertex of the grid");
+    let [original, other] =
+        [&values.original, &values.other].map(|views| views[component].plane(z).get(x as i64, y as i64));
+    match vertex.level {
+        EXACT => original.to_bits64(),
+        level => values.refiner.cell(level, original, other) as u64,
+    }
+}
+
+impl Fix {
+    /// Writes the fix to a buffer of its length.
+    pub fn write<T: Real, const N: usize>(&self, values: &Values<'_, T, N>, out: &mut [u8]) {
+        let (head, mut rest) = out.split_at_mut(HEADER_BYTES);
+        head.copy_from_slice(&self.header.write());
+        let mut put = |bytes: &[u8]| {
+            let (front, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            front.copy_from_slice(bytes);
+            rest = behind;
+        };
+        match self.header.content {
+            Content::List => {
+                self.chunks.iter().for_each(|chunk| put(&chunk.entry));
+                self.chunks.iter().for_each(|chunk| put(&chunk.bytes));
+            }
+            Content::Stored => {
+                for component in 0..N {
+                    for vertex in 0..values.grid.vertices() {
+                        let value = values.current(vertex)[component];
+                        put(&value.to_bits64().to_le_bytes()[..T::BYTES]);
+                    }
+                }
+            }
+        }
+        seal(out);
+    }
+}
