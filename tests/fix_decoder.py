@@ -98,7 +98,8 @@ def chunk(header, entry, data, before, after):
     """Section 10.4."""
     first, _, vertices, gaps, levels = struct.unpack("<QIHBB", entry)
     runs, order = gaps >= 128, gaps & 127
-    demand(1 <= vertices <= 512 and order <= 40 and (levels <= 4 or levels == 255), "a chunk")
+    most = 16384 if levels == 255 else 512
+    demand(1 <= vertices <= most and order <= 40 and (levels <= 4 or levels == 255), "a chunk")
     bits, position, left = Bits(data), first, 0
     value_bits = 8 * header.type.itemsize
     for number in range(vertices):

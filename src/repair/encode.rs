@@ -1,7 +1,7 @@
 //! The levels of all vertices to the bytes of a fix.
 
 use super::header::{max_fix_bytes, Content, Header, HEADER_BYTES};
-use super::list::{encode, Chunk, Positions, Repaired, CHUNK};
+use super::list::{encode, Chunk, Positions, Repaired, CHUNK, ZERO_CHUNK};
 use super::values::{Values, EXACT, UNCHANGED, ZERO};
 use crate::analysis::in_bands;
 use crate::error::Result;
@@ -65,10 +65,13 @@ pub fn encode_lists<T: Real, const N: usize>(
     header: Header,
     threads: Threads,
 ) -> Result<Fix> {
-    let [zero, others] = [&lists.zero, &lists.others].map(|list| list.len().div_ceil(CHUNK));
-    let chunks = threads.map(zero + others, stateless, |_, k| {
-        let (list, k) = if k < zero { (&lists.zero, k) } else { (&lists.others, k - zero) };
-        let part = &list[k * CHUNK..list.len().min((k + 1) * CHUNK)];
+    let (zeros, others) = (lists.zero.len().div_ceil(ZERO_CHUNK), lists.others.len().div_ceil(CHUNK));
+    let chunks = threads.map(zeros + others, stateless, |_, k| {
+        let (list, k, size) = match k.checked_sub(zeros) {
+            None => (&lists.zero, k, ZERO_CHUNK),
+            Some(k) => (&lists.others, k, CHUNK),
+        };
+        let part = &list[k * size..list.len().min((k + 1) * size)];
         encode(part, N, 8 * T::BYTES as u32, |vertex, component| data_of(values, vertex, component))
     })?;
     let bytes = chunks.iter().map(|chunk| (chunk.entry.len() + chunk.bytes.len()) as u64).sum::<u64>();

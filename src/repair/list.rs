@@ -8,6 +8,8 @@ use crate::runtime::memory;
 
 /// Most vertices of a chunk.
 pub const CHUNK: usize = 512;
+/// Most vertices of a chunk whose vertices are all zero: long runs take few bits.
+pub const ZERO_CHUNK: usize = 16384;
 /// Bytes of a chunk's entry in the directory.
 pub const ENTRY_BYTES: usize = 16;
 /// Largest order of the code of gaps.
@@ -92,7 +94,7 @@ pub struct Entry {
     pub first: u64,
     /// Bytes of the chunk.
     pub bytes: u32,
-    /// Vertices, 1 to [`CHUNK`].
+    /// Vertices, 1 to [`CHUNK`] or [`ZERO_CHUNK`].
     pub vertices: u16,
     gaps: u8,
     levels: u8,
@@ -118,7 +120,8 @@ impl Entry {
         };
         let levels = entry.is_zero() || entry.levels as u32 <= MAX_LEVEL_ORDER;
         let known = (entry.gaps & !RUNS) as u32 <= MAX_ORDER && levels;
-        match known && (1..=CHUNK).contains(&(entry.vertices as usize)) && entry.bytes % 4 == 0 {
+        let most = if entry.is_zero() { ZERO_CHUNK } else { CHUNK };
+        match known && (1..=most).contains(&(entry.vertices as usize)) && entry.bytes % 4 == 0 {
             true => Ok(entry),
             false => Err(Error::corrupt("the directory of the fix holds a chunk that none can be")),
         }
@@ -130,7 +133,8 @@ impl Entry {
     }
 }
 
-/// Encodes 1 to [`CHUNK`] vertices with ascending positions, all with the level [`ZERO`] or none;
+/// Encodes 1 to [`CHUNK`] vertices with ascending positions and other levels than [`ZERO`], or 1 to
+/// [`ZERO_CHUNK`] with this level;
 /// `data(vertex, level, component)` gives the cell of a component, or its bits.
 pub fn encode(
     vertices: &[Repaired],
@@ -283,7 +287,8 @@ mod tests {
         let mut random = Random(5);
         for case in 0..300 {
             let (mut position, mut vertices) = (random.below(1 << 20), Vec::new());
-            for _ in 0..1 + random.below(CHUNK as u64) {
+            let most = if case % 3 == 0 { ZERO_CHUNK } else { CHUNK };
+            for _ in 0..1 + random.below(most as u64) {
                 let level = match case % 3 {
                     0 => ZERO,
                     1 => 1 + random.below(EXACT as u64) as Level,

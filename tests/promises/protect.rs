@@ -367,6 +367,24 @@ fn bounds_are_those_of_the_original() {
     assert_eq!((info.bound_kind, info.bound, info.absolute_bound), (BoundKind::Relative, 1e-2, report.bound));
 }
 
+/// Land that another method moved becomes zero again, for few bits.
+#[test]
+fn wide_areas_become_zero_again() {
+    let mut r = Random(12);
+    let field = Field::<f32>::new(300, 200, |x, _| match x {
+        ..250 => [0.0, -0.0],
+        _ => [r.signed(), r.signed()],
+    });
+    let moved = |c: &Vec<f32>| c.iter().map(|x| if *x == 0.0 { 0.01 } else { *x }).collect();
+    let other = Field { components: field.components.each_ref().map(moved), ..field };
+    let config = field.config(BoundKind::Absolute, 0.02);
+    let (fix, report) = made(&config, field.views(0), &other);
+    assert_eq!((report.repaired_vertices, report.exact_vertices), (50_000, 0));
+    assert!(fix.len() < 1000, "{} bytes", fix.len());
+    let after = applied(&config, &fix, &other);
+    assert_eq!(violations(Preserve::Types, &compared(&config, &field, &after)), 0);
+}
+
 // ---------------------------------------------------------------- refusals
 
 pub fn example() -> (Config, Field<f32>, Field<f32>, Vec<u8>) {
