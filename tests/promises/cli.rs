@@ -293,6 +293,8 @@ fn wrong_usage_is_explained() {
     }
     let wrong_files: &[(&str, &[&str])] = &[
         ("compress u.f32 v.f32 -o u.f32 --rel 1", &["u.f32", "is an input"]),
+        ("points u.f32 v.f32 -o u.f32 --format csv", &["-o u.f32: is an input"]),
+        ("diff u.f32 v.f32 u.f32 v.f32 -o v.f32 --format csv", &["-o v.f32: is an input"]),
         ("compress u.f32 nowhere.f32 -o out.fz --rel 1", &["nowhere.f32", "opened"]),
         ("compress u.f32 v.f32 -o no/such/folder/out.fz --rel 1", &["no/such/folder/out.fz", "written"]),
         ("compress empty.f32 v.f32 -o out.fz --rel 1", &["empty.f32: is empty"]),

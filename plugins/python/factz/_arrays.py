@@ -245,10 +245,15 @@ def why_not(array: Array) -> str:
 def check_pair(u: Array, v: Array) -> None:
     """Refuses shapes and types that are no field."""
     if len(u.shape) not in (2, 3) or u.shape != v.shape:
-        raise ValueError(
-            "%s and %s must both have the shape (ny, nx) or (nz, ny, nx), not %s and %s"
-            % (u.name, v.name, u.shape, v.shape)
+        message = "%s and %s must both have the shape (ny, nx) or (nz, ny, nx), not %s and %s" % (
+            u.name,
+            v.name,
+            u.shape,
+            v.shape,
         )
+        if len(u.shape) > 3 and u.shape == v.shape:
+            message += ": pass them as planes, with .reshape(-1, %d, %d)" % u.shape[-2:]
+        raise ValueError(message)
     for array in (u, v):
         if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
             raise TypeError(

@@ -82,6 +82,8 @@ def _planes(planes: Any, nz: int) -> Tuple[int, int]:
         if step != 1:
             raise ValueError("planes=%r has a step: planes are without gaps" % (planes,))
         return start, max(stop - start, 0)
+    if not hasattr(planes, "__index__"):
+        raise TypeError("planes=%r is neither an integer nor a slice" % (planes,))
     number = count_of("planes", planes, -(2**63), 2**63 - 1)
     if not -nz <= number < nz:
         raise IndexError(

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::failure::{failure, input_names, output_name, Failure};
 use crate::fate::{paired, Fate, Pairing};
 use crate::figures::{joined, shape_json};
-use crate::output::ListTarget;
+use crate::output::{refuse_input, ListTarget};
 use crate::pair::Pair;
 use crate::point_list::{coordinate, index_text, place_json, write_json, ListFormat};
 use crate::say::{critical_points_text, grouped, Voice};
@@ -67,6 +67,9 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
     }
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
+    if let Some(path) = target.path() {
+        refuse_input(path, &files, "list")?;
+    }
     let engine = Engine::new(&a.place)?;
     let mut pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
     let spacing = pair.place(&a.spacing)?;

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::failure::{input_names, Failure};
 use crate::figures::{joined, kinds_json, periodic_name};
 use crate::options::Spacing;
-use crate::output::ListTarget;
+use crate::output::{refuse_input, ListTarget};
 use crate::point_list::{self, ListFormat};
 use crate::say::{classes_text, Voice};
 use crate::single::{self, Single};
@@ -18,6 +18,9 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
     let voice = Voice::beside_data(&a.talk, target.is_standard());
     let files = a.field.files();
+    if let Some(path) = target.path() {
+        refuse_input(path, &files, "list")?;
+    }
     let engine = Engine::new(&a.place)?;
     let (options, selection) = ((&a.field.shape, &a.fill, &a.step), a.part.selection());
     let mut single = single::read_field(&files, options, selection.as_ref(), &a.place, (&engine, &voice))?;

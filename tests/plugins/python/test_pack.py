@@ -199,6 +199,8 @@ class Refusals(Folder):
             pack("in.nc", "./in.nc", abs=1, force=True)
         with self.assertRaisesRegex(PackError, "there is no folder .*/no: make it"):
             pack("in.nc", "no/out.nc", abs=1)
+        with self.assertRaisesRegex(PackError, "/proc/out.nc cannot be written: the folder /proc takes no new"):
+            pack("in.nc", "/proc/out.nc", abs=1)
         with self.assertRaisesRegex(PackError, "in.nc is no file of factz.pack"):
             unpack("in.nc", "out.nc")
         pack("in.nc", "out.nc", abs=BOUND)

@@ -39,7 +39,7 @@ def finished_file(target: str, force: bool, beginning: Optional[str] = None) -> 
     final = os.path.realpath(target)
     partial = str(Path(final).with_name(".%s.%d.partial" % (os.path.basename(final), os.getpid())))
     try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        _make(partial, target)
         if beginning is not None:
             shutil.copyfile(beginning, partial)
         yield partial
@@ -53,6 +53,18 @@ def finished_file(target: str, force: bool, beginning: Optional[str] = None) -> 
     finally:
         if os.path.exists(partial):
             os.unlink(partial)
+
+
+def _make(partial: str, target: str) -> None:
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise PackError(
+            "%s cannot be written: the folder %s takes no new files (%s)"
+            % (target, os.path.dirname(partial), error.strerror)
+        ) from None
 
 
 def _to_disk(path: str) -> None:
