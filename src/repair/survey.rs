@@ -201,10 +201,14 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
         };
         Error::argument(format!(
             "the reconstruction leaves the bound {:e} at vertex ({x}, {y}){plane}: {name} = {:e}, \
-             other_{name} = {:e}{more}. Give the bound that it was made with",
+             other_{name} = {:e}{more}. {}",
             self.bound,
             original[i].to_f64(),
-            other[i].to_f64()
+            other[i].to_f64(),
+            match other[i].is_finite() {
+                true => "Give the bound that it was made with",
+                false => "A reconstruction must be finite where the field is",
+            }
         ))
     }
 }
