@@ -88,7 +88,7 @@ def apply(
 
     Raises:
         InvalidArgumentError: the fix belongs to another reconstruction, shape or dtype.
-        ValueError: ``out`` has another shape or dtype than u and v, or shares values with the other component.
+        ValueError: ``out`` has another shape or dtype than u and v, or shares values with the other.
         CorruptStreamError, UnsupportedVersionError: as :func:`decompress`.
     """
     if out is None:
