@@ -88,14 +88,13 @@ def apply(
 
     Raises:
         InvalidArgumentError: the fix belongs to another reconstruction, shape or dtype.
+        ValueError: ``out`` has another shape or dtype than u and v, or shares values with the other.
         CorruptStreamError, UnsupportedVersionError: as :func:`decompress`.
     """
     if out is None:
-        out = (np.array(u), np.array(v))
+        out = tuple(np.array(x, _native(x), order="C") for x in (u, v))
     else:
-        for target, source in zip(out, (u, v)):
-            if target is not source:
-                target[...] = source
+        _copy(out, (u, v))
     config, found = configured(abs=0.0), _abi.FixReport()
     field = place_output(config, out, None)
     call = (*find_bytes("fix", fix, None).memory, config, *field.call)
@@ -103,6 +102,30 @@ def apply(
     if report is not None:
         report._take(found)
     return out[0], out[1]
+
+
+def _native(array: Any) -> np.dtype:
+    return np.asarray(array).dtype.newbyteorder("=")
+
+
+def _copy(targets: Any, sources: Tuple[Any, Any]) -> None:
+    """Checks all arrays before the first value is written."""
+    if len(targets) != 2:
+        raise ValueError("out must be two arrays (u, v), not %d" % len(targets))
+    given = [np.asarray(source) for source in sources]
+    for k, (target, source) in enumerate(zip(targets, given)):
+        view = np.asarray(target)
+        shape, dtype = view.shape, view.dtype
+        if shape != source.shape or dtype != source.dtype:
+            raise ValueError(
+                "out[%d] has the shape %s and the dtype %s, and the reconstruction has %s and %s"
+                % (k, shape, dtype, source.shape, source.dtype)
+            )
+        if np.may_share_memory(view, given[1 - k]) and np.shares_memory(view, given[1 - k]):
+            raise ValueError("out[%d] shares values with %s: pass another array" % (k, "vu"[k]))
+    for target, source in zip(targets, sources):
+        if target is not source:
+            target[...] = source
 
 
 def inspect_fix(fix: Any) -> FixInfo:

@@ -26,6 +26,24 @@ class Fixes(unittest.TestCase):
         self.assertEqual(len(fix), report.fix_bytes)
         return (u, v, u2, v2), fix, report
 
+    def test_arrays_that_do_not_fit(self):
+        (_, _, u, v), fix, _ = self.made("f4")
+        good = factz.apply(fix, u, v)
+        for name, out in (
+            ("swapped", (v, u)),
+            ("one", (u.copy(),)),
+            ("another dtype", (u.astype("f8"), v.astype("f8"))),
+            ("another shape", (np.array([u, u]), np.array([v, v]))),
+        ):
+            with self.subTest(name):
+                before = [values.tobytes() for values in (u, v, *out)]
+                with self.assertRaises(ValueError):
+                    factz.apply(fix, u, v, out=out)
+                self.assertEqual([values.tobytes() for values in (u, v, *out)], before)
+        for change in (np.asfortranarray, lambda values: values.astype(">f4")):
+            found = factz.apply(fix, change(u), change(v))
+            self.assertEqual([values.tobytes() for values in found], [values.tobytes() for values in good])
+
     def test_nothing_is_lost(self):
         cases = []
         for dtype in ("f4", "f8"):
