@@ -124,7 +124,7 @@ fn run_kernels(
         "compress 0 {dtype} {nx} {ny} 1 {ny} 1 1e-2 {mode} {predictor} {coder} 2 {ties} 0 0 0 1 1 u v 0 {nx} - stream"
     );
     let [decompress, backwards] =
-        [0, 1].map(|order| format!("decompress {order} {dtype} {nx} {ny} 1 {ny} stream u2 v2"));
+        [0, 1].map(|order| format!("decompress {order} {dtype} {nx} {ny} 1 {ny} stream u2 v2 -"));
     let said = [compress, decompress, backwards].map(|arguments| {
         let command = &mut Command::new(program);
         command.current_dir(folder).env(list, "1").args(arguments.split(' '));

@@ -208,7 +208,7 @@ class Readme(unittest.TestCase):
         )
         # test_zarr_page.py runs that of Zarr.
         on_host = [block for block in blocks if "du" not in block and "factz.zarr" not in block]
-        self.assertEqual(len(on_host), 4)
+        self.assertEqual(len(on_host), 5)
         with tempfile.TemporaryDirectory() as folder:
             code = "\n".join(["import os", "os.chdir(%r)" % folder] + on_host)
             exec(compile(code, "README.md", "exec"), {})
