@@ -1396,7 +1396,7 @@ contains
     call conclude('factz_compress', status, reason, stat, errmsg)
   end subroutine compress
 
-  ! All of a field, or the part that begins at first.
+  ! Decompresses all of a field, or the part that begins at first.
   subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg, first)
     integer(int8), contiguous, intent(in), target :: stream(:)
     type(component), intent(in) :: u, v

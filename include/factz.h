@@ -989,7 +989,8 @@ typedef struct factz_fix_report {
      */
     uint64_t violated_triangles;
     /**
-     * Rounds of repair; 0 after applying. There are at most 130 + log2(number of tiles of 32 x 32 vertices).
+     * Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices),
+     * rounded up.
      */
     uint64_t rounds;
     /**

@@ -135,13 +135,16 @@ def apply(fix, values):
         return fix[128:]
     before = np.frombuffer(values, header.type).reshape(2, header.vertices)
     after = before.copy()
-    at = 128 + 16 * header.chunks
+    at, chunks = 128 + 16 * header.chunks, []
     for number in range(header.chunks):
         entry = fix[128 + 16 * number :][:16]
         size = struct.unpack_from("<I", entry, 8)[0]
-        chunk(header, entry, fix[at : at + size], before, after)
+        chunks.append((entry, fix[at : at + size]))
         at += size
     demand(at == header.fix_bytes, "the chunks and the length")
+    # Zero vertices come last: they become zero, whatever other chunks say.
+    for entry, data in sorted(chunks, key=lambda one: one[0][15] == 255):
+        chunk(header, entry, data, before, after)
     return after.tobytes()
 
 

@@ -32,7 +32,8 @@ pub struct factz_fix_report {
     pub exact_vertices: u64,
     /// Triangles of the reconstruction that do not keep what config asks for; 0 after applying.
     pub violated_triangles: u64,
-    /// Rounds of repair; 0 after applying. There are at most 130 + log2(number of tiles of 32 x 32 vertices).
+    /// Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices),
+    /// rounded up.
     pub rounds: u64,
     /// The absolute bound that the reconstruction keeps, and the repaired field too.
     pub bound: f64,

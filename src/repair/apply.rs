@@ -62,10 +62,11 @@ impl<'a> Source<'a> {
             Content::List => {
                 let parts = self.parts()?;
                 self.check::<T, N>(&parts, threads)?;
-                // Two chunks of one kind have no vertex in common; a zero chunk and another one might.
+                // Chunks of one kind have no vertex in common. A zero chunk and another one may have: refined
+                // values come first, as they follow from the reconstruction.
                 let zero = parts.partition_point(|part| part.entry.is_zero());
-                self.write_parts(&parts[..zero], field, threads)?;
-                self.write_parts(&parts[zero..], field, threads)
+                self.write_parts(&parts[zero..], field, threads)?;
+                self.write_parts(&parts[..zero], field, threads)
             }
         }
     }
@@ -196,4 +197,56 @@ fn checksum_of<T: Real, const N: usize>(
         Ok(sum)
     })?;
     Ok(sums.into_iter().fold(0, u32::wrapping_add))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::list::encode;
+    use super::*;
+    use crate::request::{BoundKind, Dtype, Preserve, Ties};
+
+    /// A vertex that two chunks name becomes zero, and the refinement is computed from the reconstruction.
+    #[test]
+    fn zero_vertices_become_zero_whatever_other_chunks_say() {
+        let (mut u, mut v) = (vec![4.0f32; 9], vec![-4.0f32; 9]);
+        let vertices = |level, positions: &[u64]| -> Vec<_> {
+            positions.iter().map(|&position| Repaired { position, level }).collect()
+        };
+        let chunks = [vertices(ZERO, &[0, 1]), vertices(1, &[1, 2])]
+            .map(|list| encode(&list, 2, 32, |_, component| component as u64).unwrap());
+        let bytes = chunks.iter().map(|chunk| ENTRY_BYTES + chunk.bytes.len()).sum::<usize>();
+        let mut header = Header {
+            dtype: Dtype::F32,
+            preserve: Preserve::Types,
+            bound_kind: BoundKind::Absolute,
+            ties: Ties::All,
+            content: Content::List,
+            periodic: 0,
+            reconstruction: 0,
+            exact_vertices: 0,
+            nx: 3,
+            ny: 3,
+            nz: 1,
+            bound: 1.0,
+            absolute_bound: 1.0,
+            radius: 1.0,
+            dx: 1.0,
+            dy: 1.0,
+            fill: None,
+            repaired_vertices: 4,
+            fix_bytes: (HEADER_BYTES + bytes) as u64,
+            chunks: 2,
+        };
+        let threads = Threads::new(2);
+        let field = [ViewMut::dense(&mut u, 3), ViewMut::dense(&mut v, 3)];
+        header.reconstruction = checksum_of(header.grid(), &field, threads).unwrap();
+        let mut fix = header.write().to_vec();
+        chunks.iter().for_each(|chunk| fix.extend_from_slice(&chunk.entry));
+        chunks.iter().for_each(|chunk| fix.extend_from_slice(&chunk.bytes));
+        checksum::seal(&mut fix);
+        Source::new(Header::read(&fix).unwrap(), &fix).unwrap().apply(&field, threads).unwrap();
+        // Positions 0, 1 and 2 are the vertices (0, 0), (1, 0) and (0, 1).
+        assert_eq!(u, [0.0, 0.0, 4.0, 3.5, 4.0, 4.0, 4.0, 4.0, 4.0]);
+        assert_eq!(v, [0.0, 0.0, -4.0, -3.5, -4.0, -4.0, -4.0, -4.0, -4.0]);
+    }
 }

@@ -3,9 +3,10 @@
 use super::header::{max_fix_bytes, Content, Header, HEADER_BYTES};
 use super::list::{encode, Chunk, Positions, Repaired, CHUNK, ZERO_CHUNK};
 use super::values::{Values, EXACT, UNCHANGED, ZERO};
-use crate::analysis::in_bands;
+use crate::analysis::{in_bands, BAND};
 use crate::error::Result;
 use crate::grid::element::Real;
+use crate::grid::tiles::TILE;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::checksum::seal;
@@ -20,7 +21,8 @@ pub struct Lists {
 impl Lists {
     pub fn of<T: Real, const N: usize>(values: &Values<'_, T, N>, threads: Threads) -> Result<Lists> {
         let grid = values.grid;
-        // A band is a row of tiles: the positions of bands follow one another.
+        // The positions of bands follow one another.
+        const { assert!(BAND == TILE as u64, "a band is a row of tiles") };
         let bands = in_bands(grid, threads, |z, rows| {
             let mut found = Vec::new();
             for y in rows {

@@ -44,7 +44,7 @@ mod at {
     pub const CHUNKS: usize = 120;
 }
 
-/// What follows the header.
+/// The content behind the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Directory and chunks of repaired vertices.

@@ -72,7 +72,7 @@ impl Positions {
     }
 }
 
-/// What a fix says of a vertex: its position and its level. The cells of a refinement, or the bits of an
+/// A vertex in a fix: its position and its level. The cells of a refinement, or the bits of an
 /// exact vertex, by component, follow in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repaired {

@@ -1,5 +1,5 @@
-//! What the rounds of a repair know of a mesh: the corners of its simplices, the simplices around a vertex,
-//! and what a simplex must keep.
+//! The mesh as the rounds of a repair see it: the corners of its simplices, the simplices around a vertex, and
+//! what a simplex must keep.
 
 use super::values::Values;
 use crate::error::Result;

@@ -19,7 +19,7 @@ pub const BOUNDED_ROUNDS: u64 = 64;
 /// Simplices or vertices in one piece of work.
 const PIECE: usize = 256;
 
-/// What the rounds did.
+/// Counts of the rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Simplices that were violated at first.

@@ -1,4 +1,4 @@
-//! One pass over a field and its reconstruction: whether the reconstruction is within the bound, its
+//! A pass over a field and its reconstruction: whether the reconstruction is within the bound, its
 //! checksum, its largest error, and the vertices that take their original values whatever is around them.
 
 use super::values::{at, place, Level, EXACT, UNCHANGED, ZERO};
@@ -31,7 +31,7 @@ pub struct Pair<'a, T, const N: usize> {
     pub pin: u32,
 }
 
-/// What the pass found.
+/// Findings of the pass.
 pub struct Survey {
     /// Of the reconstruction.
     pub checksum: u32,
@@ -41,7 +41,7 @@ pub struct Survey {
     pub restored: Vec<(u64, Level)>,
 }
 
-/// Of some rows.
+/// Findings in some rows.
 #[derive(Default)]
 struct Part {
     checksum: u32,

@@ -27,7 +27,7 @@ fn sum(first: usize, bytes: &[u8]) -> u32 {
     sum
 }
 
-/// What a word adds to the sum, given its index.
+/// The summand of a word, given its index.
 #[inline(always)]
 fn mix(k: u32, word: u32) -> u32 {
     let x = word.wrapping_add(k.wrapping_mul(STEP));

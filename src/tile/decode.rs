@@ -131,7 +131,7 @@ impl<T: Real, const ONE: bool> Decoder<'_, T, ONE> {
     /// The values of a symbol for differences, whose prediction is given.
     #[inline(always)]
     fn difference(&self, symbol: u8, raw: u128, prediction: [T; 2]) -> [T; 2] {
-        // One component decides alone whether it is a number.
+        // With one component the other does not count.
         let raw = if ONE { raw | raw << differences::bits_of(symbol, T::BYTES) } else { raw };
         differences::decode(symbol, raw, prediction)
     }

@@ -130,7 +130,7 @@ impl<T: Real, const ONE: bool> Decoder<'_, T, ONE> {
         }
         if symbol > STORED {
             let width = self.lattices.steps[bound_shift][0].width;
-            // One component decides alone whether it is a number.
+            // With one component the other does not count.
             let raw = if ONE { raw | raw << differences::bits_of(symbol, T::BYTES) } else { raw };
             let coarse = if ONE { [coarse[0]; 2] } else { coarse };
             return differences::decode(symbol, raw, coarse.map(|q| T::from_i32(q) * width));

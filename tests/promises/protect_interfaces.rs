@@ -168,7 +168,7 @@ mod command_line {
         f.succeeds("apply flow.fix u1.f32 v1.f32 u2.f32 v2.f32");
         let kept = f.succeeds(&format!("verify u.f32 v.f32 u2.f32 v2.f32 {options}"));
         assert!(kept.starts_with("Kept"), "{kept}");
-        // One file with both components, and the reconstruction replaced in place.
+        // A file with both components, and the reconstruction replaced in place.
         f.succeeds("apply flow.fix u1.f32 v1.f32 both.npz --quiet");
         let shown = f.json("info flow.fix");
         assert_eq!(shown["fix"], true);

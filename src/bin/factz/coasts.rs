@@ -60,7 +60,7 @@ fn between(low: &[u8], high: &[u8]) -> u64 {
     let cells = low.windows(2).zip(high.windows(2));
     cells
         .map(|(low, high)| {
-            // Both triangles of a cell have the vertices of its diagonal.
+            // The vertices of a cell's diagonal belong to both of its triangles.
             let diagonal = low[0] | high[1];
             [diagonal | low[1], diagonal | high[0]].into_iter().filter(|&c| c == ZERO | OTHER).count() as u64
         })

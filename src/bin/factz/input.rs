@@ -27,7 +27,7 @@ pub struct Expected {
     pub otherwise: Option<(Dims, Dtype, String)>,
 }
 
-/// What to do about a stream of another shape or type.
+/// Advice where a stream has another shape or type.
 pub const OF_STREAM: &str = "give the original of this stream; in a file of several --step K chooses another";
 
 impl Expected {
@@ -430,7 +430,7 @@ impl<T: Element> Intake<T> {
         }
     }
 
-    /// What to do about a shape that does not fit.
+    /// Advice where a shape does not fit.
     fn advice(&self) -> String {
         match &self.stream {
             Some(name) => format!("{name} has this shape and type: {OF_STREAM}"),

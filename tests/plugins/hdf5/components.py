@@ -47,7 +47,7 @@ expect("a chunk of one component is stored exactly" in open("log.txt").read(), "
 found = create("other.h5", (5, 20, 30), "f8", (2, 10, 30), component=1)
 expect(tuple(found[27:36]) == (1, 3, 30, 10, 0, 0, 0, 0, 2), f"the words of other chunks: {found}")
 
-# What cannot be a component is refused.
+# Shapes and types that hold no component are refused.
 for more, reason in (
     (dict(shape=(100,), chunks=(10,)), "has 1 axis, and one component of a field has the shape"),
     (dict(dtype="i4"), "the values are integers"),

@@ -218,7 +218,7 @@ def with_netcdf():
     expect(np.array_equal(shown, u, equal_nan=True), "ncdump and netCDF4 read the same")
     kept(values("in.nc", "u10", "v10"), (u, v), "netCDF4")
     run("nccopy", "out.nc", "copy.nc")
-    # It stores u10 plain, or exactly by the filter.
+    # The copy has u10 plain, or stored exactly by the filter.
     filters = run("ncdump", "-h", "-s", "copy.nc").split("group: factz")[0].count("_Filter = ")
     expect(filters == (2 if SEPARATE else 0), "the filters in a copy of nccopy: %d" % filters)
     for a, b in zip(values("copy.nc", "u10", "v10"), (u, v)):

@@ -22,7 +22,7 @@ class Separate(Folder):
         return pack("in.nc", target, abs=options.pop("abs", BOUND), layout="separate", **options)
 
     def assert_like_virtual(self, **options):
-        """Both layouts have the same values, and unpack makes the same file of them."""
+        """The layouts have the same values, and unpack makes the same file of them."""
         options = dict({"abs": BOUND}, **options)
         [separate] = self.packed(force=True, **options)
         [virtual] = pack("in.nc", "virtual.nc", force=True, **options)

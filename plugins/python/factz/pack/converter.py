@@ -126,7 +126,7 @@ def _component_of(new: h5py.File, layout: Type[Packed], plan: Plan, component: i
         changed = plan.pair[component].changed(plan.bound)
         changed["factz_pair"] = " ".join(plan.pair.names)
         changed["factz_abs_error"] = np.float64(plan.bound)
-        # That of an older compression.
+        # The attribute of an older compression.
         changed[STORAGE] = None
         layout.create_component(new, plan, component, changed)
 

@@ -13,7 +13,7 @@ from .storage import largest_shape
 
 
 class Plan(NamedTuple):
-    """What becomes of a pair.
+    """How a pair is compressed.
 
     Attributes:
         fill: the value that marks missing data, or None.

@@ -1,4 +1,4 @@
-"""What becomes of a pair, from the options of a call and the coordinates of the file."""
+"""How a pair is compressed: from the options of a call and the coordinates of the file."""
 
 from typing import Callable, Iterator, Optional, Tuple
 
@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 
 def plan_of(pair: Pair, request: Request, say: Say, quiet: bool) -> Tuple[Plan, Grid]:
-    """What becomes of a pair. Lines for people say it."""
+    """Decides how a pair is compressed, and tells the user in a few lines."""
     grid = find_grid(pair.u.dataset, request.dx, request.dy, request.periodic)
     fill = pair.fill(request.fill)
     bound = request.abs
