@@ -44,7 +44,7 @@ pub(super) struct Job {
     first_plane: u32,
     /// Whether a stream may have other planes too, before and behind those of the call.
     takes_planes: u32,
-    /// The number of a group and these bits are its place where groups are listed.
+    /// Bits of the number of a group that tell its place in lists of groups.
     group_mask: u32,
     tiles_x: u64,
     /// Rows of tiles of all planes.
