@@ -116,6 +116,11 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_MODE_SPECULATIVE 1
 
 /**
+ * `mode` of volumes: code without constraints, verify every tetrahedron, and repair the few that changed.
+ */
+#define FACTZ_MODE_REPAIR 2
+
+/**
  * `coder`: asymmetric numeral systems.
  */
 #define FACTZ_CODER_ANS 0
@@ -195,9 +200,24 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_SIDE_Y_MAX 8
 
 /**
- * All sides.
+ * All sides of a plane.
  */
 #define FACTZ_SIDES_ALL 15
+
+/**
+ * Bit of `halo` and `pin`: the side of plane 0 of a volume.
+ */
+#define FACTZ_SIDE_Z_MIN 16
+
+/**
+ * Bit of `halo` and `pin`: the side of plane nz - 1 of a volume.
+ */
+#define FACTZ_SIDE_Z_MAX 32
+
+/**
+ * All sides of a volume.
+ */
+#define FACTZ_SIDES_ALL_OF_VOLUME 63
 
 /**
  * Bit of `periodic`: column nx - 1 is a neighbour of column 0.
@@ -208,6 +228,11 @@ typedef struct CUstream_st *factz_stream;
  * Bit of `periodic`: row ny - 1 is a neighbour of row 0.
  */
 #define FACTZ_PERIODIC_Y 2
+
+/**
+ * Bit of `periodic`: plane nz - 1 of a volume is a neighbour of plane 0.
+ */
+#define FACTZ_PERIODIC_Z 4
 
 /**
  * Bytes that hold any text of `factz_config_to_string`, with its terminating zero.
@@ -379,6 +404,9 @@ typedef int32_t factz_status;
  * `u[(z * plane_rows + y) * u_pitch + x * u_stride]` and its v likewise. Dense planes: plane_rows 0. An array
  * (nz, 2, ny, nx), u and v in turn: plane_rows = 2 * ny, and v = u + nx * ny.
  *
+ * Volumes (components 3, `factz_config_init_volume`): vertex (x, y, z) lies where vertex (x, y) of plane z of a
+ * stack does, in u, v and w.
+ *
  * Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes
  * the place of reserved bytes, and 0 there means what this version does. So a program that was compiled with
  * this header runs with every later library of its major version. Reserved fields must be 0 (otherwise
@@ -400,7 +428,8 @@ typedef struct factz_config {
     uint64_t ny;
     /**
      * Planes, 1 to 2^32 - 1; default 1. Planes (times, levels) are fields of their own that are compressed
-     * together, into one stream and with one bound: no triangle joins two of them. nx * ny * nz is at most 2^48.
+     * together, into one stream and with one bound: no triangle joins two of them. Of a volume: vertices along
+     * z, at least 2. nx * ny * nz is at most 2^48.
      */
     uint64_t nz;
     /**
@@ -420,11 +449,11 @@ typedef struct factz_config {
      */
     uint64_t v_stride;
     /**
-     * Reserved for a third component: 0.
+     * Elements from a row of w to the next; 0 means dense rows, nx * w_stride. Of volumes alone.
      */
     uint64_t w_pitch;
     /**
-     * Reserved for a third component: 0.
+     * Elements from a w to its neighbour in the row; at least 1. Of volumes alone. Default 1.
      */
     uint64_t w_stride;
     /**
@@ -440,7 +469,7 @@ typedef struct factz_config {
      */
     double dy;
     /**
-     * Grid spacing along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
+     * Grid spacing along z, negative if planes run against w: of volumes alone. Default 1.
      */
     double dz;
     /**
@@ -457,7 +486,7 @@ typedef struct factz_config {
      */
     int32_t dtype;
     /**
-     * FACTZ_MODE_BLOCK_WISE (default) or FACTZ_MODE_SPECULATIVE.
+     * FACTZ_MODE_BLOCK_WISE (default) or FACTZ_MODE_SPECULATIVE; of volumes FACTZ_MODE_REPAIR.
      */
     int32_t mode;
     /**
@@ -514,14 +543,23 @@ typedef struct factz_config {
      */
     uint32_t periodic;
     /**
-     * Rows from a plane to the next, in u and in v; 0 means dense planes, ny. Ignored if nz is 1.
+     * Rows from a plane to the next, in all components; 0 means dense planes, ny. Ignored if nz is 1.
      * Default 0.
      */
     uint64_t plane_rows;
     /**
+     * 0 (default) or 2: u and v on planes. 3: u, v and w on a volume, for the functions with `volume` in their
+     * names. Either kind of function refuses the configuration of the other.
+     */
+    uint32_t components;
+    /**
      * 0.
      */
-    uint64_t reserved[10];
+    uint32_t reserved_32;
+    /**
+     * 0.
+     */
+    uint64_t reserved[9];
 } factz_config;
 
 /**
@@ -1224,6 +1262,26 @@ factz_status factz_config_init(struct factz_config *config,
                                uint64_t ny,
                                int32_t bound_kind,
                                double bound);
+
+/**
+ * Fills a configuration with the defaults for a dense `float` volume: components 3, FACTZ_MODE_REPAIR, and
+ * otherwise as `factz_config_init`.
+ *
+ * @param config      written, whatever its content was; all zero if the call fails
+ * @param nx          vertices along x, the axis that varies fastest; at least 2
+ * @param ny          vertices along y; at least 2
+ * @param nz          vertices along z; at least 2
+ * @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
+ * @param bound       the error bound in that kind's unit
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (config is NULL or misaligned);
+ *         FACTZ_ERROR_INVALID_CONFIG (no such bound_kind)
+ */
+factz_status factz_config_init_volume(struct factz_config *config,
+                                      uint64_t nx,
+                                      uint64_t ny,
+                                      uint64_t nz,
+                                      int32_t bound_kind,
+                                      double bound);
 
 /**
  * Makes the configuration that a stream was written with, for dense arrays of its shape and type. It serves

@@ -4,9 +4,10 @@
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::Layout;
-pub use crate::grid::sides::{periodic_sides, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+pub use crate::grid::sides::{periodic_sides, SIDES_ALL, SIDES_ALL_OF_VOLUME};
+pub use crate::grid::sides::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN, SIDE_Z_MAX, SIDE_Z_MIN};
 use crate::grid::tiles::Grid;
-pub use crate::grid::tiles::{PERIODIC_X, PERIODIC_Y};
+pub use crate::grid::tiles::{PERIODIC_X, PERIODIC_Y, PERIODIC_Z};
 
 /// Element type of u and v.
 #[repr(i32)]
@@ -43,6 +44,8 @@ pub enum Mode {
     BlockWise = 0,
     /// Verify the triangles' signatures and back off: smallest streams.
     Speculative = 1,
+    /// Code without constraints, verify every simplex, and repair the few that changed: the mode of volumes.
+    Repair = 2,
 }
 
 /// Entropy coder.
@@ -63,7 +66,7 @@ pub enum Predictor {
     Lorenzo = 1,
 }
 
-/// A component of a field.
+/// A component of a field in a plane.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
@@ -113,36 +116,43 @@ macro_rules! names {
 names!(Component: "u" U, "v" V);
 names!(Dtype: "f32" F32, "f64" F64);
 names!(BoundKind: "abs" Absolute, "rel" Relative);
-names!(Mode: "block" BlockWise, "speculative" Speculative);
+names!(Mode: "block" BlockWise, "speculative" Speculative, "repair" Repair);
 names!(Coder: "ans" Ans, "huffman" Huffman);
 names!(Predictor: "hierarchical" Hierarchical, "lorenzo" Lorenzo);
 names!(Preserve: "none" None, "points" Points, "types" Types);
 names!(Ties: "all" All, "zeros" Zeros, "sos" Sos);
 
-/// Everything a caller can choose. `Config::new` gives the defaults for a dense f32 field.
+/// Everything a caller can choose. `Config::new` gives the defaults for a dense f32 field of planes,
+/// `Config::volume` those for a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
+    /// 2: u and v on planes. 3: u, v and w on a volume.
+    pub components: u32,
     pub nx: u64,
     pub ny: u64,
-    /// Planes: fields of their own that are compressed together.
+    /// Planes: fields of their own that are compressed together; of a volume, its vertices along z.
     pub nz: u64,
-    /// Rows from a plane to the next, in u and in v; 0 means dense planes (ny).
+    /// Rows from a plane to the next, in all components; 0 means dense planes (ny).
     pub plane_rows: u64,
     pub dtype: Dtype,
-    /// Layout of u and v in elements; a pitch of 0 means dense rows (nx * stride). Their `plane` follows from
-    /// pitch and `plane_rows`.
+    /// Layout of the components in elements; a pitch of 0 means dense rows (nx * stride). Their `plane` follows
+    /// from pitch and `plane_rows`. That of w is of no account where there are two components.
     pub u: Layout,
     pub v: Layout,
+    pub w: Layout,
     /// Sides on which one line of ghost vertices with original values lies beside the block.
     pub halo: u32,
     /// Sides whose border line is stored exactly.
     pub pin: u32,
-    /// Axes along which the last vertex is a neighbour of the first, as bits PERIODIC_X and PERIODIC_Y.
+    /// Axes along which the last vertex is a neighbour of the first, as bits PERIODIC_X, PERIODIC_Y and, for
+    /// volumes, PERIODIC_Z.
     pub periodic: u32,
-    /// Grid spacing, negative where the axis runs backwards: vertex (x, y) lies at (x * dx, y * dy), u points
-    /// to larger x * dx, and v to larger y * dy. Only the types of critical points depend on it.
+    /// Grid spacing, negative where the axis runs backwards: vertex (x, y, z) lies at (x * dx, y * dy, z * dz), u
+    /// points to larger x * dx, v to larger y * dy, and w to larger z * dz. Only the types of critical points
+    /// depend on it, and on that of z only those of volumes.
     pub dx: f64,
     pub dy: f64,
+    pub dz: f64,
     pub bound_kind: BoundKind,
     pub bound: f64,
     pub mode: Mode,
@@ -160,19 +170,23 @@ pub struct Config {
 
 impl Config {
     pub fn new(nx: u64, ny: u64, bound_kind: BoundKind, bound: f64) -> Self {
+        const DENSE: Layout = Layout { pitch: 0, stride: 1, plane: 0 };
         Config {
+            components: 2,
             nx,
             ny,
             nz: 1,
             plane_rows: 0,
             dtype: Dtype::F32,
-            u: Layout { pitch: 0, stride: 1, plane: 0 },
-            v: Layout { pitch: 0, stride: 1, plane: 0 },
+            u: DENSE,
+            v: DENSE,
+            w: DENSE,
             halo: 0,
             pin: 0,
             periodic: 0,
             dx: 1.0,
             dy: 1.0,
+            dz: 1.0,
             bound_kind,
             bound,
             mode: Mode::BlockWise,
@@ -185,12 +199,23 @@ impl Config {
         }
     }
 
+    /// The defaults for a dense f32 volume.
+    pub fn volume([nx, ny, nz]: [u64; 3], bound_kind: BoundKind, bound: f64) -> Self {
+        Config { components: 3, nz, mode: Mode::Repair, ..Config::new(nx, ny, bound_kind, bound) }
+    }
+
+    /// Layouts of the components, with their names.
+    fn layouts(&mut self) -> impl Iterator<Item = (&'static str, &mut Layout)> {
+        let all = [("u", &mut self.u), ("v", &mut self.v), ("w", &mut self.w)];
+        all.into_iter().take(self.components as usize)
+    }
+
     /// Refuses arrays of another element type.
     pub(crate) fn check_elements<T: Real>(&self) -> Result<()> {
         match self.dtype.bytes() as usize == T::BYTES {
             true => Ok(()),
             false => Err(Error::argument(format!(
-                "dtype = {:?} but u and v have elements of {} bytes",
+                "dtype = {:?} but the arrays have elements of {} bytes",
                 self.dtype,
                 T::BYTES
             ))),
@@ -198,47 +223,45 @@ impl Config {
     }
 }
 
-/// A configuration that was found consistent. Fields are read-only outside this module.
+/// The configuration of a field of planes that was found consistent. Fields are read-only outside this module.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     config: Config,
+}
+
+/// The configuration of a volume that was found consistent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VolumeRequest {
+    request: Request,
 }
 
 /// Largest number of vertices: keeps every byte count below 2^63.
 pub(crate) const MAX_VERTICES: u64 = 1 << 48;
 /// Most planes: the header counts them in 32 bits.
 pub(crate) const MAX_PLANES: u64 = u32::MAX as u64;
-/// Least number of vertices along a periodic axis: with fewer a triangle would have a vertex twice.
+/// Least number of vertices along a periodic axis: with fewer a simplex would have a vertex twice.
 pub(crate) const LEAST_PERIODIC: u64 = 3;
 
 impl Request {
     /// Checks every field; an error names the field and its value.
     pub fn new(config: Config) -> Result<Self> {
+        match config.components {
+            2 => Self::checked(config),
+            3 => Err(Error::config(
+                "components = 3 is a volume, and this function takes u and v on planes: call its twin for volumes",
+            )),
+            n => Err(Error::config(format!("components = {n} is neither 2 (planes) nor 3 (a volume)"))),
+        }
+    }
+
+    fn checked(config: Config) -> Result<Self> {
         let mut c = config;
         check_shape(&c)?;
-        for (name, sides) in [("halo", c.halo), ("pin", c.pin)] {
-            if sides & !SIDES_ALL != 0 {
-                return Err(Error::config(format!(
-                    "{name} = {sides:#x} has bits that are no side (0xf at most)"
-                )));
-            }
-        }
+        check_sides(&c)?;
         check_periodic(&c)?;
         c.plane_rows = check_plane_rows(&c)?;
-        let ghosts = ((c.halo & SIDE_X_MIN != 0) as u64) + ((c.halo & SIDE_X_MAX != 0) as u64);
-        for (name, layout) in [("u", &mut c.u), ("v", &mut c.v)] {
-            *layout = check_layout(name, *layout, c.nx, ghosts)?;
-            let rows = (c.nz as u128 - 1) * c.plane_rows as u128 + c.ny as u128;
-            if (rows + 2) * layout.pitch as u128 * c.dtype.bytes() as u128 > i64::MAX as u128 {
-                return Err(Error::config(format!(
-                    "{name}_pitch = {} elements times {rows} rows (ny = {}, nz = {}, plane_rows = {}) exceeds the \
-                     address space",
-                    layout.pitch, c.ny, c.nz, c.plane_rows
-                )));
-            }
-            layout.plane = if c.nz > 1 { c.plane_rows * layout.pitch } else { 0 };
-        }
-        for (name, d) in [("dx", c.dx), ("dy", c.dy)] {
+        check_layouts(&mut c)?;
+        for (name, d) in [("dx", c.dx), ("dy", c.dy), ("dz", c.dz)] {
             if !is_spacing(d) {
                 return Err(Error::config(format!(
                     "{name} = {d} must be finite and not 0; it is negative where the axis runs backwards"
@@ -255,11 +278,7 @@ impl Request {
                 )));
             }
         }
-        if c.predictor == Predictor::Lorenzo && c.mode == Mode::Speculative {
-            return Err(Error::config(
-                "mode = speculative needs predictor = hierarchical: the Lorenzo predictor is block-wise",
-            ));
-        }
+        check_mode(&c)?;
         Ok(Request { config: c })
     }
 
@@ -271,9 +290,38 @@ impl Request {
         let Config { nx, ny, nz, periodic, .. } = self.config;
         Grid { nx, ny, nz, periodic }
     }
-    /// Bytes of u and v together.
+    /// Bytes of all components together.
     pub fn field_bytes(&self) -> u64 {
-        2 * self.grid().vertices() * self.config.dtype.bytes()
+        self.config.components as u64 * self.grid().vertices() * self.config.dtype.bytes()
+    }
+}
+
+impl VolumeRequest {
+    /// Checks every field; an error names the field and its value.
+    pub fn new(config: Config) -> Result<Self> {
+        match config.components {
+            3 => Ok(VolumeRequest { request: Request::checked(config)? }),
+            n => Err(Error::config(format!(
+                "components = {n}, but a volume has 3, u, v and w: call the function for planes, or begin with the \
+                 configuration of a volume"
+            ))),
+        }
+    }
+
+    /// The configuration, with pitches of 0 replaced by their value.
+    pub fn config(&self) -> &Config {
+        self.request.config()
+    }
+    pub fn grid(&self) -> Grid {
+        self.request.grid()
+    }
+    /// Bytes of all components together.
+    pub fn field_bytes(&self) -> u64 {
+        self.request.field_bytes()
+    }
+    /// The request, for what planes and volumes have in common.
+    pub(crate) fn common(&self) -> &Request {
+        &self.request
     }
 }
 
@@ -283,6 +331,11 @@ fn check_shape(c: &Config) -> Result<()> {
         if n == 0 {
             return Err(Error::config(format!(
                 "{name} is 0: a field has at least one vertex along each axis"
+            )));
+        }
+        if n == 1 && c.components == 3 {
+            return Err(Error::config(format!(
+                "{name} = 1 makes no volume, which has at least 2 vertices along each axis: compress u and v as a plane"
             )));
         }
     }
@@ -298,15 +351,30 @@ fn check_shape(c: &Config) -> Result<()> {
     }
 }
 
+/// Checks the sides of halo and pin.
+fn check_sides(c: &Config) -> Result<()> {
+    let all = if c.components == 3 { SIDES_ALL_OF_VOLUME } else { SIDES_ALL };
+    for (name, sides) in [("halo", c.halo), ("pin", c.pin)] {
+        if sides & !all != 0 {
+            return Err(Error::config(format!(
+                "{name} = {sides:#x} has bits that are no side ({all:#x} at most)"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Checks the periodic axes.
 fn check_periodic(c: &Config) -> Result<()> {
-    if c.periodic & !(PERIODIC_X | PERIODIC_Y) != 0 {
+    let z = if c.components == 3 { PERIODIC_Z } else { 0 };
+    let all = PERIODIC_X | PERIODIC_Y | z;
+    if c.periodic & !all != 0 {
         return Err(Error::config(format!(
-            "periodic = {:#x} has bits that are no axis (0x3 at most)",
+            "periodic = {:#x} has bits that are no axis ({all:#x} at most)",
             c.periodic
         )));
     }
-    let axes = [("x", PERIODIC_X, "nx", c.nx), ("y", PERIODIC_Y, "ny", c.ny)];
+    let axes = [("x", PERIODIC_X, "nx", c.nx), ("y", PERIODIC_Y, "ny", c.ny), ("z", PERIODIC_Z, "nz", c.nz)];
     for (axis, bit, name, n) in axes.into_iter().filter(|axis| c.periodic & axis.1 != 0) {
         let sides = periodic_sides(bit);
         for (what, mask) in [("halo", c.halo), ("pin", c.pin)] {
@@ -321,6 +389,35 @@ fn check_periodic(c: &Config) -> Result<()> {
                 "{name} = {n} is less than {LEAST_PERIODIC}, the least along a periodic axis"
             )));
         }
+    }
+    Ok(())
+}
+
+/// Checks the mode, and the choices that not every mode has.
+fn check_mode(c: &Config) -> Result<()> {
+    let is_volume = c.components == 3;
+    if is_volume != (c.mode == Mode::Repair) {
+        return Err(Error::config(match is_volume {
+            true => format!(
+                "mode = {} needs bounds of vertices, which volumes do not have: theirs is mode = repair, with the ratio \
+                 of the speculative mode",
+                c.mode.name()
+            ),
+            false => "mode = repair is that of volumes: fields of planes have block and speculative".to_string(),
+        }));
+    }
+    if c.predictor == Predictor::Lorenzo && c.mode == Mode::Speculative {
+        return Err(Error::config(
+            "mode = speculative needs predictor = hierarchical: the Lorenzo predictor is block-wise",
+        ));
+    }
+    if is_volume && c.predictor == Predictor::Lorenzo {
+        return Err(Error::config(
+            "predictor = lorenzo is one of planes: volumes have predictor = hierarchical",
+        ));
+    }
+    if is_volume && c.ties == Ties::Sos {
+        return Err(Error::config("ties = sos is a rule for triangles: volumes have ties = all and zeros"));
     }
     Ok(())
 }
@@ -346,6 +443,27 @@ fn check_plane_rows(c: &Config) -> Result<u64> {
         )));
     }
     Ok(c.plane_rows)
+}
+
+/// Fills in pitches of 0 and checks that rows and planes do not overlap, and that all of them can be addressed.
+fn check_layouts(c: &mut Config) -> Result<()> {
+    let Config { nx, ny, nz, plane_rows, dtype, halo, .. } = *c;
+    let ghosts = ((halo & SIDE_X_MIN != 0) as u64) + ((halo & SIDE_X_MAX != 0) as u64);
+    for (name, layout) in c.layouts() {
+        *layout = check_layout(name, *layout, nx, ghosts)?;
+        let rows = (nz as u128 - 1) * plane_rows as u128 + ny as u128;
+        if (rows + 2 * (plane_rows as u128 + 1)) * layout.pitch as u128 * dtype.bytes() as u128
+            > i64::MAX as u128
+        {
+            return Err(Error::config(format!(
+                "{name}_pitch = {} elements times {rows} rows (ny = {ny}, nz = {nz}, plane_rows = {plane_rows}) \
+                 exceeds the address space",
+                layout.pitch
+            )));
+        }
+        layout.plane = if nz > 1 { plane_rows * layout.pitch } else { 0 };
+    }
+    Ok(())
 }
 
 /// Whether a distance from one vertex to the next is one. It is negative where the axis runs backwards.
@@ -392,6 +510,38 @@ mod tests {
         Config::new(10, 20, BoundKind::Relative, 1e-2)
     }
 
+    fn volume() -> Config {
+        Config::volume([10, 20, 30], BoundKind::Relative, 1e-2)
+    }
+
+    #[test]
+    fn volumes_have_a_request_of_their_own() {
+        let r = VolumeRequest::new(volume()).unwrap();
+        assert_eq!((r.field_bytes(), r.config().w.plane), (72_000, 200));
+        let sides = Config { pin: SIDES_ALL_OF_VOLUME, ..volume() };
+        assert!(VolumeRequest::new(sides).is_ok());
+        assert!(VolumeRequest::new(Config { dz: -2.0, periodic: PERIODIC_Z, ..volume() }).is_ok());
+        let cases: Vec<(Config, &str)> = vec![
+            (base(), "components = 2"),
+            (Config { nz: 1, ..volume() }, "nz = 1"),
+            (Config { nx: 1, ..volume() }, "nx = 1"),
+            (Config { nz: 2, periodic: PERIODIC_Z, ..volume() }, "nz = 2"),
+            (Config { w: Layout { pitch: 9, stride: 1, plane: 0 }, ..volume() }, "w_pitch = 9"),
+            (Config { mode: Mode::BlockWise, ..volume() }, "mode = block"),
+            (Config { mode: Mode::Speculative, ..volume() }, "mode = speculative"),
+            (Config { predictor: Predictor::Lorenzo, ..volume() }, "predictor = lorenzo"),
+            (Config { ties: Ties::Sos, ..volume() }, "ties = sos"),
+            (Config { halo: 64, ..volume() }, "halo = 0x40"),
+            (Config { dz: f64::NAN, ..volume() }, "dz = NaN"),
+            (Config { pin: SIDE_Z_MIN, periodic: PERIODIC_Z, ..volume() }, "pin = 0x10"),
+        ];
+        for (config, text) in cases {
+            let e = VolumeRequest::new(config).unwrap_err();
+            assert_eq!(e.status, Status::InvalidConfig);
+            assert!(e.message.contains(text), "{} lacks {text}", e.message);
+        }
+    }
+
     #[test]
     fn rows_end_within_the_address_space() {
         let stride = u64::MAX / 9 - 1;
@@ -436,6 +586,11 @@ mod tests {
             (Config { bound: -1.0, ..base() }, "bound = -1"),
             (Config { bound: f64::INFINITY, ..base() }, "bound = inf"),
             (Config { predictor: Predictor::Lorenzo, mode: Mode::Speculative, ..base() }, "speculative"),
+            (Config { mode: Mode::Repair, ..base() }, "mode = repair"),
+            (Config { periodic: PERIODIC_Z, nz: 5, ..base() }, "periodic = 0x4"),
+            (Config { dz: 0.0, ..base() }, "dz = 0 must"),
+            (volume(), "components = 3"),
+            (Config { components: 1, ..base() }, "components = 1"),
         ];
         for (config, text) in cases {
             let e = Request::new(config).unwrap_err();

@@ -19,19 +19,30 @@ pub const FACTZ_SIDE_X_MAX: u32 = 2;
 pub const FACTZ_SIDE_Y_MIN: u32 = 4;
 /// Bit of `halo` and `pin`: the side of row ny - 1.
 pub const FACTZ_SIDE_Y_MAX: u32 = 8;
-/// All sides.
+/// All sides of a plane.
 pub const FACTZ_SIDES_ALL: u32 = 15;
+/// Bit of `halo` and `pin`: the side of plane 0 of a volume.
+pub const FACTZ_SIDE_Z_MIN: u32 = 16;
+/// Bit of `halo` and `pin`: the side of plane nz - 1 of a volume.
+pub const FACTZ_SIDE_Z_MAX: u32 = 32;
+/// All sides of a volume.
+pub const FACTZ_SIDES_ALL_OF_VOLUME: u32 = 63;
 
 /// Bit of `periodic`: column nx - 1 is a neighbour of column 0.
 pub const FACTZ_PERIODIC_X: u32 = 1;
 /// Bit of `periodic`: row ny - 1 is a neighbour of row 0.
 pub const FACTZ_PERIODIC_Y: u32 = 2;
+/// Bit of `periodic`: plane nz - 1 of a volume is a neighbour of plane 0.
+pub const FACTZ_PERIODIC_Z: u32 = 4;
 
 const _: () = {
     assert!(FACTZ_PERIODIC_X == request::PERIODIC_X && FACTZ_PERIODIC_Y == request::PERIODIC_Y);
     assert!(FACTZ_SIDE_X_MIN == request::SIDE_X_MIN && FACTZ_SIDE_X_MAX == request::SIDE_X_MAX);
     assert!(FACTZ_SIDE_Y_MIN == request::SIDE_Y_MIN && FACTZ_SIDE_Y_MAX == request::SIDE_Y_MAX);
     assert!(FACTZ_SIDES_ALL == request::SIDES_ALL);
+    assert!(FACTZ_SIDE_Z_MIN == request::SIDE_Z_MIN && FACTZ_SIDE_Z_MAX == request::SIDE_Z_MAX);
+    assert!(FACTZ_SIDES_ALL_OF_VOLUME == request::SIDES_ALL_OF_VOLUME);
+    assert!(FACTZ_PERIODIC_Z == request::PERIODIC_Z);
 };
 
 /// The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then
@@ -46,6 +57,9 @@ const _: () = {
 /// Stacks: vertex (x, y) of plane z, 0 <= z < nz, has its u at
 /// `u[(z * plane_rows + y) * u_pitch + x * u_stride]` and its v likewise. Dense planes: plane_rows 0. An array
 /// (nz, 2, ny, nx), u and v in turn: plane_rows = 2 * ny, and v = u + nx * ny.
+///
+/// Volumes (components 3, `factz_config_init_volume`): vertex (x, y, z) lies where vertex (x, y) of plane z of a
+/// stack does, in u, v and w.
 ///
 /// Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes
 /// the place of reserved bytes, and 0 there means what this version does. So a program that was compiled with
@@ -62,7 +76,8 @@ pub struct factz_config {
     /// Vertices along y; at least 1.
     pub ny: u64,
     /// Planes, 1 to 2^32 - 1; default 1. Planes (times, levels) are fields of their own that are compressed
-    /// together, into one stream and with one bound: no triangle joins two of them. nx * ny * nz is at most 2^48.
+    /// together, into one stream and with one bound: no triangle joins two of them. Of a volume: vertices along
+    /// z, at least 2. nx * ny * nz is at most 2^48.
     pub nz: u64,
     /// Elements from a row of u to the next; 0 means dense rows, nx * u_stride.
     pub u_pitch: u64,
@@ -72,9 +87,9 @@ pub struct factz_config {
     pub v_pitch: u64,
     /// Elements from a v to its neighbour in the row; at least 1. Default 1.
     pub v_stride: u64,
-    /// Reserved for a third component: 0.
+    /// Elements from a row of w to the next; 0 means dense rows, nx * w_stride. Of volumes alone.
     pub w_pitch: u64,
-    /// Reserved for a third component: 0.
+    /// Elements from a w to its neighbour in the row; at least 1. Of volumes alone. Default 1.
     pub w_stride: u64,
     /// Grid spacing along x, finite and not 0; only the types of critical points depend on it. Vertex (x, y)
     /// lies at (x * dx, y * dy), u points to larger x * dx and v to larger y * dy: dx is negative if columns
@@ -84,7 +99,7 @@ pub struct factz_config {
     /// to the north. With the wrong sign the types of the mirrored field are kept: vortices count as saddles.
     /// Default 1.
     pub dy: f64,
-    /// Grid spacing along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
+    /// Grid spacing along z, negative if planes run against w: of volumes alone. Default 1.
     pub dz: f64,
     /// The largest |decompressed - original| of any finite value, finite and not negative; 0 is lossless bit
     /// for bit; above 0 the sign of a zero is not kept. It is never loosened, by rounding or otherwise.
@@ -93,7 +108,7 @@ pub struct factz_config {
     pub bound_kind: i32,
     /// FACTZ_DTYPE_F32 (default) or FACTZ_DTYPE_F64.
     pub dtype: i32,
-    /// FACTZ_MODE_BLOCK_WISE (default) or FACTZ_MODE_SPECULATIVE.
+    /// FACTZ_MODE_BLOCK_WISE (default) or FACTZ_MODE_SPECULATIVE; of volumes FACTZ_MODE_REPAIR.
     pub mode: i32,
     /// FACTZ_CODER_ANS (default) or FACTZ_CODER_HUFFMAN.
     pub coder: i32,
@@ -128,11 +143,16 @@ pub struct factz_config {
     /// of a global grid. The cells between them are part of the field. A periodic axis has at least 3 vertices
     /// and neither halo nor pin. Default 0.
     pub periodic: u32,
-    /// Rows from a plane to the next, in u and in v; 0 means dense planes, ny. Ignored if nz is 1.
+    /// Rows from a plane to the next, in all components; 0 means dense planes, ny. Ignored if nz is 1.
     /// Default 0.
     pub plane_rows: u64,
+    /// 0 (default) or 2: u and v on planes. 3: u, v and w on a volume, for the functions with `volume` in their
+    /// names. Either kind of function refuses the configuration of the other.
+    pub components: u32,
     /// 0.
-    pub reserved: [u64; 10],
+    pub reserved_32: u32,
+    /// 0.
+    pub reserved: [u64; 9],
 }
 
 assert_layout! {
@@ -140,7 +160,7 @@ assert_layout! {
     struct_size 0, nx 8, ny 16, nz 24, u_pitch 32, u_stride 40, v_pitch 48, v_stride 56, w_pitch 64,
     w_stride 72, dx 80, dy 88, dz 96, bound 104, bound_kind 112, dtype 116, mode 120, coder 124,
     predictor 128, preserve 132, halo 136, pin 140, verify_checksum 144, has_fill_value 148, fill_value 152,
-    ties 160, periodic 164, plane_rows 168, reserved 176
+    ties 160, periodic 164, plane_rows 168, components 176, reserved_32 180, reserved 184
 }
 
 /// The size of the struct in every version, because an old caller has room for no more; new fields take the
@@ -175,6 +195,35 @@ pub unsafe extern "C" fn factz_config_init(
         let mut output = unsafe { Output::new("config", config, factz_config::BLANK) }?;
         let bound_kind = choice("bound_kind", bound_kind, &BOUND_KINDS)?;
         output.set(factz_config::from(&Config::new(nx, ny, bound_kind, bound)));
+        Ok(())
+    })
+}
+
+/// Fills a configuration with the defaults for a dense `float` volume: components 3, FACTZ_MODE_REPAIR, and
+/// otherwise as `factz_config_init`.
+///
+/// @param config      written, whatever its content was; all zero if the call fails
+/// @param nx          vertices along x, the axis that varies fastest; at least 2
+/// @param ny          vertices along y; at least 2
+/// @param nz          vertices along z; at least 2
+/// @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
+/// @param bound       the error bound in that kind's unit
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (config is NULL or misaligned);
+///         FACTZ_ERROR_INVALID_CONFIG (no such bound_kind)
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_config_init_volume(
+    config: *mut factz_config,
+    nx: u64,
+    ny: u64,
+    nz: u64,
+    bound_kind: i32,
+    bound: f64,
+) -> factz_status {
+    guard(|| {
+        // SAFETY: the caller gave a whole struct.
+        let mut output = unsafe { Output::new("config", config, factz_config::BLANK) }?;
+        let bound_kind = choice("bound_kind", bound_kind, &BOUND_KINDS)?;
+        output.set(factz_config::from(&Config::volume([nx, ny, nz], bound_kind, bound)));
         Ok(())
     })
 }
@@ -217,11 +266,11 @@ impl From<&Config> for factz_config {
             u_stride: c.u.stride,
             v_pitch: c.v.pitch,
             v_stride: c.v.stride,
-            w_pitch: 0,
-            w_stride: 0,
+            w_pitch: c.w.pitch,
+            w_stride: c.w.stride,
             dx: c.dx,
             dy: c.dy,
-            dz: 1.0,
+            dz: c.dz,
             bound: c.bound,
             bound_kind: c.bound_kind as i32,
             dtype: c.dtype as i32,
@@ -237,7 +286,9 @@ impl From<&Config> for factz_config {
             ties: c.ties as i32,
             periodic: c.periodic,
             plane_rows: c.plane_rows,
-            reserved: [0; 10],
+            components: if c.components == 2 { 0 } else { c.components },
+            reserved_32: 0,
+            reserved: [0; 9],
         }
     }
 }
@@ -326,18 +377,16 @@ impl factz_config {
     pub(super) const BLANK: factz_config = unsafe { std::mem::zeroed() };
 
     fn to_config(self) -> Result<Config> {
-        if self.dz != 1.0 {
-            return Err(unsupported(format!("dz = {} is not 1: fields have two dimensions", self.dz)));
-        }
-        let strides = [("w_pitch", self.w_pitch), ("w_stride", self.w_stride)];
         let reserved = self.reserved.iter().map(|&r| ("reserved", r));
-        if let Some((name, value)) = strides.into_iter().chain(reserved).find(|&(_, r)| r != 0) {
+        let all = reserved.chain([("reserved_32", self.reserved_32 as u64)]);
+        if let Some((name, value)) = { all }.find(|&(_, r)| r != 0) {
             return Err(unsupported(format!(
                 "{name} = {value:#x} is reserved and must be 0 in this version"
             )));
         }
         let has_fill_value = choice("has_fill_value", self.has_fill_value, &NO_YES)?;
         Ok(Config {
+            components: if self.components == 0 { 2 } else { self.components },
             nx: self.nx,
             ny: self.ny,
             nz: self.nz,
@@ -345,11 +394,13 @@ impl factz_config {
             dtype: choice("dtype", self.dtype, &DTYPES)?,
             u: Layout { pitch: self.u_pitch, stride: self.u_stride, plane: 0 },
             v: Layout { pitch: self.v_pitch, stride: self.v_stride, plane: 0 },
+            w: Layout { pitch: self.w_pitch, stride: self.w_stride, plane: 0 },
             halo: self.halo,
             pin: self.pin,
             periodic: self.periodic,
             dx: self.dx,
             dy: self.dy,
+            dz: self.dz,
             bound_kind: choice("bound_kind", self.bound_kind, &BOUND_KINDS)?,
             bound: self.bound,
             mode: choice("mode", self.mode, &MODES)?,

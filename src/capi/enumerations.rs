@@ -17,6 +17,8 @@ pub const FACTZ_BOUND_RELATIVE: i32 = 1;
 pub const FACTZ_MODE_BLOCK_WISE: i32 = 0;
 /// `mode`: try the full bound, verify the triangles and back off; smallest streams.
 pub const FACTZ_MODE_SPECULATIVE: i32 = 1;
+/// `mode` of volumes: code without constraints, verify every tetrahedron, and repair the few that changed.
+pub const FACTZ_MODE_REPAIR: i32 = 2;
 
 /// `coder`: asymmetric numeral systems.
 pub const FACTZ_CODER_ANS: i32 = 0;
@@ -64,7 +66,11 @@ macro_rules! numbers {
 
 numbers!(DTYPES: Dtype { FACTZ_DTYPE_F32 = F32, FACTZ_DTYPE_F64 = F64 });
 numbers!(BOUND_KINDS: BoundKind { FACTZ_BOUND_ABSOLUTE = Absolute, FACTZ_BOUND_RELATIVE = Relative });
-numbers!(MODES: Mode { FACTZ_MODE_BLOCK_WISE = BlockWise, FACTZ_MODE_SPECULATIVE = Speculative });
+numbers!(MODES: Mode {
+    FACTZ_MODE_BLOCK_WISE = BlockWise,
+    FACTZ_MODE_SPECULATIVE = Speculative,
+    FACTZ_MODE_REPAIR = Repair
+});
 numbers!(CODERS: Coder { FACTZ_CODER_ANS = Ans, FACTZ_CODER_HUFFMAN = Huffman });
 numbers!(PREDICTORS: Predictor {
     FACTZ_PREDICTOR_HIERARCHICAL = Hierarchical,

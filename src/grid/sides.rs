@@ -11,7 +11,12 @@ pub const SIDE_X_MAX: u32 = side(0, true);
 pub const SIDE_Y_MIN: u32 = side(1, false);
 /// The side of row ny - 1.
 pub const SIDE_Y_MAX: u32 = side(1, true);
+/// The side of plane 0 of a volume.
+pub const SIDE_Z_MIN: u32 = side(2, false);
+/// The side of plane nz - 1 of a volume.
+pub const SIDE_Z_MAX: u32 = side(2, true);
 pub const SIDES_ALL: u32 = (1 << (2 * AXES)) - 1;
+pub const SIDES_ALL_OF_VOLUME: u32 = SIDES_ALL | SIDE_Z_MIN | SIDE_Z_MAX;
 
 /// The bit of the first or the last side across an axis.
 const fn side(axis: usize, is_last: bool) -> u32 {
@@ -21,7 +26,7 @@ const fn side(axis: usize, is_last: bool) -> u32 {
 /// The sides across the periodic axes of a grid.
 pub fn periodic_sides(periodic: u32) -> u32 {
     let across = |k: usize| if periodic >> k & 1 != 0 { side(k, false) | side(k, true) } else { 0 };
-    (0..AXES).fold(0, |sides, axis| sides | across(axis))
+    (0..3).fold(0, |sides, axis| sides | across(axis))
 }
 
 /// The sides of the grid that a vertex lies beyond.

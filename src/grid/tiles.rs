@@ -34,6 +34,8 @@ pub struct Grid {
 pub const PERIODIC_X: u32 = 1;
 /// Bit of `periodic`: row ny - 1 is a neighbour of row 0.
 pub const PERIODIC_Y: u32 = 2;
+/// Bit of `periodic`: plane nz - 1 of a volume is a neighbour of plane 0.
+pub const PERIODIC_Z: u32 = 4;
 
 impl std::fmt::Display for Grid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

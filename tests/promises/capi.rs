@@ -110,10 +110,12 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.nz = 2, argument, "is not nx * ny * nz");
     check(&|c| c.config.plane_rows = 1, config, "plane_rows = 1");
     check(&|c| c.config.periodic = 4, config, "periodic = 0x4");
-    check(&|c| c.config.w_pitch = 3, unsupported, "w_pitch = 0x3");
-    check(&|c| c.config.w_stride = 4, unsupported, "w_stride = 0x4");
-    check(&|c| c.config.dz = 2.5, unsupported, "dz = 2.5 is not 1");
-    check(&|c| c.config.reserved[9] = 6, unsupported, "reserved = 0x6");
+    check(&|c| c.config.components = 3, config, "components = 3");
+    check(&|c| c.config.components = 1, config, "components = 1");
+    check(&|c| c.config.mode = FACTZ_MODE_REPAIR, config, "mode = repair");
+    check(&|c| c.config.dz = 0.0, config, "dz = 0");
+    check(&|c| c.config.reserved_32 = 7, unsupported, "reserved_32 = 0x7");
+    check(&|c| c.config.reserved[8] = 6, unsupported, "reserved = 0x6");
     check(&|c| c.config.has_fill_value = 2, config, "has_fill_value = 2");
     check(&|c| c.config.dtype = 2, config, "dtype = 2 is none of FACTZ_DTYPE_F32 (0), FACTZ_DTYPE_F64 (1)");
     check(&|c| c.config.bound_kind = -1, config, "bound_kind = -1");

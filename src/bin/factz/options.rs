@@ -310,9 +310,10 @@ pub fn choice<T: Copy + Send + Sync + 'static>(
 }
 
 // Help of the values of an option, in the order of their names.
-pub const MODES: [&str; 2] = [
+pub const MODES: [&str; 3] = [
     "An analytic bound per vertex, one pass: fastest",
     "Try the full bound at every vertex and back off: smallest streams",
+    "Verify and repair: the mode of volumes",
 ];
 pub const PREDICTORS: [&str; 2] = [
     "Interpolation, coarse to fine: smallest streams",
