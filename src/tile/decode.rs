@@ -111,7 +111,8 @@ impl<T: Real, const ONE: bool> Decoder<'_, T, ONE> {
             || for_interior(last, &mut interior),
         );
         let owned = shape.owned();
-        if codes.mask_state != 0 || codes.symbols.iter().any(|&symbol| is_verbatim::<ONE>(symbol)) {
+        let has_verbatim = codes.symbols.contains(&STORED) || (ONE && codes.symbols.contains(&HIDDEN));
+        if codes.mask_state != 0 || has_verbatim {
             self.restore_hidden(window, symbols, codes, owned);
         }
         for y in 0..owned.1 {

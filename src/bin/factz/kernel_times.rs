@@ -54,7 +54,7 @@ impl Run<'_> {
     /// vertex, and the stream.
     fn least_bytes(&self, phase: &str) -> Option<u64> {
         let config = &self.measurement.config;
-        let symbols = config.nx * config.ny;
+        let symbols = config.nx * config.ny * config.nz;
         let (field, stream) = (2 * symbols * config.dtype.bytes(), self.measurement.stream_bytes);
         match phase {
             "statistics" => Some(field),
