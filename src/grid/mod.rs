@@ -8,5 +8,6 @@ pub mod mesh;
 pub mod missing;
 pub mod range;
 pub mod sides;
+pub mod tetrahedra;
 pub mod tiles;
 pub mod wide_range;

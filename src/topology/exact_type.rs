@@ -46,6 +46,15 @@ pub fn exact_type<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> 
     (trace.sign(), discriminant.sign())
 }
 
+/// The exact sign of a sum of products of three finite doubles, of which those with `true` are subtracted.
+pub fn sign_of_products(terms: &[([f64; 3], bool)]) -> i32 {
+    let mut sum = Sum::new();
+    for &([a, b, c], negative) in terms {
+        sum.add_product(product(a, b, negative), product(c, 1.0, false), 0);
+    }
+    sum.sign()
+}
+
 /// +-magnitude * 2^exponent
 #[derive(Clone, Copy)]
 struct Product {

@@ -3,6 +3,11 @@
 pub mod bound;
 pub mod exact_type;
 pub mod signature;
+pub mod tetrahedron;
+pub mod tetrahedron_bound;
+pub mod tetrahedron_type;
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod volume_properties;
