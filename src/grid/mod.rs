@@ -10,4 +10,5 @@ pub mod range;
 pub mod sides;
 pub mod tetrahedra;
 pub mod tiles;
+pub mod volume_tiles;
 pub mod wide_range;

@@ -13,7 +13,9 @@ mod header;
 mod list;
 mod mesh;
 mod rounds;
+mod row;
 mod survey;
+mod tetrahedra;
 mod triangles;
 mod values;
 

@@ -1,7 +1,8 @@
 //! The triangles of a grid, and the search for those that do not keep their signature.
 
 use super::mesh::Mesh;
-use super::values::{place, Values, UNCHANGED};
+use super::row::{settle, Row, MISSING, SAME};
+use super::values::{place, Values};
 use crate::analysis::compare::Both;
 use crate::analysis::in_bands;
 use crate::error::Result;
@@ -67,10 +68,12 @@ impl<T: Real> Triangles<'_, T> {
     fn violated_in_band(&self, values: &Values<'_, T, 2>, z: u64, band: Range<u64>) -> Result<Vec<u64>> {
         let [columns, rows] = self.cells();
         let (mut low, mut high) = (Row::new(columns + 1)?, Row::new(columns + 1)?);
+        let missing = &self.constraints.missing;
         let (mut open, mut found) = (memory::filled(columns as usize, 0u8)?, Vec::new());
-        low.load(self, values, z, band.start);
+        low.load(missing, values, z, band.start as i64);
         for y in band.start..rows.min(band.end) {
-            high.load(self, values, z, y + 1);
+            let [_, next] = self.grid.wrapped([0, y as i64 + 1]);
+            high.load(missing, values, z, next);
             open_triangles([&low, &high], &mut open);
             for (x, &open) in open.iter().enumerate().filter(|(_, open)| **open != 0) {
                 for triangle in Triangle::ALL.into_iter().filter(|&t| open >> t as u32 & 1 != 0) {
@@ -152,79 +155,10 @@ impl<T: Real> Mesh<T, 2, VERTICES> for Triangles<'_, T> {
     }
 }
 
-/// The original has no data at a vertex.
-const MISSING: u8 = 1;
-/// The vertex has its original values.
-const SAME: u8 = 2;
-/// The signs of the original's components, and those of the values now.
-const BEFORE: u8 = 0x0f;
-const AFTER: u8 = 0xf0;
-
-/// A row of vertices: the original and the values now, the strict signs of both, and flags.
-struct Row<T> {
-    values: [[Vec<T>; 2]; 2],
-    /// By component, u first: a bit if it is positive, and one if it is negative.
-    signs: Vec<u8>,
-    flags: Vec<u8>,
-}
-
-impl<T: Real> Row<T> {
-    fn new(vertices: u64) -> Result<Self> {
-        let n = vertices as usize;
-        let component = || memory::filled(n, T::ZERO);
-        let values = [[component()?, component()?], [component()?, component()?]];
-        Ok(Row { values, signs: memory::filled(n, 0)?, flags: memory::filled(n, 0)? })
-    }
-
-    /// u and v of the original (0) or the values now (1).
-    fn field(&self, which: usize) -> [&[T]; 2] {
-        self.values[which].each_ref().map(|component| &component[..])
-    }
-
-    fn load(&mut self, mesh: &Triangles<'_, T>, values: &Values<'_, T, 2>, z: u64, y: u64) {
-        let grid = mesh.grid;
-        let [_, y] = grid.wrapped([0, y as i64]);
-        let owned = grid.nx as usize;
-        for (row, views) in self.values.iter_mut().zip([&values.original, &values.other]) {
-            for (row, view) in row.iter_mut().zip(views) {
-                view.plane(z).read_row(0, y, &mut row[..owned]);
-            }
-        }
-        let first = mesh.number(z, [0, y]);
-        for x in (0..owned).filter(|&x| values.level(first + x as u64) != UNCHANGED) {
-            let now = values.current(first + x as u64);
-            self.values[1].iter_mut().zip(now).for_each(|(row, value)| row[x] = value);
-        }
-        if self.signs.len() > owned {
-            self.values.iter_mut().flatten().for_each(|row| row[owned] = row[0]);
-        }
-        self.classify(mesh);
-    }
-
-    fn classify(&mut self, mesh: &Triangles<'_, T>) {
-        let n = self.signs.len();
-        let [[u0, v0], [u1, v1]] = self.values.each_ref().map(|field| field.each_ref().map(|row| &row[..n]));
-        let (signs, flags) = (&mut self.signs[..n], &mut self.flags[..n]);
-        let bits = |x: T| (x > T::ZERO) as u8 | ((x < T::ZERO) as u8) << 1;
-        // Written without branches, so that the compiler can use vector instructions.
-        for x in 0..n {
-            signs[x] = bits(u0[x]) | bits(v0[x]) << 2 | bits(u1[x]) << 4 | bits(v1[x]) << 6;
-            let same = (u0[x] == u1[x]) & (v0[x] == v1[x]);
-            let finite = u0[x].is_finite() & v0[x].is_finite();
-            flags[x] = (!finite as u8 * MISSING) | (same as u8 * SAME);
-        }
-        if mesh.constraints.missing.has_fill() {
-            for x in (0..n).filter(|&x| mesh.constraints.missing.is_filled([u0[x], v0[x]])) {
-                flags[x] |= MISSING;
-            }
-        }
-    }
-}
-
 /// Finds the triangles between two rows that signs do not settle: bit t of a cell says so of its triangle t.
 /// In both fields a component of a triangle that is settled has one strict sign; or a vertex is missing, or
 /// nothing was changed.
-fn open_triangles<T>([low, high]: [&Row<T>; 2], open: &mut [u8]) {
+fn open_triangles<T>([low, high]: [&Row<T, 2>; 2], open: &mut [u8]) {
     let signs = [&low.signs[..], &high.signs];
     let flags = [&low.flags[..], &high.flags];
     for (x, open) in open.iter_mut().enumerate() {
@@ -232,7 +166,7 @@ fn open_triangles<T>([low, high]: [&Row<T>; 2], open: &mut [u8]) {
         let is_open = |triangle: Triangle| {
             let ([p, q, r], [a, b, c]) = (triangle.of(&signs), triangle.of(&flags));
             let (common, any, all) = (p & q & r, a | b | c, a & b & c);
-            ((common & BEFORE == 0) | (common & AFTER == 0)) & (any & MISSING == 0) & (all & SAME == 0)
+            !settle::<2>(common) & (any & MISSING == 0) & (all & SAME == 0)
         };
         *open = is_open(Triangle::Lower) as u8 | (is_open(Triangle::Upper) as u8) << 1;
     }

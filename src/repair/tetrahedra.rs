@@ -1,0 +1,183 @@
+//! The tetrahedra of a volume, and the search for those that do not keep their signature.
+
+use super::mesh::Mesh;
+use super::row::{settle, Row, MISSING, SAME};
+use super::values::{place, Values};
+use crate::analysis::in_bands;
+use crate::error::Result;
+use crate::grid::element::Real;
+use crate::grid::missing::Missing;
+use crate::grid::tetrahedra::{offset, CUBE, STAR, STEPS, TETRAHEDRA, VERTICES};
+use crate::grid::tiles::Grid;
+use crate::grid::volume_tiles::VolumeGrid;
+use crate::runtime::memory;
+use crate::runtime::pool::Threads;
+use crate::topology::tetrahedron::{one_sided, signature, stays, VolumeRule};
+use crate::topology::tetrahedron_bound::tetrahedron_bound;
+use std::ops::Range;
+
+/// The tetrahedra of a volume. Tetrahedron t of the cube at vertex number n has the number 6 n + t.
+pub struct Tetrahedra {
+    pub grid: Grid,
+    pub missing: Missing,
+    pub rule: VolumeRule,
+    /// The largest error of the reconstruction.
+    pub radius: f64,
+}
+
+/// The rows of a layer of cubes: row y and row y + 1 of a plane, then those of the next plane.
+struct Rows<T>([Row<T, 3>; 4]);
+
+impl<T: Real> Rows<T> {
+    fn new(columns: u64) -> Result<Self> {
+        let row = || Row::new(columns);
+        Ok(Rows([row()?, row()?, row()?, row()?]))
+    }
+
+    fn each(&self) -> [&Row<T, 3>; 4] {
+        self.0.each_ref()
+    }
+
+    /// The vectors at the corners of a tetrahedron of cube x, in the original (0) or now (1).
+    fn vectors(&self, which: usize, x: usize, tetrahedron: usize) -> [[T; 3]; VERTICES] {
+        CUBE[tetrahedron].map(|corner| {
+            let field = self.0[corner >> 1].field(which);
+            field.map(|component| component[x + (corner & 1)])
+        })
+    }
+}
+
+impl Tetrahedra {
+    fn of(simplex: u64) -> (u64, usize) {
+        (simplex / TETRAHEDRA as u64, (simplex % TETRAHEDRA as u64) as usize)
+    }
+
+    fn at(&self, vertex: u64) -> [i64; 3] {
+        let (z, [x, y]) = place(self.grid, vertex);
+        [x, y, z as i64]
+    }
+
+    fn load<T: Real>(&self, row: &mut Row<T, 3>, values: &Values<'_, T, 3>, y: u64, z: u64) {
+        let [_, y, z] = self.grid.wrapped_in_volume([0, y as i64, z as i64]);
+        row.load(&self.missing, values, z as u64, y);
+    }
+
+    /// The violated tetrahedra of the cubes that begin in some rows of a plane.
+    fn violated_in_band<T: Real>(
+        &self,
+        values: &Values<'_, T, 3>,
+        z: u64,
+        band: Range<u64>,
+    ) -> Result<Vec<u64>> {
+        let [columns, rows, planes] = self.grid.cubes();
+        let mut found = Vec::new();
+        if z >= planes {
+            return Ok(found);
+        }
+        let mut layer = Rows::new(columns + 1)?;
+        let mut open = memory::filled(columns as usize, 0u8)?;
+        let [_, low, _, high] = &mut layer.0;
+        self.load(low, values, band.start, z);
+        self.load(high, values, band.start, z + 1);
+        for y in band.start..rows.min(band.end) {
+            layer.0.swap(0, 1);
+            layer.0.swap(2, 3);
+            let [_, low, _, high] = &mut layer.0;
+            self.load(low, values, y + 1, z);
+            self.load(high, values, y + 1, z + 1);
+            open_tetrahedra(layer.each(), &mut open);
+            for (x, &open) in open.iter().enumerate().filter(|(_, open)| **open != 0) {
+                for t in (0..TETRAHEDRA).filter(|t| open >> t & 1 != 0) {
+                    let simplex = self.grid.number([x as i64, y as i64, z as i64]) * TETRAHEDRA as u64 + t as u64;
+                    let [before, after] = [0, 1].map(|which| layer.vectors(which, x, t));
+                    if !Mesh::<T, 3, VERTICES>::keeps(self, simplex, &before, &after) {
+                        memory::push(&mut found, simplex)?;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl<T: Real> Mesh<T, 3, VERTICES> for Tetrahedra {
+    const OF_CELL: u64 = TETRAHEDRA as u64;
+
+    fn corners(&self, simplex: u64) -> [u64; VERTICES] {
+        let (base, t) = Self::of(simplex);
+        let at = self.at(base);
+        CUBE[t].map(|corner| {
+            let offset = offset(corner);
+            self.grid.number(self.grid.wrapped_in_volume([0, 1, 2].map(|k| at[k] + offset[k])))
+        })
+    }
+
+    fn around(&self, vertex: u64, mut visit: impl FnMut(u64)) {
+        let (at, cubes) = (self.at(vertex), self.grid.cubes());
+        for incident in &STAR {
+            let cube = self.grid.wrapped_in_volume([0, 1, 2].map(|k| at[k] + incident.cube[k]));
+            if (0..3).all(|k| (0..cubes[k] as i64).contains(&cube[k])) {
+                visit(self.grid.number(cube) * TETRAHEDRA as u64 + incident.tetrahedron as u64);
+            }
+        }
+    }
+
+    fn is_missing(&self, original: [T; 3]) -> bool {
+        self.missing.is_missing(original)
+    }
+
+    fn keeps(&self, simplex: u64, before: &[[T; 3]; VERTICES], after: &[[T; 3]; VERTICES]) -> bool {
+        if before == after || (one_sided(before) && one_sided(after)) {
+            return true;
+        }
+        let steps = STEPS[Self::of(simplex).1];
+        stays(signature(before, steps, &self.rule), signature(after, steps, &self.rule))
+    }
+
+    fn border_bound(&self, _: u64) -> T {
+        T::MAX
+    }
+
+    fn bound(&self, simplex: u64, before: &[[T; 3]; VERTICES]) -> T {
+        tetrahedron_bound(before, STEPS[Self::of(simplex).1], &self.rule, self.radius)
+    }
+
+    fn blocks(&self) -> u64 {
+        VolumeGrid::of(self.grid).tiles()
+    }
+
+    fn block(&self, vertex: u64) -> u64 {
+        VolumeGrid::of(self.grid).tile_of(self.at(vertex).map(|k| k as u64))
+    }
+
+    fn violated(&self, values: &Values<'_, T, 3>, threads: Threads) -> Result<Vec<Vec<u64>>> {
+        in_bands(self.grid, threads, |z, rows| self.violated_in_band(values, z, rows))
+    }
+}
+
+/// Finds the tetrahedra of a row of cubes that signs do not settle: bit t of a cube says so of its tetrahedron t.
+/// In both fields a component of a tetrahedron that is settled has one strict sign; or a vertex is missing, or
+/// nothing was changed.
+fn open_tetrahedra<T>(rows: [&Row<T, 3>; 4], open: &mut [u8]) {
+    let n = open.len() + 1;
+    let [a, b, c, d] = rows.map(|row| &row.signs[..n]);
+    // Written without branches, so that the compiler can use vector instructions.
+    for (x, open) in open.iter_mut().enumerate() {
+        let common = (a[x] & b[x]) & (c[x] & d[x]) & (a[x + 1] & b[x + 1]) & (c[x + 1] & d[x + 1]);
+        *open = !settle::<3>(common) as u8;
+    }
+    for (x, open) in open.iter_mut().enumerate().filter(|(_, open)| **open != 0) {
+        let corner = |corner: usize| {
+            let (row, x) = (rows[corner >> 1], x + (corner & 1));
+            (row.signs[x], row.flags[x])
+        };
+        let corners: [(u16, u8); 8] = std::array::from_fn(corner);
+        *open = 0;
+        for (t, tetrahedron) in CUBE.iter().enumerate() {
+            let [p, q, r, s] = tetrahedron.map(|corner| corners[corner]);
+            let (common, any, all) = (p.0 & q.0 & r.0 & s.0, p.1 | q.1 | r.1 | s.1, p.1 & q.1 & r.1 & s.1);
+            let is_open = !settle::<3>(common) && any & MISSING == 0 && all & SAME == 0;
+            *open |= (is_open as u8) << t;
+        }
+    }
+}
