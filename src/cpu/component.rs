@@ -56,8 +56,14 @@ impl<'a> Stream<'a> {
         let header = &self.header;
         let sections::Sections { tables, groups } = sections::split(header, self.bytes)?;
         let bytes = Source::Memory(self.bytes).fetch(groups.iter().map(Group::padded))?;
-        let groups =
-            Groups { header, coding: coding(header), tables: &tables, groups: &groups, bytes: &bytes };
+        let groups = Groups {
+            coder: header.coder,
+            grid: header.grid(),
+            coding: coding(header),
+            tables: &tables,
+            groups: &groups,
+            bytes: &bytes,
+        };
         let meter = Meter::new(None, 0);
         let parts = entropy::decode(&groups, threads, &meter, |_, codes, _| Ok(codes))?;
         let mut tiles = memory::with_capacity(header.grid().tiles() as usize)?;

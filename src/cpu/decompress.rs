@@ -10,7 +10,7 @@ use super::stored;
 use crate::entropy::quantized_tile::QuantizedTile;
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
-use crate::grid::tiles::{ANCHOR_LEVEL, TILE};
+use crate::grid::tiles::{Grid, ANCHOR_LEVEL, TILE};
 use crate::predict::anchors;
 use crate::predict::interpolation::{interpolants, Interpolant};
 use crate::predict::lorenzo::Lattices;
@@ -100,14 +100,16 @@ fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: Outputs<'_, T>
     let tiles: u64 = groups.iter().map(|group| group.tiles.end - group.tiles.start).sum();
     let meter = Meter::new(job.progress, tiles + region.tiles());
     let coding = component::coding(header);
-    let coded = Groups { header, coding, tables: &tables, groups: &groups, bytes: &fetched };
+    let (coder, grid) = (header.coder, header.grid());
+    let coded = Groups { coder, grid, coding, tables: &tables, groups: &groups, bytes: &fetched };
+    let coded = (header, &coded);
     let exact_vertices = match (header.predictor, header.component.is_some()) {
         (Predictor::Hierarchical, false) => {
-            hierarchical::<T, false>(&coded, region, outputs, threads, &meter)?
+            hierarchical::<T, false>(coded, region, outputs, threads, &meter)?
         }
-        (Predictor::Hierarchical, true) => hierarchical::<T, true>(&coded, region, outputs, threads, &meter)?,
-        (Predictor::Lorenzo, false) => lorenzo::<T, false>(&coded, region, outputs, threads, &meter)?,
-        (Predictor::Lorenzo, true) => lorenzo::<T, true>(&coded, region, outputs, threads, &meter)?,
+        (Predictor::Hierarchical, true) => hierarchical::<T, true>(coded, region, outputs, threads, &meter)?,
+        (Predictor::Lorenzo, false) => lorenzo::<T, false>(coded, region, outputs, threads, &meter)?,
+        (Predictor::Lorenzo, true) => lorenzo::<T, true>(coded, region, outputs, threads, &meter)?,
     };
     let bytes = groups.iter().map(Group::padded).map(|bytes| bytes.end - bytes.start).sum::<u64>();
     Ok(Done { bytes: before_groups + bytes, exact_vertices })
@@ -116,13 +118,12 @@ fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: Outputs<'_, T>
 /// Decodes the tiles of groups and keeps those that a region takes, then reconstructs them; how many vertices
 /// are stored. `ONE`: the stream holds one component.
 fn hierarchical<T: Real, const ONE: bool>(
-    coded: &Groups<'_>,
+    (header, coded): (&Header, &Groups<'_, Grid>),
     region: Region,
     outputs: Outputs<'_, T>,
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
-    let header = coded.header;
     let count = region.tiles() as usize;
     let quantizer = Quantizer::new(header.absolute_bound, header.half_bin_width, header.level_bound_scaling);
     let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.interpolants);
@@ -161,13 +162,12 @@ fn hierarchical<T: Real, const ONE: bool>(
 /// Decodes and reconstructs group by group, as tiles know nothing of each other; how many vertices are
 /// stored. `ONE`: the stream holds one component.
 fn lorenzo<T: Real, const ONE: bool>(
-    coded: &Groups<'_>,
+    (header, coded): (&Header, &Groups<'_, Grid>),
     region: Region,
     outputs: Outputs<'_, T>,
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
-    let header = coded.header;
     let (grid, output) = (header.grid(), region.output(outputs));
     let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
     let fill = header.fill_pattern().map(T::from_bits64);

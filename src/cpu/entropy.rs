@@ -4,25 +4,58 @@ use super::progress::Meter;
 use super::source::Fetched;
 use crate::entropy::groups;
 use crate::entropy::groups::weights::{
-    GROUP_BYTES, LEAST_GROUP_WEIGHT, MANY_GROUPS, MOST_GROUP_KIB, MOST_GROUP_WEIGHT,
+    GROUP_BYTES, LEAST_GROUP_WEIGHT, LEAST_GROUP_WEIGHT_OF_VOLUMES, MANY_GROUPS, MOST_GROUP_KIB,
+    MOST_GROUP_WEIGHT,
 };
 use crate::entropy::groups::Fault;
 use crate::entropy::huffman::Lengths;
 use crate::entropy::lists::{Entries, Lists};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, Tiles};
 use crate::entropy::rans::Frequencies;
 use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{zero_counts, Counts};
 use crate::error::{Error, Result};
-use crate::grid::tiles::Grid;
+use crate::grid::tiles::{Grid, TileShape};
+use crate::grid::volume_tiles::{VolumeGrid, VolumeTile};
 use crate::predict::anchors::{self, CoarseCodes, OuterCodes};
 use crate::request::Coder;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
-use crate::stream::header::Header;
 use crate::stream::sections::{self, Group, GROUP_ALIGNMENT};
 use std::ops::Range;
 use std::sync::Mutex;
+
+impl Tiles for Grid {
+    type Shape = TileShape;
+
+    fn shape(&self, tile: u64) -> TileShape {
+        self.tile(tile)
+    }
+
+    fn outer(&self, tiles: Range<u64>) -> impl Iterator<Item = u64> {
+        anchors::outer(*self, tiles)
+    }
+
+    fn least_group_weight(&self) -> u64 {
+        LEAST_GROUP_WEIGHT
+    }
+}
+
+impl Tiles for VolumeGrid {
+    type Shape = VolumeTile;
+
+    fn shape(&self, tile: u64) -> VolumeTile {
+        self.tile(tile)
+    }
+
+    fn outer(&self, _: Range<u64>) -> impl Iterator<Item = u64> {
+        std::iter::empty()
+    }
+
+    fn least_group_weight(&self) -> u64 {
+        LEAST_GROUP_WEIGHT_OF_VOLUMES
+    }
+}
 
 /// Counts of all tiles, and their sparse lists.
 struct Counted {
@@ -58,7 +91,7 @@ impl Drop for ThreadCounts<'_> {
     }
 }
 
-fn count(grid: Grid, coding: TileCoding, tiles: &[QuantizedTile], threads: Threads) -> Result<Counted> {
+fn count(grid: impl Tiles, coding: TileCoding, tiles: &[QuantizedTile], threads: Threads) -> Result<Counted> {
     let piece = tiles.len().div_ceil(8 * threads.count()).max(1);
     let sample = groups::Sample::new(coding, tiles.len() as u64);
     let mut weights = memory::filled(tiles.len(), 0)?;
@@ -70,7 +103,7 @@ fn count(grid: Grid, coding: TileCoding, tiles: &[QuantizedTile], threads: Threa
         for (i, weight) in weights.iter_mut().enumerate() {
             let tile = (first + i) as u64;
             let counts = sample.takes(tile).then_some(&mut *counts.own);
-            let work = groups::count(coding, &grid.tile(tile), &tiles[first + i], counts, &mut lists)?;
+            let work = groups::count(coding, &grid.shape(tile), &tiles[first + i], counts, &mut lists)?;
             raw_bits += work.raw_bits;
             *weight = work.weight;
         }
@@ -84,18 +117,18 @@ fn count(grid: Grid, coding: TileCoding, tiles: &[QuantizedTile], threads: Threa
 }
 
 /// The weight that groups get to be of about [`GROUP_BYTES`] each, or about [`MANY_GROUPS`], where tiles of
-/// this weight in all take about so many bytes; and what each tile adds to its own, so that no group has more
-/// than 255 tiles.
-fn group_weight(total: u64, bytes: u64) -> (u64, u64) {
+/// this weight in all take about so many bytes, and at least so much; and what each tile adds to its own, so that
+/// no group has more than 255 tiles.
+fn group_weight(total: u64, bytes: u64, least: u64) -> (u64, u64) {
     let usual = total * GROUP_BYTES / bytes.max(1);
     let wanted = (total / MANY_GROUPS).clamp(usual, usual.saturating_mul(MOST_GROUP_KIB));
-    let limit = wanted.clamp(LEAST_GROUP_WEIGHT, MOST_GROUP_WEIGHT);
+    let limit = wanted.clamp(least, MOST_GROUP_WEIGHT);
     (limit, limit / 255 + 1)
 }
 
 /// Groups of about equal work: the time that a GPU takes is that of the longest group.
-fn groups(weights: &[u16], bytes: u64) -> Result<Vec<Range<usize>>> {
-    let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
+fn groups(weights: &[u16], bytes: u64, least: u64) -> Result<Vec<Range<usize>>> {
+    let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes, least);
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut before = 0;
     for (tile, &weight) in weights.iter().enumerate() {
@@ -125,7 +158,7 @@ impl Body {
 /// Codes all tiles of a field.
 pub(super) fn encode(
     coder: Coder,
-    grid: Grid,
+    grid: impl Tiles,
     coding: TileCoding,
     (tiles, anchors): (&[QuantizedTile], &[CoarseCodes]),
     threads: Threads,
@@ -138,7 +171,7 @@ pub(super) fn encode(
 }
 
 fn encode_with<E: EntropyTable>(
-    grid: Grid,
+    grid: impl Tiles,
     coding: TileCoding,
     (tiles, anchors): (&[QuantizedTile], &[CoarseCodes]),
     threads: Threads,
@@ -148,17 +181,18 @@ fn encode_with<E: EntropyTable>(
     let models: Vec<E> = memory::collected(counted.counts.iter().map(E::from_counts))?;
     let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
     let tables = groups::encode_tables(&models)?;
-    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8 * counted.times)?;
+    let bytes = ((cost >> 8) + counted.raw_bits) / 8 * counted.times;
+    let groups = groups(&counted.weights, bytes, grid.least_group_weight())?;
     let groups = threads.map(groups.len(), stateless, |_, k| {
         let group = groups[k].clone();
-        let numbered = group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t)));
-        let outer = anchors::outer(grid, group.start as u64..group.end as u64);
+        let numbered = group.clone().map(|t| (grid.shape(t as u64), &tiles[t], counted.entries(t)));
+        let outer = grid.outer(group.start as u64..group.end as u64);
         let (mut coarse, mut count) = ([[0; 2]; 2], 0);
         for anchor in outer.filter_map(|tile| anchors.get(tile as usize)) {
             coarse[count] = *anchor;
             count += 1;
         }
-        let out = groups::encode::<E>(coding, &memory::collected(numbered)?, &coarse[..count], &tables)?;
+        let out = groups::encode::<E, _>(coding, &memory::collected(numbered)?, &coarse[..count], &tables)?;
         meter.add(group.len() as u64);
         Ok((group.len() as u64, out))
     })?;
@@ -166,8 +200,9 @@ fn encode_with<E: EntropyTable>(
 }
 
 /// Groups of a stream, and what decoding them takes.
-pub(super) struct Groups<'a> {
-    pub(super) header: &'a Header,
+pub(super) struct Groups<'a, G> {
+    pub(super) coder: Coder,
+    pub(super) grid: G,
     pub(super) coding: TileCoding,
     pub(super) tables: &'a [&'a [u8]],
     pub(super) groups: &'a [Group],
@@ -177,14 +212,14 @@ pub(super) struct Groups<'a> {
 /// Decodes groups, and gives what `each` makes of a group's tiles, their codes, and the coarse codes of the
 /// outer anchors.
 pub(super) fn decode<R: Default + Send>(
-    groups: &Groups<'_>,
+    groups: &Groups<'_, impl Tiles>,
     threads: Threads,
     meter: &Meter,
     each: impl Fn(Range<u64>, Vec<QuantizedTile>, OuterCodes) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    match groups.header.coder {
-        Coder::Ans => decode_with::<Frequencies, _>(groups, threads, meter, each),
-        Coder::Huffman => decode_with::<Lengths, _>(groups, threads, meter, each),
+    match groups.coder {
+        Coder::Ans => decode_with::<Frequencies, R>(groups, threads, meter, each),
+        Coder::Huffman => decode_with::<Lengths, R>(groups, threads, meter, each),
     }
 }
 
@@ -196,21 +231,20 @@ fn decode_tables<E: EntropyTable>(stored: &[&[u8]], threads: Threads) -> Result<
 }
 
 fn decode_with<E: EntropyTable, R: Default + Send>(
-    groups: &Groups<'_>,
+    groups: &Groups<'_, impl Tiles>,
     threads: Threads,
     meter: &Meter,
     each: impl Fn(Range<u64>, Vec<QuantizedTile>, OuterCodes) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
-    let &Groups { header, coding, tables, groups, bytes } = groups;
-    let grid = header.grid();
+    let &Groups { grid, coding, tables, groups, bytes, .. } = groups;
     let tables = decode_tables::<E>(tables, threads)?;
     threads.map(groups.len(), stateless, |_, k| {
         let group = &groups[k];
         let first = group.tiles.start;
         let shapes = 0..(group.tiles.end - first) as usize;
-        let shapes = memory::collected(shapes.map(|k| grid.tile(first + k as u64)))?;
-        let outer = if coding.by_rows() { 0 } else { anchors::outer(grid, group.tiles.clone()).count() };
-        let decoded = groups::decode::<E>(coding, bytes.get(group.bytes.clone()), &shapes, outer, &tables);
+        let shapes = memory::collected(shapes.map(|k| grid.shape(first + k as u64)))?;
+        let outer = if coding.by_rows() { 0 } else { grid.outer(group.tiles.clone()).count() };
+        let decoded = groups::decode::<E, _>(coding, bytes.get(group.bytes.clone()), &shapes, outer, &tables);
         let (codes, outer) = decoded.map_err(|fault| match fault {
             Fault::Damaged => {
                 Error::corrupt("a group of tiles does not decode to an end: the stream is damaged")
@@ -231,7 +265,7 @@ mod tests {
     const HEAVIEST: u16 = 1540;
 
     fn check_groups(weights: &[u16], bytes: u64) -> Vec<usize> {
-        let groups = groups(weights, bytes).unwrap();
+        let groups = groups(weights, bytes, LEAST_GROUP_WEIGHT).unwrap();
         let what = || format!("{} tiles, {bytes} bytes", weights.len());
         let mut next = 0;
         for group in &groups {
@@ -241,7 +275,7 @@ mod tests {
         }
         assert_eq!(next, weights.len(), "{}", what());
         // As a device finds the number of groups and the first tile of each.
-        let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
+        let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes, LEAST_GROUP_WEIGHT);
         let mut before = 0;
         for (tile, &weight) in weights.iter().enumerate() {
             assert!(groups[(before / limit) as usize].contains(&tile), "{}: tile {tile}", what());
@@ -274,7 +308,7 @@ mod tests {
         assert_eq!(check_groups(&[4; 600], 0), [255, 255, 90]);
         assert_eq!(check_groups(&[HEAVIEST; 3], u64::MAX), [2, 1]);
         // Of 64 MiB there are no more than so many groups, of 1 GiB groups of 8 KiB.
-        let weight = |mebibytes: u64| group_weight(1 << 30, mebibytes << 20).0;
+        let weight = |mebibytes: u64| group_weight(1 << 30, mebibytes << 20, LEAST_GROUP_WEIGHT).0;
         assert_eq!([1, 16, 64, 1024].map(weight), [1 << 20, 1 << 16, 1 << 15, 8 << 10]);
         // 16 bytes a tile: 64 of them, less what a tile adds to its weight.
         let sizes = check_groups(&[100; 1000], 16_000);
@@ -295,7 +329,7 @@ mod tests {
         assert!(total.checked_mul(GROUP_BYTES).is_some());
         for bytes in [0, 1, tiles, 1 << 53, u64::MAX] {
             for total in [tiles, 4 * tiles, total] {
-                let (limit, each) = group_weight(total, bytes);
+                let (limit, each) = group_weight(total, bytes, LEAST_GROUP_WEIGHT);
                 assert!((LEAST_GROUP_WEIGHT..=MOST_GROUP_WEIGHT).contains(&limit));
                 assert!(limit >= HEAVIEST as u64 + each, "no group is empty");
                 assert!(255 * each > limit, "no group has more than 255 tiles");

@@ -66,8 +66,12 @@ mod tests {
     use crate::entropy::rans::Frequencies;
     use crate::entropy::symbols::ZERO;
     use crate::entropy::tables::zero_counts;
+    use crate::entropy::triples;
     use crate::grid::tiles::{Grid, TileShape, TILE_VERTICES};
+    use crate::grid::volume_tiles::{VolumeGrid, VOLUME_TILE_VERTICES};
+    use crate::random::Random;
     use crate::request::Predictor;
+    use crate::tile::volume_builder::VolumeTileBuilder;
 
     /// The models of tiles, and a group of all of them.
     fn group_of<E: EntropyTable>(
@@ -81,7 +85,7 @@ mod tests {
         }
         let models: Vec<E> = counts.iter().map(E::from_counts).collect();
         let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
-        let bytes = encode::<E>(coding, &refs, &[], &encode_tables(&models).unwrap()).unwrap();
+        let bytes = encode::<E, _>(coding, &refs, &[], &encode_tables(&models).unwrap()).unwrap();
         (models, bytes)
     }
 
@@ -92,7 +96,7 @@ mod tests {
             let coding = TileCoding::new(Predictor::Lorenzo, 4);
             let decoded = |grid: Grid, (models, bytes): &(Vec<E>, Vec<u8>)| {
                 let tables: Vec<_> = models.iter().map(|model| model.decode_table().unwrap()).collect();
-                let codes = decode::<E>(coding, bytes, &[grid.tile(0)], 0, &tables).ok()?.0;
+                let codes = decode::<E, _>(coding, bytes, &[grid.tile(0)], 0, &tables).ok()?.0;
                 Some(codes[0].symbols.clone())
             };
             let whole = Grid::new(32, 32);
@@ -146,6 +150,53 @@ mod tests {
                 size(coding, &tiles.collect::<Vec<_>>())
             });
             assert!(sizes.iter().all(|&bytes| bytes < 512), "{predictor:?}: {sizes:?}");
+        }
+    }
+
+    /// Tiles of a volume with arbitrary triples, which the ends of the volume cut.
+    #[test]
+    fn tiles_of_volumes_round_trip() {
+        fn check<E: EntropyTable>(seed: u64) {
+            let (mut random, coding) = (Random(seed), TileCoding::of_volume(4));
+            let grid = VolumeGrid([40, 17, 33]);
+            let tiles: Vec<_> = (0..grid.tiles())
+                .map(|tile| {
+                    let shape = grid.tile(tile);
+                    let density = [0, 1, 20, 300, 1000][random.below(5) as usize];
+                    let bits = 1 + random.below(triples::MOST_BITS as u64) as u32;
+                    let mut builder = VolumeTileBuilder::new().unwrap();
+                    for position in 0..VOLUME_TILE_VERTICES {
+                        if random.below(1000) < density {
+                            let q = [0; 3].map(|_: i32| random.below(1 << bits) as i32 >> random.below(9));
+                            builder.put(position, q.map(|q| q - (1 << bits >> 3)));
+                        }
+                    }
+                    (shape, builder.finish(coding, &shape, random.below(7) as usize).unwrap())
+                })
+                .collect();
+            let (mut counts, mut lists) = (zero_counts().unwrap(), Lists::default());
+            for (shape, codes) in &tiles {
+                let work = count(coding, shape, codes, Some(&mut counts), &mut lists).unwrap();
+                assert!((work.weight as u64) < weights::LEAST_GROUP_WEIGHT_OF_VOLUMES - 20);
+            }
+            let models: Vec<E> = counts.iter().map(E::from_counts).collect();
+            let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
+            let bytes = encode::<E, _>(coding, &refs, &[], &encode_tables(&models).unwrap()).unwrap();
+            let tables: Vec<_> = models.iter().map(|model| model.decode_table().unwrap()).collect();
+            let shapes: Vec<_> = tiles.iter().map(|tile| tile.0).collect();
+            let decoded = decode::<E, _>(coding, &bytes, &shapes, 0, &tables).expect("intact").0;
+            assert!(decoded.iter().zip(&tiles).all(|(decoded, tile)| *decoded == tile.1));
+            // Damage gives other tiles or a fault.
+            for _ in 0..200 {
+                let mut damaged = bytes.clone();
+                let at = random.below(bytes.len() as u64) as usize;
+                damaged[at] ^= 1 << random.below(8);
+                let _ = decode::<E, _>(coding, &damaged, &shapes, 0, &tables);
+            }
+        }
+        for seed in 1..20 {
+            check::<Frequencies>(seed);
+            check::<Lengths>(seed);
         }
     }
 }

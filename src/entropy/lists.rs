@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::tables::{BLOCKS, LAST_LIST_ACTIVITY};
+use super::tables::LAST_LIST_ACTIVITY;
 use crate::entropy::symbols::ZERO;
 use crate::error::Result;
 use crate::runtime::memory;
@@ -26,20 +26,29 @@ pub fn is_list(activity: u8) -> bool {
 }
 
 /// The positions that the list of a block speaks of.
-pub fn positions(block: usize) -> Range<usize> {
-    BLOCKS[block].start.max(DENSE)..BLOCKS[block].end
+pub fn positions(block: &Range<usize>) -> Range<usize> {
+    block.start.max(DENSE)..block.end
 }
 
-/// Raw bits of the number of entries of a block, 0 if it is no sparse list. `activity_of` allows no more
-/// entries than these bits hold, as each entry costs three bits at least.
+/// Raw bits of the number of entries of a block of so many positions, 0 if it is no sparse list. `activity_of`
+/// allows no more entries than these bits hold, as each entry costs three bits at least.
 #[inline(always)]
-pub fn count_bits(block: usize, activity: u8) -> u32 {
-    match block {
-        _ if !is_list(activity) => 0,
-        0 => activity as u32 - 1,
-        1 => activity as u32,
-        _ => activity as u32 + 2,
+pub fn count_bits(positions: usize, activity: u8) -> u32 {
+    if !is_list(activity) {
+        return 0;
     }
+    // A third of 2^activity / 64 of the positions, rounded up to a power of two.
+    activity as u32
+        + match positions {
+            0..=64 => 0,
+            65..=192 => 1,
+            193..=384 => 2,
+            385..=768 => 3,
+            769..=1536 => 4,
+            1537..=3072 => 5,
+            _ => 6,
+        }
+        - 1
 }
 
 /// Runs below this have a symbol each, longer ones two symbols for each octave, with raw bits.
@@ -47,8 +56,9 @@ pub const FIRST_RUN_WITH_RAW_BITS: u8 = 16;
 const SHORT: u32 = FIRST_RUN_WITH_RAW_BITS as u32;
 /// log2 of SHORT.
 const SHORT_BITS: u32 = 4;
-/// The symbols of runs: all below 1024.
+/// The symbols of runs in tiles of planes, all below 1024, and of volumes, below 4096.
 pub const RUNS: u8 = 28;
+pub const RUNS_OF_VOLUMES: u8 = 32;
 
 /// Symbol, raw bits and how many of these.
 #[inline(always)]
@@ -166,11 +176,11 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::tables::activity_of;
+    use crate::entropy::tables::{activity_of, BLOCKS, VOLUME_BLOCKS};
 
     #[test]
     fn runs_round_trip() {
-        for run in 0..1024 {
+        for run in 0..4096 {
             let (symbol, raw, bits) = encode_run(run);
             assert!(raw >> bits == 0);
             if symbol < FIRST_RUN_WITH_RAW_BITS {
@@ -180,19 +190,19 @@ mod tests {
                 assert_eq!(decode_run(symbol, raw, bits), run);
             }
         }
-        assert_eq!(encode_run(1023).0, RUNS - 1);
+        assert_eq!((encode_run(1023).0, encode_run(4095).0), (RUNS - 1, RUNS_OF_VOLUMES - 1));
     }
 
     #[test]
     fn the_number_of_entries_fits_its_bits() {
-        for (block, range) in BLOCKS.iter().enumerate() {
+        for range in BLOCKS.iter().chain(&VOLUME_BLOCKS) {
             for active in 1..=range.len() as u64 {
                 for entries in 0..=active {
                     // Three bits each at least.
                     let activity = activity_of(3 * entries, active);
                     if is_list(activity) {
                         assert!(
-                            entries >> count_bits(block, activity) == 0,
+                            entries >> count_bits(range.len(), activity) == 0,
                             "{entries} of {active}, {activity}"
                         );
                     }

@@ -10,3 +10,4 @@ pub mod quantized_tile;
 pub mod rans;
 pub mod symbols;
 pub mod tables;
+pub mod triples;

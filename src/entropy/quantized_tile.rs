@@ -6,14 +6,24 @@ use crate::entropy::lanes::lanes;
 use crate::entropy::symbols::{
     self, FIRST_DIFFERENCE, HIDDEN, OWN_RAW_BITS, RAW_BITS, STORED, SYMBOLS, ZERO,
 };
-use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
+use crate::entropy::tables::{
+    activity_of, row_activity_of, table_of, table_of_volume, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK,
+    VOLUME_BLOCKS,
+};
+use crate::entropy::{lists, triples};
 use crate::grid::masks::{row_mask, Masks};
 use crate::grid::tiles::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
+use crate::grid::volume_tiles::{VolumeTile, SIDE, VOLUME_POSITION_OF, VOLUME_TILE_VERTICES};
 use crate::request::Predictor;
 use std::ops::Range;
 
-/// Bound shifts of a tile of the Lorenzo predictor: how often its error bound is halved, at most 7 times.
+/// Bound shifts of a tile of the Lorenzo predictor, and of a volume: how often its error bound is halved, at most
+/// 7 times.
 pub const BOUND_SHIFTS: usize = 8;
+/// Steps of 32 positions in the largest tiles.
+pub const MOST_STEPS: usize = VOLUME_TILE_VERTICES / 32;
+/// A bit for each position of a tile; zeros behind its last one.
+pub type ActiveSteps = [u32; MOST_STEPS];
 
 /// How much of a tile a mask covers: nothing, everything, or a part. A tile's mask state is 9 * bound shift +
 /// 3 * (coverage by zero) + (coverage by fill); the bound shift is 0 but for the Lorenzo predictor.
@@ -48,13 +58,32 @@ pub struct QuantizedTile {
 pub struct TileCoding {
     pub predictor: Predictor,
     pub element_bytes: usize,
-    /// 2, or 1 in the stream of one component alone.
+    /// 2, or 1 in the stream of one component alone; 3 in tiles of volumes.
     pub components: u32,
+}
+
+/// The vertices of a tile, as the entropy coder sees it.
+pub trait Shape: Copy + Sync {
+    /// Columns and rows that the tile owns; (0, 0) of a tile of a volume.
+    fn columns_and_rows(&self) -> (usize, usize);
+
+    /// Positions that have a symbol: owned by the tile and not masked.
+    fn active(&self, coding: TileCoding, masks: Option<&Masks>) -> ActiveSteps;
 }
 
 impl TileCoding {
     pub fn new(predictor: Predictor, element_bytes: usize) -> Self {
         TileCoding { predictor, element_bytes, components: 2 }
+    }
+
+    /// Of a volume.
+    pub fn of_volume(element_bytes: usize) -> Self {
+        TileCoding { components: 3, ..Self::new(Predictor::Hierarchical, element_bytes) }
+    }
+
+    #[inline(always)]
+    fn is_volume(self) -> bool {
+        self.components == 3
     }
 
     /// Of one component alone.
@@ -73,8 +102,36 @@ impl TileCoding {
     pub fn blocks(self) -> &'static [Range<usize>] {
         if self.by_rows() {
             ROW_BLOCK
+        } else if self.is_volume() {
+            &VOLUME_BLOCKS
         } else {
             &BLOCKS
+        }
+    }
+
+    /// The table of a position whose block has an activity above 0.
+    #[inline(always)]
+    pub fn table_of(self, position: usize, activity: u8) -> usize {
+        if self.is_volume() {
+            table_of_volume(position, activity)
+        } else {
+            table_of(position, activity)
+        }
+    }
+
+    /// Raw bits of the number of entries of a block, 0 if it is no sparse list.
+    #[inline(always)]
+    pub fn count_bits(self, block: usize, activity: u8) -> u32 {
+        lists::count_bits(self.blocks()[block].len(), activity)
+    }
+
+    /// The number of symbols of runs in sparse lists.
+    #[inline(always)]
+    pub fn runs(self) -> u8 {
+        if self.is_volume() {
+            lists::RUNS_OF_VOLUMES
+        } else {
+            lists::RUNS
         }
     }
 
@@ -96,12 +153,11 @@ impl TileCoding {
         }
     }
 
-    /// The number of mask states.
-    pub fn mask_states(self) -> u8 {
-        match self.predictor {
-            Predictor::Hierarchical => MASK_STATES,
-            Predictor::Lorenzo => MASK_STATES * BOUND_SHIFTS as u8,
-        }
+    /// Whether tiles may have this mask state. Those of volumes have no masks.
+    pub fn has_mask_state(self, mask_state: u8) -> bool {
+        let has_shifts = self.predictor == Predictor::Lorenzo || self.is_volume();
+        let states = MASK_STATES * if has_shifts { BOUND_SHIFTS as u8 } else { 1 };
+        mask_state < states && (!self.is_volume() || mask_state % MASK_STATES == 0)
     }
 
     /// Whether codes at this position are coarse codes, which refinement bits follow: those of anchors, and
@@ -115,7 +171,9 @@ impl TileCoding {
     /// coarse code.
     #[inline(always)]
     pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
-        if symbol >= STORED {
+        if self.is_volume() {
+            triples::RAW_BITS[symbol as usize] as u32
+        } else if symbol >= STORED {
             self.stored_bits(symbol)
         } else {
             let refinement_bits = if self.has_refinement_bits(position) {
@@ -134,10 +192,10 @@ impl TileCoding {
         bits[symbol as usize] as u32
     }
 
-    /// A symbol of the alphabet: others stand for [`STORED`].
+    /// A symbol of the alphabet: others stand for [`STORED`], and in volumes for themselves.
     #[inline(always)]
     pub fn known(self, symbol: u8) -> u8 {
-        if symbol < HIDDEN + (2 - self.components) as u8 {
+        if self.is_volume() || symbol < HIDDEN + (2 - self.components) as u8 {
             symbol
         } else {
             STORED
@@ -183,26 +241,68 @@ impl TileCoding {
             Predictor::Lorenzo => (position % TILE, position / TILE),
         }
     }
+}
 
-    /// Positions that have a symbol: owned by the tile and not masked, as one bit per position.
-    pub fn active(self, shape: &TileShape, masks: Option<&Masks>) -> [u32; TILE_VERTICES / 32] {
-        let (width, height) = shape.owned();
+/// The tiles of a grid, by number.
+pub trait Tiles: Copy + Sync {
+    type Shape: Shape;
+
+    fn shape(&self, tile: u64) -> Self::Shape;
+
+    /// The tiles outside a range whose anchors the anchors of the range follow: two at most.
+    fn outer(&self, tiles: Range<u64>) -> impl Iterator<Item = u64>;
+
+    /// No limit of the weight of a group is lower: more than a tile can weigh.
+    fn least_group_weight(&self) -> u64;
+}
+
+impl Shape for TileShape {
+    fn columns_and_rows(&self) -> (usize, usize) {
+        self.owned()
+    }
+
+    fn active(&self, coding: TileCoding, masks: Option<&Masks>) -> ActiveSteps {
+        let (width, height) = self.owned();
+        let mut active = [0u32; MOST_STEPS];
         if masks.is_none() && width == TILE && height == TILE {
-            return [u32::MAX; TILE_VERTICES / 32];
+            active[..TILE_VERTICES / 32].fill(u32::MAX);
+            return active;
         }
-        let mut active = [0u32; TILE_VERTICES / 32];
         for y in 0..height {
             let mut row = row_mask(width);
             if let Some(m) = masks {
                 row &= !(m.zero[y] | m.fill[y]);
             }
-            if self.predictor == Predictor::Lorenzo {
+            if coding.by_rows() {
                 active[y] = row;
                 continue;
             }
             for x in lanes(row) {
                 let position = POSITION_OF[y * TILE + x] as usize;
                 active[position / 32] |= 1 << (position % 32);
+            }
+        }
+        active
+    }
+}
+
+impl Shape for VolumeTile {
+    fn columns_and_rows(&self) -> (usize, usize) {
+        (0, 0)
+    }
+
+    fn active(&self, _: TileCoding, _: Option<&Masks>) -> ActiveSteps {
+        let owned = self.owned();
+        if owned == [SIDE; 3] {
+            return [u32::MAX; MOST_STEPS];
+        }
+        let mut active = [0; MOST_STEPS];
+        for z in 0..owned[2] {
+            for y in 0..owned[1] {
+                for x in 0..owned[0] {
+                    let position = VOLUME_POSITION_OF[(z * SIDE + y) * SIDE + x] as usize;
+                    active[position / 32] |= 1 << (position % 32);
+                }
             }
         }
         active

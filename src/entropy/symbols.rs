@@ -146,7 +146,7 @@ fn bit_length(q: i32) -> u32 {
 
 /// Sign and mantissa of a value with `bits` magnitude bits: nothing for 0 bits.
 #[inline(always)]
-fn pack(q: i32, bits: u32) -> u64 {
+pub(super) fn pack(q: i32, bits: u32) -> u64 {
     if bits == 0 {
         return 0;
     }
@@ -155,7 +155,7 @@ fn pack(q: i32, bits: u32) -> u64 {
 }
 
 #[inline(always)]
-fn unpack(raw: u64, bits: u32) -> i32 {
+pub(super) fn unpack(raw: u64, bits: u32) -> i32 {
     if bits == 0 {
         return 0;
     }

@@ -53,6 +53,9 @@ pub const LAST_LIST_ACTIVITY: u8 = 6;
 /// Blocks of a tile: positions 0..64 (anchor, steps 16, 8 and 4), 64..256 and 256..1024.
 pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
 
+/// Blocks of a tile of a volume: positions 0..64 (anchor, steps 8 and 4), 64..512 and 512..4096.
+pub const VOLUME_BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..512, 512..4096];
+
 /// The one block of a tile that is coded by rows.
 pub const ROW_BLOCK: &[std::ops::Range<usize>] = std::slice::from_ref(&(0..1024));
 
@@ -66,6 +69,19 @@ pub fn table_of(position: usize, activity: u8) -> usize {
         16.. => STEP_4 + c,
         4.. => STEP_8,
         1.. => STEP_16,
+        _ => ANCHOR,
+    }
+}
+
+/// [`table_of`] for a tile of a volume.
+#[inline(always)]
+pub fn table_of_volume(position: usize, activity: u8) -> usize {
+    let c = activity as usize - 1;
+    match position {
+        512.. => STEP_1 + c,
+        64.. => STEP_2 + c,
+        8.. => STEP_4 + c,
+        1.. => STEP_8,
         _ => ANCHOR,
     }
 }

@@ -88,7 +88,8 @@ impl Tetrahedra {
             open_tetrahedra(layer.each(), &mut open);
             for (x, &open) in open.iter().enumerate().filter(|(_, open)| **open != 0) {
                 for t in (0..TETRAHEDRA).filter(|t| open >> t & 1 != 0) {
-                    let simplex = self.grid.number([x as i64, y as i64, z as i64]) * TETRAHEDRA as u64 + t as u64;
+                    let simplex =
+                        self.grid.number([x as i64, y as i64, z as i64]) * TETRAHEDRA as u64 + t as u64;
                     let [before, after] = [0, 1].map(|which| layer.vectors(which, x, t));
                     if !Mesh::<T, 3, VERTICES>::keeps(self, simplex, &before, &after) {
                         memory::push(&mut found, simplex)?;

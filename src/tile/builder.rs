@@ -2,7 +2,7 @@
 
 use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
+use crate::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding, ALL, NONE, SOME};
 use crate::entropy::symbols::{
     self, Code, EXACT, FIRST_DIFFERENCE, FIRST_WITH_RAW_BITS, MASKED, PREDICTED, RAW_BITS, STORED, ZERO,
 };
@@ -168,7 +168,7 @@ impl QuantizedTileBuilder {
             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
             [&u, &v].map(|view| view.get(x, y))
         };
-        let active = coding.active(shape, codes.masks.as_deref());
+        let active = shape.active(coding, codes.masks.as_deref());
         let mut count = 0;
         for (block, activity) in coding.blocks().iter().zip(&mut codes.activities) {
             let (mut cost, mut vertices) = (0, 0);

@@ -6,7 +6,7 @@
 
 use crate::entropy::differences::bits_of;
 use crate::entropy::lanes::lanes;
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding};
 use crate::entropy::symbols::{self, Code, EXACT, FIRST_WITH_RAW_BITS, HIDDEN, STORED, ZERO};
 use crate::error::Result;
 use crate::grid::missing::Missing;
@@ -67,7 +67,7 @@ fn mapped<const N: usize>(
     if !QuantizedTile::has_codes(mask_state) {
         return Ok(Some(to));
     }
-    let active = coding.active(shape, to.masks.as_deref());
+    let active = shape.active(coding, to.masks.as_deref());
     let mut readers = from.map(|(codes, coding)| Reader::new(codes, coding));
     for (block, positions) in coding.blocks().iter().enumerate() {
         if readers.iter().all(|reader| reader.codes.activities[block] == 0) {

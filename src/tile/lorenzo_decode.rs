@@ -2,7 +2,7 @@
 
 use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding};
 use crate::entropy::symbols::{self, Code, FIRST_WITH_RAW_BITS, HIDDEN, STORED, ZERO};
 use crate::grid::element::Real;
 use crate::grid::masks::row_mask;
@@ -35,7 +35,7 @@ impl<T: Real, const ONE: bool> Decoder<'_, T, ONE> {
     pub fn tile(&self, codes: &QuantizedTile, shape: &TileShape, mut put: impl FnMut(usize, &[T], &[T])) {
         let coding = self.coding;
         let (owned_x, owned_y) = shape.owned();
-        let active = coding.active(shape, codes.masks.as_deref());
+        let active = shape.active(coding, codes.masks.as_deref());
         let bound_shift = codes.bound_shift();
         let width = self.lattices.steps[bound_shift][0].width;
         let (mut symbols, mut raw) = (&codes.symbols[..], &codes.raw[..]);

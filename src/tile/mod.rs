@@ -17,4 +17,5 @@ mod spans;
 pub mod symbols_by_position;
 mod traversal;
 mod vertex;
+pub mod volume_builder;
 pub mod window;

@@ -1,7 +1,7 @@
 //! The symbols of a quantized tile by position, as decoding needs them.
 
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding};
 use crate::entropy::symbols::{self, ZERO};
 use crate::entropy::tables::BLOCKS;
 use crate::error::Result;
@@ -24,7 +24,7 @@ impl SymbolsByPosition {
 
     /// Takes the symbols of a tile.
     pub fn fill(&mut self, codes: &QuantizedTile, shape: &TileShape, coding: TileCoding) {
-        let active = coding.active(shape, codes.masks.as_deref());
+        let active = shape.active(coding, codes.masks.as_deref());
         let (mut next, mut raw) = (0, 0u16);
         for (block, &activity) in BLOCKS.iter().zip(&codes.activities) {
             if activity == 0 {

@@ -96,7 +96,11 @@ fn along(n: [f64; 3], p: &[[f64; 3]]) -> f64 {
         high = Real::max(high, dot + error);
     }
     let value = Real::max(low, -high) / length * LESS;
-    if value.is_finite() { value } else { 0.0 }
+    if value.is_finite() {
+        value
+    } else {
+        0.0
+    }
 }
 
 /// More than what underflows in a product or a sum of few.
@@ -122,19 +126,17 @@ fn face_distance<T: Real>(p: &Vectors<T>) -> f64 {
         // The differences, the products and their differences are rounded.
         let length = n[0].abs() + n[1].abs() + n[2].abs() + 8.0 * ROUNDING * size + UNDERFLOW;
         let value = (det.abs() - error) / length * LESS;
-        if value > 0.0 && value.is_finite() { value } else { 0.0 }
+        if value > 0.0 && value.is_finite() {
+            value
+        } else {
+            0.0
+        }
     };
     (0..4).map(of_face).fold(f64::INFINITY, Real::min)
 }
 
 /// The largest bound found, up to `most`, with which the type stays.
-fn type_bound<T: Real>(
-    p: &Vectors<T>,
-    steps: [usize; 3],
-    rule: &VolumeRule,
-    kind: u8,
-    most: f64,
-) -> f64 {
+fn type_bound<T: Real>(p: &Vectors<T>, steps: [usize; 3], rule: &VolumeRule, kind: u8, most: f64) -> f64 {
     let stays = |moved: f64| certified_type(p, steps, rule.spacing, moved) == Some(kind);
     if stays(most) {
         return most;

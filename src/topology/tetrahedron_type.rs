@@ -126,20 +126,25 @@ pub fn certified_type<T: Real>(
     // Mirrored for a negative determinant.
     let (of_trace, of_hurwitz) = (trace.sign() * sign, hurwitz.sign() * sign);
     let negative = if of_trace > 0 && of_hurwitz > 0 {
-        if sign > 0 { 0 } else { 3 }
+        if sign > 0 {
+            0
+        } else {
+            3
+        }
     } else if of_trace < 0 || of_hurwitz < 0 {
-        if sign > 0 { 2 } else { 1 }
+        if sign > 0 {
+            2
+        } else {
+            1
+        }
     } else {
         return None;
     };
     // The cubic x^3 + q1 x + q2 of the eigenvalues less their mean.
     let q1 = minors - (trace * trace).times(1.0 / 3.0);
     let q2 = (trace * minors).times(1.0 / 3.0) - (trace * trace * trace).times(2.0 / 27.0) - det;
-    let complex = if q1.sign() > 0 {
-        1
-    } else {
-        ((q1 * q1 * q1).times(4.0) + q2.square().times(27.0)).sign()
-    };
+    let complex =
+        if q1.sign() > 0 { 1 } else { ((q1 * q1 * q1).times(4.0) + q2.square().times(27.0)).sign() };
     match complex {
         0 => None,
         complex => Some(negative + 4 * (complex > 0) as u8),

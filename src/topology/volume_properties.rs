@@ -133,7 +133,11 @@ fn moved<T: Real>(p: &Vectors<T>, d: f64, random: &mut Random) -> Vectors<T> {
         false => v.map(|x| {
             let by = if ends { [-1.0, 1.0][random.below(2) as usize] } else { random.signed() };
             let y = T::from_f64(x.to_f64() + by * d * 0.999_999);
-            if (y.to_f64() - x.to_f64()).abs() < d { y } else { x }
+            if (y.to_f64() - x.to_f64()).abs() < d {
+                y
+            } else {
+                x
+            }
         }),
     })
 }

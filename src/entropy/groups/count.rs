@@ -8,11 +8,10 @@ use super::weights::{SAMPLED_TILES, TILE_WEIGHT};
 use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::{ActiveSteps, QuantizedTile, Shape, TileCoding};
 use crate::entropy::symbols::{ALPHABET, ESCAPE, FIRST_WITH_RAW_BITS, ZERO};
-use crate::entropy::tables::{table_of, Counts, MASK_BYTE, MASK_RUN, MASK_STATE};
+use crate::entropy::tables::{Counts, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
-use crate::grid::tiles::{TileShape, TILE_VERTICES};
 use crate::grid::wide_range::SHUFFLE;
 
 /// The work that a tile is for the entropy coder, besides the counts.
@@ -54,7 +53,7 @@ impl Sample {
 /// Counts a tile, in `counts` if it is counted; its sparse lists go behind those of the tiles before it.
 pub fn count(
     coding: TileCoding,
-    shape: &TileShape,
+    shape: &impl Shape,
     codes: &QuantizedTile,
     counts: Option<&mut Counts>,
     lists: &mut Lists,
@@ -85,10 +84,10 @@ pub fn count(
 }
 
 /// Counts the masks of a tile that are coded as lists of their blocks.
-fn count_masks(shape: &TileShape, codes: &QuantizedTile, counts: &mut Counts, work: &mut Work) {
+fn count_masks(shape: &impl Shape, codes: &QuantizedTile, counts: &mut Counts, work: &mut Work) {
     for rows in some_masks(codes).into_iter().flatten() {
         work.raw_bits += MASK_COUNT_BITS as u64;
-        CodedMask::new(shape, rows).for_entries(|run, block| {
+        CodedMask::new(shape.columns_and_rows(), rows).for_entries(|run, block| {
             let (symbol, _, bits) = lists::encode_run(run);
             counts[MASK_RUN][symbol as usize] += 1;
             counts[MASK_BYTE][block as usize] += 1;
@@ -102,13 +101,13 @@ fn count_masks(shape: &TileShape, codes: &QuantizedTile, counts: &mut Counts, wo
 #[inline(always)]
 fn count_lists(
     coding: TileCoding,
-    shape: &TileShape,
+    shape: &impl Shape,
     codes: &QuantizedTile,
     counts: &mut Counts,
     lists: &mut Lists,
     work: &mut Work,
 ) -> Result<[u16; 3]> {
-    let active = coding.active(shape, codes.masks.as_deref());
+    let active = shape.active(coding, codes.masks.as_deref());
     let mut symbols = &codes.symbols[..];
     let mut entries = [0; 3];
     for (k, &activity) in codes.activities.iter().enumerate().filter(|&(_, &activity)| activity > 0) {
@@ -116,20 +115,20 @@ fn count_lists(
             work.weight += DENSE as u16;
             let mask = active[0] & DENSE_LANES;
             for (lane, &s) in lanes(mask).zip(symbols) {
-                counts[table_of(lane, activity)][s as usize] += 1;
+                counts[coding.table_of(lane, activity)][s as usize] += 1;
                 work.raw_bits += coding.raw_bits(s, lane) as u64;
             }
             symbols = &symbols[mask.count_ones() as usize..];
         }
-        let positions = lists::positions(k);
+        let positions = lists::positions(&coding.blocks()[k]);
         let here;
         (here, symbols) = symbols.split_at(vertices(&active, &positions));
-        let table = table_of(positions.start, activity);
+        let table = coding.table_of(positions.start, activity);
         if is_list(activity) {
             let tables = counts.get_disjoint_mut([run_table(activity), table]).expect("these are two tables");
             let (count, raw_bits) = count_sparse(coding, &active, positions, here, tables, lists)?;
             entries[k] = count as u16;
-            work.raw_bits += lists::count_bits(k, activity) as u64 + raw_bits;
+            work.raw_bits += coding.count_bits(k, activity) as u64 + raw_bits;
             work.weight += 2 * entries[k];
         } else {
             work.weight += positions.len() as u16;
@@ -144,7 +143,7 @@ fn count_lists(
 #[inline(always)]
 fn count_sparse(
     coding: TileCoding,
-    active: &[u32; TILE_VERTICES / LANES],
+    active: &ActiveSteps,
     positions: Range<usize>,
     symbols: &[u8],
     [run_counts, symbol_counts]: [&mut [u64; ALPHABET]; 2],
@@ -174,7 +173,7 @@ fn count_sparse(
 #[inline(always)]
 fn count_dense(
     coding: TileCoding,
-    active: &[u32; TILE_VERTICES / LANES],
+    active: &ActiveSteps,
     positions: Range<usize>,
     symbols: &[u8],
     counts: &mut [u64; ALPHABET],
@@ -193,12 +192,12 @@ fn count_dense(
 
 /// The active ones of 32 positions, without those that belong to no list.
 #[inline(always)]
-fn listed(active: &[u32; TILE_VERTICES / LANES], step: usize) -> u32 {
+fn listed(active: &ActiveSteps, step: usize) -> u32 {
     active[step] & if step == 0 { !DENSE_LANES } else { u32::MAX }
 }
 
 /// How many positions are active.
-fn vertices(active: &[u32; TILE_VERTICES / LANES], positions: &Range<usize>) -> usize {
+fn vertices(active: &ActiveSteps, positions: &Range<usize>) -> usize {
     let steps = positions.start / LANES..positions.end / LANES;
     steps.map(|step| listed(active, step).count_ones() as usize).sum()
 }
@@ -207,7 +206,7 @@ fn vertices(active: &[u32; TILE_VERTICES / LANES], positions: &Range<usize>) -> 
 /// active positions.
 #[inline(always)]
 fn for_nonzero(
-    active: &[u32; TILE_VERTICES / LANES],
+    active: &ActiveSteps,
     positions: Range<usize>,
     mut symbols: &[u8],
     mut visit: impl FnMut(usize, u8),

@@ -6,20 +6,19 @@ use super::{activity_table, Fault};
 use super::{masks, outer};
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
+use crate::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding, ALL, NONE, SOME};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
-use crate::entropy::tables::{table_of, EntropyTable, MASK_BYTE, MASK_RUN, MASK_STATE};
+use crate::entropy::tables::{EntropyTable, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::grid::masks::{row_mask, MaskRows, Masks};
-use crate::grid::tiles::TileShape;
 use crate::runtime::memory;
 
 /// Decodes a group with `outer` outer anchors: the codes of its tiles, and the coarse codes of these anchors.
 /// Damage if its bytes are not what an encoder wrote. Never allocates more than the codes of the given tiles
 /// can take.
-pub fn decode<E: EntropyTable>(
+pub fn decode<E: EntropyTable, S: Shape>(
     coding: TileCoding,
     bytes: &[u8],
-    shapes: &[TileShape],
+    shapes: &[S],
     outer: usize,
     tables: &[E::Decode],
 ) -> Result<(Vec<QuantizedTile>, [[i32; 2]; 2]), Fault> {
@@ -60,7 +59,7 @@ fn decode_heads<D: Decode>(
     let mut coded = 0;
     for (lane, c) in codes.iter_mut().enumerate() {
         c.mask_state = symbols[lane];
-        if c.mask_state >= coding.mask_states() {
+        if !coding.has_mask_state(c.mask_state) {
             return Err(Fault::Damaged);
         }
         coded |= (QuantizedTile::has_codes(c.mask_state) as u32) << lane;
@@ -80,23 +79,24 @@ fn decode_heads<D: Decode>(
     }
     let mut counts = [[0; 3]; LANES];
     for k in if coding.by_rows() { 0..0 } else { 0..3 } {
-        let bits = |lane: usize| lists::count_bits(k, codes[lane].activities[k]);
+        let bits = |lane: usize| coding.count_bits(k, codes[lane].activities[k]);
         let some = lanes(coded).filter(|&lane| bits(lane) > 0);
         decoder.raw(mask_of(some), bits, |lane, value| counts[lane][k] = value as u16);
     }
     Ok((codes, counts))
 }
 
-/// The runs before entries in lanes of `active`; damage if one of the symbols is none of a run.
+/// The runs before entries in lanes of `active`; damage if one of the symbols is none of the `known` ones.
 #[inline(always)]
 fn decode_runs<'t, D: Decode + 't>(
     decoder: &mut Decoder<'_>,
     active: u32,
+    known: u8,
     table: impl Fn(usize) -> &'t D,
 ) -> Result<[u32; LANES], Fault> {
     let mut symbols = [0; LANES];
     decoder.step(active, table, &mut symbols);
-    if lanes_above(&symbols, RUNS) != 0 {
+    if lanes_above(&symbols, known) != 0 {
         return Err(Fault::Damaged);
     }
     let mut runs = symbols.map(u32::from);
@@ -128,7 +128,7 @@ impl MaskEntries {
             (self.next, self.count) = (0, self.left.min(LANES));
             self.left -= self.count;
             let active = row_mask(self.count);
-            self.runs = decode_runs(decoder, active, |_| &tables[MASK_RUN])?;
+            self.runs = decode_runs(decoder, active, RUNS, |_| &tables[MASK_RUN])?;
             decoder.step(active, |_| &tables[MASK_BYTE], &mut self.blocks);
         }
         self.next += 1;
@@ -184,7 +184,7 @@ fn make_masks(
 /// The masks of a batch.
 fn decode_masks<D: Decode>(
     decoder: &mut Decoder<'_>,
-    shapes: &[TileShape],
+    shapes: &[impl Shape],
     codes: &mut [QuantizedTile],
     tables: &[D],
 ) -> Result<(), Fault> {
@@ -200,9 +200,9 @@ fn decode_masks<D: Decode>(
     let all = sizes.iter().flatten().flatten();
     let mut entries = MaskEntries::new(all.map(|&size| masks::read_size(size).0).sum());
     for ((c, shape), sizes) in codes.iter_mut().zip(shapes).zip(&sizes) {
-        make_masks(c, shape.owned(), |plane, rows| {
+        make_masks(c, shape.columns_and_rows(), |plane, rows| {
             let size = sizes[plane].expect("the mask covers some vertices");
-            entries.mask(decoder, size, shape.owned(), tables, rows)
+            entries.mask(decoder, size, shape.columns_and_rows(), tables, rows)
         })?;
     }
     Ok(())
@@ -212,14 +212,14 @@ fn decode_masks<D: Decode>(
 fn decode_lists<D: Decode>(
     decoder: &mut Decoder<'_>,
     coding: TileCoding,
-    shapes: &[TileShape],
+    shapes: &[impl Shape],
     codes: &mut [QuantizedTile],
     counts: &[[u16; 3]; LANES],
     tables: &[D],
 ) -> Result<(), Fault> {
     let (mut index, mut lists) = (memory::with_capacity(shapes.len())?, List::room(shapes.len())?);
     for (tile, (c, shape)) in codes.iter_mut().zip(shapes).enumerate() {
-        List::append(&mut lists, tile, &c.activities, &counts[tile]);
+        List::append(&mut lists, coding, tile, &c.activities, &counts[tile]);
         let here = SymbolIndex::new(coding, shape, c);
         c.symbols = memory::filled(here.symbols, ZERO)?;
         index.push(here);
@@ -241,7 +241,8 @@ fn decode_lists<D: Decode>(
             next += (list.left == 0) as usize;
         } else {
             chunk.take(&mut lists, &mut next);
-            let runs = decode_runs(decoder, chunk.sparse, |lane| &tables[chunk.run_tables[lane] as usize])?;
+            let table = |lane: usize| &tables[chunk.run_tables[lane] as usize];
+            let runs = decode_runs(decoder, chunk.sparse, coding.runs(), table)?;
             let active = vertices.put_chunk(&chunk, &mut lists, &index, &runs)?;
             vertices.decode(decoder, coding, active, tables, codes)?;
         }
@@ -332,7 +333,7 @@ impl Vertices {
                         self.position[lane] = position as u16;
                         self.place[lane] = place as u16;
                         if position < DENSE {
-                            self.table[lane] = table_of(position, list.activity) as u8;
+                            self.table[lane] = list.table(position);
                         }
                     }
                     None if list.sparse => return Err(Fault::Damaged),
@@ -410,13 +411,13 @@ impl Vertices {
         codes: &mut [QuantizedTile],
     ) -> Result<(), Fault> {
         let (table, table_of_runs) = (&tables[list.table as usize], &tables[list.run_table()]);
-        let runs = decode_runs(decoder, u32::MAX, |_| table_of_runs)?;
+        let runs = decode_runs(decoder, u32::MAX, coding.runs(), |_| table_of_runs)?;
         let mut expected = list.next as u32;
         for (position, run) in self.position.iter_mut().zip(&runs) {
             *position = (expected + run) as u16;
             expected += run + 1;
         }
-        // They ascend, and 32 runs of less than 1024 fit their type.
+        // Positions that do not fit their type lie behind the end.
         if expected > list.end as u32 {
             return Err(Fault::Damaged);
         }

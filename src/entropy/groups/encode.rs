@@ -6,11 +6,10 @@ use super::step::Step;
 use super::{activity_table, lorenzo, outer};
 use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES};
 use crate::entropy::lists::{self, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding};
 use crate::entropy::symbols::FIRST_WITH_RAW_BITS;
 use crate::entropy::tables::{EntropyTable, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
-use crate::grid::tiles::TileShape;
 use crate::runtime::memory;
 
 /// A tile whose codes are encoded from the last one on.
@@ -94,12 +93,12 @@ impl Tile<'_> {
 }
 
 /// A tile as it is encoded.
-pub type Coded<'a> = (TileShape, &'a QuantizedTile, Entries<'a>);
+pub type Coded<'a, S> = (S, &'a QuantizedTile, Entries<'a>);
 
 /// The coded form of a group of tiles; `outer` are the coarse codes of its outer anchors, two pairs at most.
-pub fn encode<E: EntropyTable>(
+pub fn encode<E: EntropyTable, S: Shape>(
     coding: TileCoding,
-    tiles: &[Coded<'_>],
+    tiles: &[Coded<'_, S>],
     outer: &[[i32; 2]],
     tables: &[E::Encode],
 ) -> Result<Vec<u8>> {
@@ -110,11 +109,11 @@ pub fn encode<E: EntropyTable>(
             for (_, (shape, codes, _)) in with_codes(batch) {
                 lorenzo::encode::<E>(&mut encoder, coding, (shape, codes), tables);
             }
-            encode_masks::<E>(&mut encoder, batch, tables)?;
+            encode_masks::<E, S>(&mut encoder, batch, tables)?;
         } else {
-            encode_lists::<E>(&mut encoder, coding, batch, tables)?;
-            encode_masks::<E>(&mut encoder, batch, tables)?;
-            encode_list_sizes(&mut encoder, batch);
+            encode_lists::<E, S>(&mut encoder, coding, batch, tables)?;
+            encode_masks::<E, S>(&mut encoder, batch, tables)?;
+            encode_list_sizes(&mut encoder, coding, batch);
         }
         for k in (0..coding.blocks().len()).rev() {
             for (lane, (_, codes, _)) in with_codes(batch) {
@@ -132,24 +131,26 @@ pub fn encode<E: EntropyTable>(
 }
 
 /// The tiles of a batch that have codes, with their lanes, the last one first.
-fn with_codes<'b, 'a>(batch: &'b [Coded<'a>]) -> impl Iterator<Item = (usize, &'b Coded<'a>)> + Clone {
+fn with_codes<'b, 'a, S>(
+    batch: &'b [Coded<'a, S>],
+) -> impl Iterator<Item = (usize, &'b Coded<'a, S>)> + Clone {
     batch.iter().enumerate().rev().filter(|(_, (_, codes, _))| QuantizedTile::has_codes(codes.mask_state))
 }
 
 /// The numbers of entries of the sparse lists of a batch.
-fn encode_list_sizes(encoder: &mut Encoder, batch: &[Coded<'_>]) {
+fn encode_list_sizes<S: Shape>(encoder: &mut Encoder, coding: TileCoding, batch: &[Coded<'_, S>]) {
     for k in (0..3).rev() {
         let sizes = with_codes(batch).map(|(lane, (_, codes, entries))| {
-            (lane, entries.counts[k] as u32, lists::count_bits(k, codes.activities[k]))
+            (lane, entries.counts[k] as u32, coding.count_bits(k, codes.activities[k]))
         });
         encoder.raw(sizes.filter(|&(_, _, bits)| bits > 0));
     }
 }
 
 /// The masks of a batch, and in front of them the numbers of their entries.
-fn encode_masks<E: EntropyTable>(
+fn encode_masks<E: EntropyTable, S: Shape>(
     encoder: &mut Encoder,
-    batch: &[Coded<'_>],
+    batch: &[Coded<'_, S>],
     tables: &[E::Encode],
 ) -> Result<()> {
     let mut entries = Vec::new();
@@ -157,7 +158,7 @@ fn encode_masks<E: EntropyTable>(
     for (lane, (shape, codes, _)) in batch.iter().enumerate() {
         for (rows, sizes) in some_masks(codes).into_iter().zip(&mut sizes) {
             if let Some(rows) = rows {
-                let mask = CodedMask::new(shape, rows);
+                let mask = CodedMask::new(shape.columns_and_rows(), rows);
                 memory::reserve_growing(&mut entries, MASK_BLOCKS)?;
                 mask.for_entries(|run, block| entries.push((run as u16, block)));
                 sizes[lane] = Some(mask.size());
@@ -181,15 +182,15 @@ fn encode_masks<E: EntropyTable>(
 }
 
 /// The vertices of a batch, by lists.
-fn encode_lists<E: EntropyTable>(
+fn encode_lists<E: EntropyTable, S: Shape>(
     encoder: &mut Encoder,
     coding: TileCoding,
-    batch: &[Coded<'_>],
+    batch: &[Coded<'_, S>],
     tables: &[E::Encode],
 ) -> Result<()> {
     let (mut tiles, mut lists) = (memory::with_capacity(batch.len())?, List::room(batch.len())?);
     for (lane, &(ref shape, codes, entries)) in batch.iter().enumerate() {
-        List::append(&mut lists, lane, &codes.activities, &entries.counts);
+        List::append(&mut lists, coding, lane, &codes.activities, &entries.counts);
         tiles.push(Tile { codes, index: SymbolIndex::new(coding, shape, codes), entries, raw: &codes.raw });
     }
     let mut left: usize = lists.iter().map(|list| list.left as usize).sum();

@@ -2,18 +2,17 @@
 
 use crate::entropy::lanes::LANES;
 use crate::entropy::lists::{self, is_list, DENSE};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::tables::{table_of, BLOCKS, RUN};
+use crate::entropy::quantized_tile::{ActiveSteps, QuantizedTile, Shape, TileCoding, MOST_STEPS};
+use crate::entropy::tables::RUN;
 use crate::error::Result;
-use crate::grid::tiles::{TileShape, TILE_VERTICES};
 use crate::runtime::memory;
 
 /// Where a tile has its vertices that have a symbol.
 pub(super) struct SymbolIndex {
     /// A bit per position.
-    pub(super) active: [u32; TILE_VERTICES / LANES],
+    pub(super) active: ActiveSteps,
     /// The number, among the symbols of the tile, of the first one of each 32 positions.
-    pub(super) first: [u16; TILE_VERTICES / LANES],
+    pub(super) first: [u16; MOST_STEPS],
     /// Symbols of the tile.
     pub(super) symbols: usize,
     /// Whether all positions of blocks of an activity above 0 have one.
@@ -21,11 +20,12 @@ pub(super) struct SymbolIndex {
 }
 
 impl SymbolIndex {
-    pub(super) fn new(coding: TileCoding, shape: &TileShape, codes: &QuantizedTile) -> Self {
-        let active = coding.active(shape, codes.masks.as_deref());
-        let (mut first, mut symbols) = ([0; TILE_VERTICES / LANES], 0);
+    pub(super) fn new(coding: TileCoding, shape: &impl Shape, codes: &QuantizedTile) -> Self {
+        let active = shape.active(coding, codes.masks.as_deref());
+        let (mut first, mut symbols) = ([0; MOST_STEPS], 0);
         let mut all = u32::MAX;
-        for (block, _) in BLOCKS.iter().zip(&codes.activities).filter(|&(_, &activity)| activity > 0) {
+        for (block, _) in coding.blocks().iter().zip(&codes.activities).filter(|&(_, &activity)| activity > 0)
+        {
             for step in block.start / LANES..block.end / LANES {
                 first[step] = symbols as u16;
                 symbols += active[step].count_ones() as usize;
@@ -74,6 +74,7 @@ pub(super) struct List {
     pub(super) tile: u8,
     /// Activity of the block.
     pub(super) activity: u8,
+    coding: TileCoding,
     /// Whether it names only the vertices that are not zero.
     pub(super) sparse: bool,
     /// The table of its symbols; those of the first list depend on the position.
@@ -92,14 +93,21 @@ impl List {
     }
 
     /// Appends the lists of a tile, whose sparse ones have as many entries as `counts` says by block.
-    pub(super) fn append(lists: &mut Vec<List>, tile: usize, activities: &[u8; 3], counts: &[u16; 3]) {
+    pub(super) fn append(
+        lists: &mut Vec<List>,
+        coding: TileCoding,
+        tile: usize,
+        activities: &[u8; 3],
+        counts: &[u16; 3],
+    ) {
         for (k, &activity) in activities.iter().enumerate().filter(|&(_, &activity)| activity > 0) {
             let mut put = |positions: std::ops::Range<usize>, sparse| {
                 lists.push(List {
                     tile: tile as u8,
                     activity,
+                    coding,
                     sparse,
-                    table: table_of(positions.start, activity) as u8,
+                    table: coding.table_of(positions.start, activity) as u8,
                     left: if sparse { counts[k] } else { positions.len() as u16 },
                     next: positions.start as u16,
                     end: positions.end as u16,
@@ -108,7 +116,7 @@ impl List {
             if k == 0 {
                 put(0..DENSE, false);
             }
-            put(lists::positions(k), is_list(activity));
+            put(lists::positions(&coding.blocks()[k]), is_list(activity));
         }
     }
 
@@ -119,7 +127,7 @@ impl List {
     #[inline(always)]
     pub(super) fn table(&self, position: usize) -> u8 {
         if position < DENSE {
-            table_of(position, self.activity) as u8
+            self.coding.table_of(position, self.activity) as u8
         } else {
             self.table
         }

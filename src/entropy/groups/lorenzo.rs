@@ -13,14 +13,14 @@ use super::step::Step;
 use super::weights::{MASK_LIST_WEIGHT, STEPS, STEP_WEIGHT, TILE_WEIGHT};
 use super::Fault;
 use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, Encoder, LANES, PIECE_BITS};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::{
     Counts, EntropyTable, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN,
     MASK_STATE, PATTERN, ROW_ACTIVITIES, ROW_BYTE, ROW_SYMBOL,
 };
 use crate::grid::masks::{row_mask, MaskRows};
-use crate::grid::tiles::{TileShape, TILE};
+use crate::grid::tiles::TILE;
 use crate::runtime::memory;
 
 /// All tables of a stream that is coded by rows.
@@ -37,14 +37,20 @@ fn tables_of(activity: u8) -> (usize, usize) {
     (PATTERN + activity as usize - 1, ROW_SYMBOL + activity as usize - 1)
 }
 
+/// The vertices of each row that have a symbol.
+fn rows_with_symbols(shape: &impl Shape, coding: TileCoding, codes: &QuantizedTile) -> [u32; TILE] {
+    let active = shape.active(coding, codes.masks.as_deref());
+    std::array::from_fn(|row| active[row])
+}
+
 /// Bytes of the pattern of a row.
-fn pattern_bytes(shape: &TileShape) -> usize {
-    shape.owned().0.div_ceil(8)
+fn pattern_bytes(shape: &impl Shape) -> usize {
+    shape.columns_and_rows().0.div_ceil(8)
 }
 
 /// Bytes that say which rows have a symbol.
-fn row_bytes(shape: &TileShape) -> usize {
-    shape.owned().1.div_ceil(8)
+fn row_bytes(shape: &impl Shape) -> usize {
+    shape.columns_and_rows().1.div_ceil(8)
 }
 
 /// Visits the rows of a tile of an activity above 0, as `visit(y, symbols by column, those that are in the
@@ -73,17 +79,17 @@ fn for_rows(
 }
 
 /// Counts what is coded of a tile with codes: its raw bits.
-pub fn count(coding: TileCoding, shape: &TileShape, codes: &QuantizedTile, counts: &mut Counts) -> u64 {
+pub fn count(coding: TileCoding, shape: &impl Shape, codes: &QuantizedTile, counts: &mut Counts) -> u64 {
     let activity = codes.activities[0];
     if activity == 0 {
         return 0;
     }
-    let active = coding.active(shape, codes.masks.as_deref());
+    let active = rows_with_symbols(shape, coding, codes);
     let bytes = if activity == FULL_ACTIVITY { 0 } else { pattern_bytes(shape) };
     let (pattern, symbol) = tables_of(activity);
     let [patterns, symbols] = counts.get_disjoint_mut([pattern, symbol]).expect("these are two tables");
     let (mut raw, mut any) = (0, 0u32);
-    for_rows(&active, codes, shape.owned().1, |y, row, present| {
+    for_rows(&active, codes, shape.columns_and_rows().1, |y, row, present| {
         any |= ((present != 0) as u32) << y;
         if present != 0 || activity > LAST_SPARSE_TILE {
             for &byte in &present.to_le_bytes()[..bytes] {
@@ -190,7 +196,7 @@ impl Rows {
 pub fn encode<E: EntropyTable>(
     encoder: &mut Encoder,
     coding: TileCoding,
-    (shape, codes): (&TileShape, &QuantizedTile),
+    (shape, codes): (&impl Shape, &QuantizedTile),
     tables: &[E::Encode],
 ) {
     let activity = codes.activities[0];
@@ -221,7 +227,7 @@ pub fn encode<E: EntropyTable>(
         return;
     }
     let is_sparse = activity <= LAST_SPARSE_TILE;
-    let coded = if is_sparse { steps[0] } else { row_mask(shape.owned().1) };
+    let coded = if is_sparse { steps[0] } else { row_mask(shape.columns_and_rows().1) };
     for byte in (0..pattern_bytes(shape)).rev() {
         let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
         step.encode_lanes(encoder, tables, coded, pattern, &bytes);
@@ -235,12 +241,12 @@ pub fn encode<E: EntropyTable>(
 
 /// The rows of a tile with codes, and where the raw elements of each row end.
 #[inline(always)]
-fn rows_of(coding: TileCoding, shape: &TileShape, codes: &QuantizedTile) -> (Rows, [usize; TILE]) {
-    let active = coding.active(shape, codes.masks.as_deref());
+fn rows_of(coding: TileCoding, shape: &impl Shape, codes: &QuantizedTile) -> (Rows, [usize; TILE]) {
+    let active = rows_with_symbols(shape, coding, codes);
     let mut rows = Rows::new();
     let mut by_row = [[ZERO; TILE]; TILE];
     let (mut raw_ends, mut end) = ([0; TILE], 0);
-    for_rows(&active, codes, shape.owned().1, |y, row, present| {
+    for_rows(&active, codes, shape.columns_and_rows().1, |y, row, present| {
         rows.present[y] = present;
         if present == u32::MAX {
             by_row[y] = *row;
@@ -279,7 +285,7 @@ impl RowDecoder {
         &mut self,
         decoder: &mut Decoder<'_>,
         coding: TileCoding,
-        shape: &TileShape,
+        shape: &impl Shape,
         codes: &mut QuantizedTile,
         tables: &[D],
     ) -> Result<(), Fault> {
@@ -287,7 +293,7 @@ impl RowDecoder {
         if activity == 0 {
             return Ok(());
         }
-        let active = coding.active(shape, codes.masks.as_deref());
+        let active = rows_with_symbols(shape, coding, codes);
         if activity == FULL_ACTIVITY {
             self.rows.present = active;
         } else {
@@ -323,12 +329,12 @@ impl RowDecoder {
     fn patterns<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
-        shape: &TileShape,
+        shape: &impl Shape,
         activity: u8,
         tables: &[D],
     ) -> Result<(), Fault> {
         let mut bytes = [0u8; LANES];
-        let mut coded = row_mask(shape.owned().1);
+        let mut coded = row_mask(shape.columns_and_rows().1);
         if activity <= LAST_SPARSE_TILE {
             decoder.step(row_mask(row_bytes(shape)), |_| &tables[ROW_BYTE], &mut bytes);
             let any = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));

@@ -4,7 +4,7 @@
 use crate::entropy::lists::MASK_COUNT_BITS;
 use crate::entropy::quantized_tile::{QuantizedTile, SOME};
 use crate::grid::masks::{row_mask, transposed, MaskRows};
-use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
+use crate::grid::tiles::{TILE, TILE_VERTICES};
 
 /// Columns and rows of a block, blocks in a column of blocks, and in a mask.
 const COLUMNS: usize = 2;
@@ -37,8 +37,7 @@ pub(super) struct CodedMask {
 }
 
 impl CodedMask {
-    pub(super) fn new(shape: &TileShape, rows: &MaskRows) -> Self {
-        let (width, height) = shape.owned();
+    pub(super) fn new((width, height): (usize, usize), rows: &MaskRows) -> Self {
         let by_rows = blocks_of(rows, width, height);
         let by_columns = blocks_of(&transposed(rows), height, width);
         let entries = |blocks: &[u8; MASK_BLOCKS]| blocks.iter().filter(|&&block| block != 0).count();

@@ -10,6 +10,7 @@ pub const MANY_GROUPS: u64 = 32768;
 pub const MOST_GROUP_KIB: u64 = 8;
 /// No limit of the weight of groups is lower; it is more than a tile can weigh.
 pub const LEAST_GROUP_WEIGHT: u64 = 1600;
+pub const LEAST_GROUP_WEIGHT_OF_VOLUMES: u64 = 4200;
 /// No limit is higher: what is added up of all tiles of the largest field fits 64 bits.
 pub const MOST_GROUP_WEIGHT: u64 = 1 << 28;
 
