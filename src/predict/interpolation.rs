@@ -26,7 +26,7 @@ pub struct Interpolant<T> {
     /// Weight of the second difference with three neighbours.
     side: T,
     /// Whether centre vertices take the Coons patch of their eight neighbours.
-    coons: bool,
+    pub(super) coons: bool,
 }
 
 impl<T: Real> Interpolant<T> {
@@ -54,22 +54,36 @@ pub fn along<T: Real>(
     step: usize,
     last: usize,
 ) -> T {
-    let b = values[at - distance];
+    along_of(interpolant, |at| values[at], at, distance, position, step, last)
+}
+
+/// [`along`] for values that are read one by one.
+#[inline(always)]
+pub fn along_of<T: Real>(
+    interpolant: &Interpolant<T>,
+    value: impl Fn(usize) -> T,
+    at: usize,
+    distance: usize,
+    position: usize,
+    step: usize,
+    last: usize,
+) -> T {
+    let b = value(at - distance);
     let has_a = position >= 3 * step;
     if position + step > last {
         // Nothing committed on the far side: extrapolate.
-        return if has_a { b + T::HALF * (b - values[at - 3 * distance]) } else { b };
+        return if has_a { b + T::HALF * (b - value(at - 3 * distance)) } else { b };
     }
-    let c = values[at + distance];
+    let c = value(at + distance);
     let has_d = position + 3 * step <= last;
     if has_a && has_d {
-        let (a, d) = (values[at - 3 * distance], values[at + 3 * distance]);
+        let (a, d) = (value(at - 3 * distance), value(at + 3 * distance));
         four(interpolant, a, b, c, d)
     } else if has_a {
-        let a = values[at - 3 * distance];
+        let a = value(at - 3 * distance);
         left(interpolant, a, b, c)
     } else if has_d {
-        let d = values[at + 3 * distance];
+        let d = value(at + 3 * distance);
         right(interpolant, b, c, d)
     } else {
         T::HALF * (b + c)

@@ -5,3 +5,4 @@ pub mod interpolation;
 pub mod lorenzo;
 pub mod quantizer;
 pub mod tuning;
+pub mod volume;

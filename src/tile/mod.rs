@@ -17,5 +17,6 @@ mod spans;
 pub mod symbols_by_position;
 mod traversal;
 mod vertex;
+pub mod volume;
 pub mod volume_builder;
 pub mod window;
