@@ -1,27 +1,22 @@
 //! A fix applied to its reconstruction. Nothing is written before everything was checked.
 
 use super::header::{Content, Header, HEADER_BYTES};
-use super::list::{decode, Entry, Positions, Repaired, ENTRY_BYTES};
-use super::values::{Refiner, EXACT, ZERO};
+use super::list::Positions;
+use super::read::{CheckedList, Listed, ListedVertex};
+use super::values::{Level, Refiner, EXACT, ZERO};
 use crate::analysis::in_bands;
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::ViewMut;
 use crate::grid::tiles::Grid;
 use crate::runtime::memory;
-use crate::runtime::pool::{stateless, Threads};
+use crate::runtime::pool::Threads;
 use crate::stream::checksum;
 
 /// The bytes of a fix that is complete and has its checksum.
 pub struct Source<'a> {
     header: Header,
     body: &'a [u8],
-}
-
-/// A chunk of the list.
-struct Part<'a> {
-    entry: Entry,
-    bytes: &'a [u8],
 }
 
 impl<'a> Source<'a> {
@@ -60,94 +55,43 @@ impl<'a> Source<'a> {
         match self.header.content {
             Content::Stored => self.write_stored(field, threads),
             Content::List => {
-                let parts = self.parts()?;
-                self.check::<T, N>(&parts, threads)?;
-                // Chunks of one kind have no vertex in common. A zero chunk and another one may have: refined
-                // values come first, as they follow from the reconstruction.
-                let zero = parts.partition_point(|part| part.entry.is_zero());
-                self.write_parts(&parts[zero..], field, threads)?;
-                self.write_parts(&parts[..zero], field, threads)
+                let list = Listed {
+                    positions: Positions::Planes(self.header.grid()),
+                    chunks: self.header.chunks,
+                    vertices: self.header.repaired_vertices,
+                    exact: self.header.exact_vertices,
+                    body: self.body,
+                };
+                let list = list.check::<T, N>(threads)?;
+                // A zero chunk and another one may have a vertex in common: refined values come first, as they
+                // follow from the reconstruction.
+                self.write_list(&list, None, field, threads)?;
+                self.write_list(&list, Some(ZERO), field, threads)
             }
         }
     }
 
-    /// The chunks: those of zero vertices, then the others; together they are the body.
-    fn parts(&self) -> Result<Vec<Part<'a>>> {
-        let corrupt = || Error::corrupt("the directory of the fix does not add up to its bytes");
-        let chunks = usize::try_from(self.header.chunks).map_err(|_| corrupt())?;
-        let directory = chunks.checked_mul(ENTRY_BYTES).ok_or_else(corrupt)?;
-        let (directory, mut rest) = self.body.split_at_checked(directory).ok_or_else(corrupt)?;
-        let mut parts = memory::with_capacity(chunks)?;
-        let (mut vertices, mut has_others) = (0, false);
-        for entry in directory.chunks_exact(ENTRY_BYTES) {
-            let entry = Entry::read(entry.try_into().expect("an entry"))?;
-            let (bytes, behind) = rest.split_at_checked(entry.bytes as usize).ok_or_else(corrupt)?;
-            if has_others && entry.is_zero() {
-                return Err(Error::corrupt("a chunk of zero vertices comes behind others in the fix"));
-            }
-            has_others |= !entry.is_zero();
-            vertices += entry.vertices as u64;
-            rest = behind;
-            parts.push(Part { entry, bytes });
-        }
-        match rest.is_empty() && vertices == self.header.repaired_vertices {
-            true => Ok(parts),
-            false => Err(corrupt()),
-        }
-    }
-
-    /// Decodes all chunks: they hold vertices of the grid, and those of one kind ascend.
-    fn check<T: Real, const N: usize>(&self, parts: &[Part<'_>], threads: Threads) -> Result<()> {
-        let positions = Positions(self.header.grid());
-        let found = threads.map(parts.len(), stateless, |_, k| {
-            let mut exact = 0;
-            let last =
-                decode(&parts[k].entry, parts[k].bytes, 8 * T::BYTES as u32, |vertex, _: [u64; N]| {
-                    exact += (vertex.level == EXACT) as u64;
-                    match positions.vertex(vertex.position) {
-                        Some(_) => Ok(()),
-                        None => Err(Error::corrupt("the fix names a vertex that the grid does not have")),
-                    }
-                })?;
-            Ok((last, exact))
-        })?;
-        for (k, pair) in parts.windows(2).enumerate() {
-            let [one, next] = [&pair[0].entry, &pair[1].entry];
-            if one.is_zero() == next.is_zero() && next.first <= found[k].0 {
-                return Err(Error::corrupt("the chunks of the fix do not ascend"));
-            }
-        }
-        match found.iter().map(|part| part.1).sum::<u64>() == self.header.exact_vertices {
-            true => Ok(()),
-            false => Err(Error::corrupt("the header of the fix holds another number of exact vertices")),
-        }
-    }
-
-    /// Writes the vertices of chunks that were checked and have no vertex in common.
-    fn write_parts<T: Real, const N: usize>(
+    /// Writes the vertices of the chunks of a level.
+    fn write_list<T: Real, const N: usize>(
         &self,
-        parts: &[Part<'_>],
+        list: &CheckedList<'_>,
+        level: Option<Level>,
         field: &[ViewMut<'_, T>; N],
         threads: Threads,
     ) -> Result<()> {
-        let positions = Positions(self.header.grid());
         let refiner = Refiner { radius: self.header.radius };
-        threads.for_each(parts.len(), stateless, |_, k| {
-            let write = |vertex: Repaired, data: [u64; N]| {
-                let Some((z, [x, y])) = positions.vertex(vertex.position) else { return Ok(()) };
-                for (view, &data) in field.iter().zip(&data) {
-                    let view = view.plane(z);
-                    let value = match vertex.level {
-                        EXACT => T::from_bits64(data),
-                        ZERO => T::ZERO,
-                        k => refiner.value(k, view.reading().get(x as i64, y as i64), data as u32),
-                    };
-                    // SAFETY: chunks have no vertex in common, and a chunk is decoded by one thread.
-                    unsafe { view.set(x, y, value) };
-                }
-                Ok(())
-            };
-            decode(&parts[k].entry, parts[k].bytes, 8 * T::BYTES as u32, write).map(|_| ())
+        list.for_each::<T, N>(level, threads, |vertex: ListedVertex<N>| {
+            let [x, y] = vertex.at;
+            for (view, &data) in field.iter().zip(&vertex.data) {
+                let view = view.plane(vertex.z);
+                let value = match vertex.level {
+                    EXACT => T::from_bits64(data),
+                    ZERO => T::ZERO,
+                    k => refiner.value(k, view.reading().get(x as i64, y as i64), data as u32),
+                };
+                // SAFETY: a vertex is handed out once.
+                unsafe { view.set(x, y, value) };
+            }
         })
     }
 
@@ -201,7 +145,7 @@ fn checksum_of<T: Real, const N: usize>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::list::encode;
+    use super::super::list::{encode, Repaired, ENTRY_BYTES};
     use super::*;
     use crate::request::{BoundKind, Dtype, Preserve, Ties};
 

@@ -2,27 +2,27 @@
 
 use super::header::{max_fix_bytes, Content, Header, HEADER_BYTES};
 use super::list::{encode, Chunk, Positions, Repaired, CHUNK, ZERO_CHUNK};
-use super::values::{Values, EXACT, UNCHANGED, ZERO};
-use crate::analysis::{in_bands, BAND};
+use super::values::{number_of, Level, Values, EXACT, FILLED, UNCHANGED, ZERO};
+use crate::analysis::in_bands;
 use crate::error::Result;
 use crate::grid::element::Real;
-use crate::grid::tiles::TILE;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::checksum::seal;
 
-/// The repaired vertices, by position: those that become zero, and all others.
+/// The repaired vertices, by position: those that become zero, those that become filled, and all others.
 pub struct Lists {
-    zero: Vec<Repaired>,
-    others: Vec<Repaired>,
+    by_kind: [Vec<Repaired>; 3],
     pub exact: u64,
 }
 
 impl Lists {
-    pub fn of<T: Real, const N: usize>(values: &Values<'_, T, N>, threads: Threads) -> Result<Lists> {
+    pub fn of<T: Real, const N: usize>(
+        values: &Values<'_, T, N>,
+        positions: Positions,
+        threads: Threads,
+    ) -> Result<Lists> {
         let grid = values.grid;
-        // The positions of bands follow one another.
-        const { assert!(BAND == TILE as u64, "a band is a row of tiles") };
         let bands = in_bands(grid, threads, |z, rows| {
             let mut found = Vec::new();
             for y in rows {
@@ -30,7 +30,7 @@ impl Lists {
                 for x in 0..grid.nx {
                     let level = values.level(first + x);
                     if level != UNCHANGED {
-                        let position = Positions(grid).of(z, [x, y]);
+                        let position = positions.of(z, [x, y]);
                         memory::push(&mut found, Repaired { position, level })?;
                     }
                 }
@@ -39,19 +39,58 @@ impl Lists {
             Ok(found)
         })?;
         let all = || bands.iter().flatten().copied();
-        let with = |is_zero: bool| -> Result<Vec<Repaired>> {
-            let chosen = move |vertex: &Repaired| (vertex.level == ZERO) == is_zero;
+        let with = |kind: usize| -> Result<Vec<Repaired>> {
+            let chosen = move |vertex: &Repaired| kind_of(vertex.level) == kind;
             let mut list = memory::with_capacity(all().filter(chosen).count())?;
             list.extend(all().filter(chosen));
+            // The bands of planes follow one another, those of a volume do not.
+            if !list.is_sorted_by_key(|vertex| vertex.position) {
+                list.sort_unstable_by_key(|vertex| vertex.position);
+            }
             Ok(list)
         };
         let exact = all().filter(|vertex| vertex.level == EXACT).count() as u64;
-        Ok(Lists { zero: with(true)?, others: with(false)?, exact })
+        Ok(Lists { by_kind: [with(0)?, with(1)?, with(2)?], exact })
     }
 
     pub fn vertices(&self) -> u64 {
-        (self.zero.len() + self.others.len()) as u64
+        self.by_kind.iter().map(|list| list.len() as u64).sum()
     }
+
+    /// Encodes the lists.
+    pub fn chunks<T: Real, const N: usize>(
+        &self,
+        values: &Values<'_, T, N>,
+        positions: Positions,
+        threads: Threads,
+    ) -> Result<Vec<Chunk>> {
+        let mut parts = Vec::new();
+        for (kind, list) in self.by_kind.iter().enumerate() {
+            for part in list.chunks(if kind == OTHERS { CHUNK } else { ZERO_CHUNK }) {
+                memory::push(&mut parts, part)?;
+            }
+        }
+        threads.map(parts.len(), stateless, |_, k| {
+            let data = |vertex: &Repaired, component| data_of(values, positions, vertex, component);
+            encode(parts[k], N, 8 * T::BYTES as u32, data)
+        })
+    }
+}
+
+/// The list of a level: zero vertices, filled ones, others.
+fn kind_of(level: Level) -> usize {
+    match level {
+        ZERO => 0,
+        FILLED => 1,
+        _ => OTHERS,
+    }
+}
+
+const OTHERS: usize = 2;
+
+/// Bytes of chunks and of their directory.
+pub fn bytes_of(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(|chunk| (chunk.entry.len() + chunk.bytes.len()) as u64).sum()
 }
 
 /// Chunks of a list, and the header that belongs to them.
@@ -67,16 +106,8 @@ pub fn encode_lists<T: Real, const N: usize>(
     header: Header,
     threads: Threads,
 ) -> Result<Fix> {
-    let (zeros, others) = (lists.zero.len().div_ceil(ZERO_CHUNK), lists.others.len().div_ceil(CHUNK));
-    let chunks = threads.map(zeros + others, stateless, |_, k| {
-        let (list, k, size) = match k.checked_sub(zeros) {
-            None => (&lists.zero, k, ZERO_CHUNK),
-            Some(k) => (&lists.others, k, CHUNK),
-        };
-        let part = &list[k * size..list.len().min((k + 1) * size)];
-        encode(part, N, 8 * T::BYTES as u32, |vertex, component| data_of(values, vertex, component))
-    })?;
-    let bytes = chunks.iter().map(|chunk| (chunk.entry.len() + chunk.bytes.len()) as u64).sum::<u64>();
+    let chunks = lists.chunks(values, Positions::Planes(values.grid), threads)?;
+    let bytes = bytes_of(&chunks);
     let most = max_fix_bytes(header.field_bytes());
     let mut header = Header {
         repaired_vertices: lists.vertices(),
@@ -92,14 +123,19 @@ pub fn encode_lists<T: Real, const N: usize>(
 }
 
 /// The cell of a component of a vertex, or its bits.
-fn data_of<T: Real, const N: usize>(values: &Values<'_, T, N>, vertex: &Repaired, component: usize) -> u64 {
+fn data_of<T: Real, const N: usize>(
+    values: &Values<'_, T, N>,
+    positions: Positions,
+    vertex: &Repaired,
+    component: usize,
+) -> u64 {
     let grid = values.grid;
-    let (z, [x, y]) = Positions(grid).vertex(vertex.position).expect("a vertex of the grid");
+    let (z, [x, y]) = positions.vertex(vertex.position).expect("a vertex of the grid");
     let [original, other] =
         [&values.original, &values.other].map(|views| views[component].plane(z).get(x as i64, y as i64));
     match vertex.level {
         EXACT => original.to_bits64(),
-        level => values.refiner.cell(level, original, other) as u64,
+        level => values.refiner(number_of(grid, z, [x, y])).cell(level, original, other) as u64,
     }
 }
 

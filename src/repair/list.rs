@@ -1,14 +1,15 @@
 //! The list of repaired vertices (FORMAT.md, section 10.4): chunks that are decoded on their own.
 
 use super::bits::{golomb_bits, BitReader, BitWriter};
-use super::values::{Level, EXACT, ZERO};
+use super::values::{Level, EXACT, FILLED, ZERO};
 use crate::error::{Error, Result};
 use crate::grid::tiles::{Grid, TILE, TILE_VERTICES};
+use crate::grid::volume_tiles::{VolumeGrid, SIDE, VOLUME_TILE_VERTICES};
 use crate::runtime::memory;
 
 /// Most vertices of a chunk.
 pub const CHUNK: usize = 512;
-/// Most vertices of a chunk whose vertices are all zero: long runs take few bits.
+/// Most vertices of a chunk whose vertices are all zero, or all filled: long runs take few bits.
 pub const ZERO_CHUNK: usize = 16384;
 /// Bytes of a chunk's entry in the directory.
 pub const ENTRY_BYTES: usize = 16;
@@ -16,9 +17,10 @@ pub const ENTRY_BYTES: usize = 16;
 const MAX_ORDER: u32 = 40;
 /// Largest order of the code of levels.
 const MAX_LEVEL_ORDER: u32 = 4;
-/// In place of the order of the code of levels: all vertices of the chunk are zero, and have no level and no
-/// bits.
+/// In place of the order of the code of levels: all vertices of the chunk are zero, or filled, and have no level
+/// and no bits.
 const ALL_ZERO: u8 = 255;
+const ALL_FILLED: u8 = 254;
 /// Bit of the code of gaps: runs of vertices are counted.
 const RUNS: u8 = 128;
 
@@ -48,27 +50,59 @@ const AT_PLACE: [[u8; 2]; TILE_VERTICES] = {
     at
 };
 
+/// The place of local coordinates of a tile of a volume: the bits of x, y and z in turn.
+fn place_in_volume(local: [u64; 3]) -> u64 {
+    let spread = |k: u64| (0..4).fold(0, |place, bit| place | (k >> bit & 1) << (3 * bit));
+    spread(local[0]) | spread(local[1]) << 1 | spread(local[2]) << 2
+}
+
+/// The inverse of [`place_in_volume`].
+fn local_in_volume(place: u64) -> [u64; 3] {
+    [0, 1, 2].map(|axis| (0..4).fold(0, |k, bit| k | (place >> (3 * bit + axis) & 1) << bit))
+}
+
 /// Numbers vertices tile by tile, so that neighbours have near numbers. Tiles at the ends of the grid have
 /// gaps.
 #[derive(Clone, Copy)]
-pub struct Positions(pub Grid);
+pub enum Positions {
+    Planes(Grid),
+    Volume(Grid),
+}
 
 impl Positions {
     /// The position of column x and row y of plane z.
     pub fn of(self, z: u64, [x, y]: [u64; 2]) -> u64 {
-        let side = TILE as u64;
-        let tile = (z * self.0.tiles_y() + y / side) * self.0.tiles_x() + x / side;
-        tile * TILE_VERTICES as u64 + PLACE_OF[(y % side * side + x % side) as usize] as u64
+        match self {
+            Positions::Planes(grid) => {
+                let side = TILE as u64;
+                let tile = (z * grid.tiles_y() + y / side) * grid.tiles_x() + x / side;
+                tile * TILE_VERTICES as u64 + PLACE_OF[(y % side * side + x % side) as usize] as u64
+            }
+            Positions::Volume(grid) => {
+                let tile = VolumeGrid::of(grid).tile_of([x, y, z]);
+                tile * VOLUME_TILE_VERTICES as u64 + place_in_volume([x, y, z].map(|k| k % SIDE as u64))
+            }
+        }
     }
 
     /// The plane, column and row at a position, if the grid has such a vertex.
     pub fn vertex(self, position: u64) -> Option<(u64, [u64; 2])> {
-        let tile = position / TILE_VERTICES as u64;
-        let (row, tx) = (tile / self.0.tiles_x(), tile % self.0.tiles_x());
-        let (z, ty) = (row / self.0.tiles_y(), row % self.0.tiles_y());
-        let [x, y] = AT_PLACE[(position % TILE_VERTICES as u64) as usize];
-        let at = [tx * TILE as u64 + x as u64, ty * TILE as u64 + y as u64];
-        (z < self.0.nz && at[0] < self.0.nx && at[1] < self.0.ny).then_some((z, at))
+        let (grid, z, at) = match self {
+            Positions::Planes(grid) => {
+                let tile = position / TILE_VERTICES as u64;
+                let (row, tx) = (tile / grid.tiles_x(), tile % grid.tiles_x());
+                let (z, ty) = (row / grid.tiles_y(), row % grid.tiles_y());
+                let [x, y] = AT_PLACE[(position % TILE_VERTICES as u64) as usize];
+                (grid, z, [tx * TILE as u64 + x as u64, ty * TILE as u64 + y as u64])
+            }
+            Positions::Volume(grid) => {
+                let (tiles, tile) = (VolumeGrid::of(grid), position / VOLUME_TILE_VERTICES as u64);
+                let [x0, y0, z0] = if tile < tiles.tiles() { tiles.tile(tile).first } else { return None };
+                let [x, y, z] = local_in_volume(position % VOLUME_TILE_VERTICES as u64);
+                (grid, z0 + z, [x0 + x, y0 + y])
+            }
+        };
+        (z < grid.nz && at[0] < grid.nx && at[1] < grid.ny).then_some((z, at))
     }
 }
 
@@ -118,23 +152,27 @@ impl Entry {
             gaps: b[14],
             levels: b[15],
         };
-        let levels = entry.is_zero() || entry.levels as u32 <= MAX_LEVEL_ORDER;
+        let levels = entry.level().is_some() || entry.levels as u32 <= MAX_LEVEL_ORDER;
         let known = (entry.gaps & !RUNS) as u32 <= MAX_ORDER && levels;
-        let most = if entry.is_zero() { ZERO_CHUNK } else { CHUNK };
+        let most = if entry.level().is_some() { ZERO_CHUNK } else { CHUNK };
         match known && (1..=most).contains(&(entry.vertices as usize)) && entry.bytes % 4 == 0 {
             true => Ok(entry),
             false => Err(Error::corrupt("the directory of the fix holds a chunk that none can be")),
         }
     }
 
-    /// Whether all its vertices are zero.
-    pub fn is_zero(&self) -> bool {
-        self.levels == ALL_ZERO
+    /// The level of all its vertices, if that is [`ZERO`] or [`FILLED`].
+    pub fn level(&self) -> Option<Level> {
+        match self.levels {
+            ALL_ZERO => Some(ZERO),
+            ALL_FILLED => Some(FILLED),
+            _ => None,
+        }
     }
 }
 
-/// Encodes 1 to [`CHUNK`] vertices with ascending positions and other levels than [`ZERO`], or 1 to
-/// [`ZERO_CHUNK`] with this level;
+/// Encodes 1 to [`CHUNK`] vertices with ascending positions and other levels than [`ZERO`] and [`FILLED`], or 1
+/// to [`ZERO_CHUNK`] with one of these levels;
 /// `data(vertex, level, component)` gives the cell of a component, or its bits.
 pub fn encode(
     vertices: &[Repaired],
@@ -142,8 +180,12 @@ pub fn encode(
     value_bits: u32,
     data: impl Fn(&Repaired, usize) -> u64,
 ) -> Result<Chunk> {
-    let all_zero = vertices[0].level == ZERO;
-    let (gaps, levels) = (best_gaps(vertices)?, if all_zero { ALL_ZERO } else { best_levels(vertices) });
+    let levels = match vertices[0].level {
+        ZERO => ALL_ZERO,
+        FILLED => ALL_FILLED,
+        _ => best_levels(vertices),
+    };
+    let (gaps, is_constant) = (best_gaps(vertices)?, vertices[0].level >= ZERO);
     let mut out = BitWriter::default();
     let mut k = 0;
     while k < vertices.len() {
@@ -158,7 +200,7 @@ pub fn encode(
             out.put_golomb(run as u64 - 1, 0)?;
         }
         for vertex in &vertices[k..k + run] {
-            if all_zero {
+            if is_constant {
                 continue;
             }
             out.put_golomb(vertex.level as u64 - 1, levels as u32)?;
@@ -247,8 +289,8 @@ pub fn decode<const N: usize>(
             position = position.checked_add(1).ok_or_else(corrupt)?;
         }
         left -= 1;
-        let (mut level, mut data) = (ZERO, [0; N]);
-        if !entry.is_zero() {
+        let (mut level, mut data) = (entry.level().unwrap_or(EXACT), [0; N]);
+        if entry.level().is_none() {
             let found = bits.get_golomb(entry.levels as u32).ok_or_else(corrupt)?;
             level = if found < EXACT as u64 { found as Level + 1 } else { return Err(corrupt()) };
             for component in &mut data {
@@ -270,16 +312,19 @@ mod tests {
     #[test]
     fn positions_and_vertices_belong_together() {
         let grid = Grid { nz: 3, ..Grid::new(70, 33) };
-        let positions = Positions(grid);
-        let mut found = 0;
-        for position in 0..grid.tiles() * TILE_VERTICES as u64 + 5 {
-            if let Some((z, at)) = positions.vertex(position) {
-                assert_eq!(positions.of(z, at), position);
-                found += 1;
+        for positions in [Positions::Planes(grid), Positions::Volume(grid)] {
+            let mut found = 0;
+            for position in 0..70_000 {
+                if let Some((z, at)) = positions.vertex(position) {
+                    assert_eq!(positions.of(z, at), position);
+                    found += 1;
+                }
             }
+            assert_eq!(found, grid.vertices());
+            assert!(positions.vertex(u64::MAX).is_none());
         }
-        assert_eq!(found, grid.vertices());
-        assert_eq!(positions.of(0, [33, 1]), TILE_VERTICES as u64 + 3);
+        assert_eq!(Positions::Planes(grid).of(0, [33, 1]), TILE_VERTICES as u64 + 3);
+        assert_eq!(Positions::Volume(grid).of(2, [33, 1]), 2 * VOLUME_TILE_VERTICES as u64 + 32 + 1 + 2);
     }
 
     #[test]
@@ -307,7 +352,7 @@ mod tests {
             assert_eq!(entry.bytes as usize, chunk.bytes.len());
             let mut found = Vec::new();
             let mut visit = |vertex, values: [u64; 2]| {
-                if !entry.is_zero() {
+                if entry.level().is_none() {
                     assert_eq!(values, [0, 1].map(|component| data(&vertex, component)));
                 }
                 found.push(vertex);

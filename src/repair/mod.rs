@@ -12,6 +12,7 @@ mod encode;
 mod header;
 mod list;
 mod mesh;
+mod read;
 mod rounds;
 mod row;
 mod survey;
@@ -35,6 +36,7 @@ use crate::tile::constraints::Constraints;
 use crate::topology::signature::Rule;
 use encode::{encode_lists, Lists};
 use header::{Content, Header};
+use list::Positions;
 use mesh::Mesh;
 use rounds::{Counts, Repair};
 use survey::{Pair, Survey};
@@ -74,9 +76,10 @@ pub fn protect<T: Real>(
     let threads = Threads::new(execution.threads);
     guarded(|| {
         let (survey, bound) = survey_of(request, original, other, threads)?;
-        let values = Values::new(grid, original, other, (bound, Refiner { radius: survey.radius }))?;
+        let refiner = Refiner { radius: survey.radius };
+        let values = Values::new(grid, original, other, (bound, &refiner))?;
         let counts = repair(request, &values, &survey, threads)?;
-        let lists = Lists::of(&values, threads)?;
+        let lists = Lists::of(&values, Positions::Planes(grid), threads)?;
         let fix = encode_lists(&values, &lists, blank_header::<T>(request, &survey, bound), threads)?;
         let mut report = report_of(&fix.header);
         (report.violated_triangles, report.rounds) = (counts.violated, counts.rounds);
@@ -258,7 +261,7 @@ mod tests {
             let threads = Threads::new(2);
             let (survey, bound) = survey_of(&request, original, other, threads).unwrap();
             let refiner = Refiner { radius: survey.radius };
-            let values = Values::new(request.grid(), original, other, (bound, refiner)).unwrap();
+            let values = Values::new(request.grid(), original, other, (bound, &refiner)).unwrap();
             survey.restored.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
             let mesh = triangles(&request, &values, survey.radius);
             let counts = Repair::run_from(first, &mesh, &values, threads).unwrap();

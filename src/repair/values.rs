@@ -10,7 +10,7 @@ use crate::predict::quantizer::Acceptance;
 use crate::runtime::memory;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// The level of a vertex: [`UNCHANGED`], a refinement from 1 to [`REFINEMENTS`], [`EXACT`] or [`ZERO`].
+/// The level of a vertex: [`UNCHANGED`], a refinement from 1 to [`REFINEMENTS`], [`EXACT`], [`ZERO`] or [`FILLED`].
 pub type Level = u8;
 /// The value of the reconstruction.
 pub const UNCHANGED: Level = 0;
@@ -20,6 +20,8 @@ pub const REFINEMENTS: Level = 16;
 pub const EXACT: Level = REFINEMENTS + 1;
 /// All components are +0.
 pub const ZERO: Level = REFINEMENTS + 2;
+/// The pattern of missing values: in volumes alone.
+pub const FILLED: Level = REFINEMENTS + 3;
 
 /// Computes refined values. At refinement k the interval within `radius` of the reconstruction is cut into
 /// 2^k cells, and the value is the midpoint of the one in which the original lies.
@@ -27,6 +29,19 @@ pub const ZERO: Level = REFINEMENTS + 2;
 pub struct Refiner {
     /// The largest error of the reconstruction: finite and not negative.
     pub radius: f64,
+}
+
+/// The largest errors of a reconstruction by vertex.
+pub trait Radii: Sync {
+    fn refiner(&self, vertex: u64) -> Refiner;
+}
+
+/// One for all vertices.
+impl Radii for Refiner {
+    #[inline(always)]
+    fn refiner(&self, _: u64) -> Refiner {
+        *self
+    }
 }
 
 impl Refiner {
@@ -68,6 +83,12 @@ pub fn place(grid: Grid, vertex: u64) -> (u64, [i64; 2]) {
     (z, [x as i64, y as i64])
 }
 
+/// The number of a vertex, plane by plane and row by row.
+#[inline(always)]
+pub fn number_of(grid: Grid, z: u64, [x, y]: [u64; 2]) -> u64 {
+    (z * grid.ny + y) * grid.nx + x
+}
+
 /// The values of a field at a vertex.
 #[inline(always)]
 pub fn at<T: Real, const N: usize>(views: &[View<'_, T>; N], grid: Grid, vertex: u64) -> [T; N] {
@@ -81,7 +102,7 @@ pub struct Values<'a, T, const N: usize> {
     pub grid: Grid,
     pub original: [View<'a, T>; N],
     pub other: [View<'a, T>; N],
-    pub refiner: Refiner,
+    radii: &'a dyn Radii,
     /// The test of refined values by the error bound.
     accept: Acceptance<T>,
     levels: Vec<AtomicU8>,
@@ -93,10 +114,16 @@ impl<'a, T: Real, const N: usize> Values<'a, T, N> {
         grid: Grid,
         original: [View<'a, T>; N],
         other: [View<'a, T>; N],
-        (bound, refiner): (f64, Refiner),
+        (bound, radii): (f64, &'a dyn Radii),
     ) -> Result<Self> {
         let levels = memory::defaults(grid.vertices() as usize)?;
-        Ok(Values { grid, original, other, refiner, accept: Acceptance::new(bound), levels })
+        Ok(Values { grid, original, other, radii, accept: Acceptance::new(bound), levels })
+    }
+
+    /// The refined values of a vertex.
+    #[inline(always)]
+    pub fn refiner(&self, vertex: u64) -> Refiner {
+        self.radii.refiner(vertex)
     }
 
     #[inline(always)]
@@ -122,13 +149,16 @@ impl<'a, T: Real, const N: usize> Values<'a, T, N> {
             UNCHANGED => at(&self.other, self.grid, vertex),
             EXACT => self.original(vertex),
             ZERO => [T::ZERO; N],
-            k => self.refined(k, self.original(vertex), at(&self.other, self.grid, vertex)),
+            // Missing vertices are not looked at.
+            FILLED => self.original(vertex),
+            k => self.refined(vertex, k, self.original(vertex), at(&self.other, self.grid, vertex)),
         }
     }
 
     #[inline(always)]
-    fn refined(&self, k: Level, original: [T; N], other: [T; N]) -> [T; N] {
-        std::array::from_fn(|i| self.refiner.value(k, other[i], self.refiner.cell(k, original[i], other[i])))
+    fn refined(&self, vertex: u64, k: Level, original: [T; N], other: [T; N]) -> [T; N] {
+        let refiner = self.refiner(vertex);
+        std::array::from_fn(|i| refiner.value(k, other[i], refiner.cell(k, original[i], other[i])))
     }
 
     /// The values of a vertex at another level, if that is a refinement whose errors are within the error
@@ -139,10 +169,10 @@ impl<'a, T: Real, const N: usize> Values<'a, T, N> {
         if k == EXACT {
             return Some(original);
         }
-        if !self.refiner.has(k) {
+        if !self.refiner(vertex).has(k) {
             return None;
         }
-        let values = self.refined(k, original, at(&self.other, self.grid, vertex));
+        let values = self.refined(vertex, k, original, at(&self.other, self.grid, vertex));
         let allowed = |i: usize| self.accept.allows((values[i] - original[i]).abs(), vertex_bound);
         (0..N).all(allowed).then_some(values)
     }
