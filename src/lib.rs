@@ -45,6 +45,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `capi` | the C interface, the only `extern "C"` |
+//! | `volume` | volumes on threads: layer 1, repair, and the stream of both |
 //! | `repair` | fixes, with which the reconstruction of any compressor keeps what factz promises |
 //! | `cpu`, `cuda` | the phases on threads and on a device; no numerics |
 //! | `analysis` | comparison of fields, critical points, ranges |
@@ -86,6 +87,7 @@ mod request;
 mod runtime;
 mod tile;
 mod topology;
+mod volume;
 
 pub use analysis::{
     compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, Simplex, ValueRange,
@@ -101,7 +103,10 @@ pub use grid::tiles::Grid;
 pub use repair::{apply, inspect_fix, is_fix, max_fix_bytes, protect};
 pub use report::{FixInfo, FixReport, Report, StreamInfo, WARNING_WIDE_RANGE};
 pub use request::{BoundKind, Coder, Component, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
+pub use request::{VolumeRequest, PERIODIC_Z, SIDES_ALL_OF_VOLUME, SIDE_Z_MAX, SIDE_Z_MIN};
 pub use request::{PERIODIC_X, PERIODIC_Y, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+
+pub use volume::{compress_volume, decompress_volume, max_volume_stream_bytes};
 
 /// The codec and the analyses on a CUDA device: work is enqueued on the caller's stream, and nothing is
 /// allocated or waited for. Memory is given by device addresses; sizes of workspaces come from

@@ -98,7 +98,7 @@ fn store<T: Real>(mut header: Header, source: &Source<'_, T>, stream: &mut [u8])
 fn constraints<T: Real>(
     request: &Request,
     missing: Missing,
-    statistics: &Statistics<T>,
+    statistics: &Statistics<T, 2>,
     bound: &ErrorBound<T>,
 ) -> Constraints<T> {
     let config = request.config();
@@ -124,7 +124,7 @@ fn is_wide<T: Real>(
     bound: &ErrorBound<T>,
     views: [View<'_, T>; 2],
     missing: Missing,
-    statistics: &Statistics<T>,
+    statistics: &Statistics<T, 2>,
 ) -> bool {
     request.config().bound_kind == BoundKind::Relative
         && bound.absolute > 0.0
@@ -165,6 +165,7 @@ fn header<T>(
         component: None,
         stream_bytes: 0,
         table_bytes: 0,
+        volume: None,
     }
 }
 

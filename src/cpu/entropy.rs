@@ -142,21 +142,21 @@ fn groups(weights: &[u16], bytes: u64, least: u64) -> Result<Vec<Range<usize>>> 
 }
 
 /// The tables and the groups of a coded field: number of tiles and bytes.
-pub(super) struct Body {
-    pub(super) tables: Vec<u8>,
-    pub(super) groups: Vec<(u64, Vec<u8>)>,
+pub(crate) struct Body {
+    pub(crate) tables: Vec<u8>,
+    pub(crate) groups: Vec<(u64, Vec<u8>)>,
 }
 
 impl Body {
     /// Bytes of the tables, of the words of the groups, and of the groups.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let padded = |group: &[u8]| group.len().next_multiple_of(GROUP_ALIGNMENT) as u64;
         self.tables.len() as u64 + self.groups.iter().map(|(_, group)| 4 + padded(group)).sum::<u64>()
     }
 }
 
 /// Codes all tiles of a field.
-pub(super) fn encode(
+pub(crate) fn encode(
     coder: Coder,
     grid: impl Tiles,
     coding: TileCoding,
@@ -200,18 +200,18 @@ fn encode_with<E: EntropyTable>(
 }
 
 /// Groups of a stream, and what decoding them takes.
-pub(super) struct Groups<'a, G> {
-    pub(super) coder: Coder,
-    pub(super) grid: G,
-    pub(super) coding: TileCoding,
-    pub(super) tables: &'a [&'a [u8]],
-    pub(super) groups: &'a [Group],
-    pub(super) bytes: &'a Fetched<'a>,
+pub(crate) struct Groups<'a, G> {
+    pub(crate) coder: Coder,
+    pub(crate) grid: G,
+    pub(crate) coding: TileCoding,
+    pub(crate) tables: &'a [&'a [u8]],
+    pub(crate) groups: &'a [Group],
+    pub(crate) bytes: &'a Fetched<'a>,
 }
 
 /// Decodes groups, and gives what `each` makes of a group's tiles, their codes, and the coarse codes of the
 /// outer anchors.
-pub(super) fn decode<R: Default + Send>(
+pub(crate) fn decode<R: Default + Send>(
     groups: &Groups<'_, impl Tiles>,
     threads: Threads,
     meter: &Meter,

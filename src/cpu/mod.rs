@@ -5,15 +5,15 @@
 mod component;
 mod compress;
 mod decompress;
-mod entropy;
+pub(crate) mod entropy;
 mod lattice;
-mod progress;
+pub(crate) mod progress;
 mod quantize;
 mod reconstruct;
 mod region;
 mod seam;
-mod source;
-mod statistics;
+pub(crate) mod source;
+pub(crate) mod statistics;
 mod stored;
 
 pub use progress::Progress;
@@ -81,7 +81,7 @@ pub fn decompress<'a, T: Real + 'a>(
     v: impl Into<Option<ViewMut<'a, T>>>,
     execution: Execution<'_>,
 ) -> Result<Report> {
-    let header = Header::read(stream)?;
+    let header = Header::read(stream)?.of_planes()?;
     check_dtype::<T>(config, &header)?;
     let grid = header.grid();
     if (grid.nx, grid.ny, grid.nz) != (config.nx, config.ny, config.nz) {
@@ -124,7 +124,7 @@ pub fn decompress_region<'a, T: Real + 'a>(
 ) -> Result<Report> {
     let length = source.length();
     let start = source.start(length.min(INSPECT_BYTES as u64))?;
-    let header = Header::read(&start)?;
+    let header = Header::read(&start)?.of_planes()?;
     check_dtype::<T>(config, &header)?;
     check_length(&header, length)?;
     let region = Region::new(&header, first, [config.nx, config.ny, config.nz])?;
@@ -161,7 +161,7 @@ pub fn decompress_planes<'a, T: Real + 'a>(
     execution: Execution<'_>,
 ) -> Result<Report> {
     let length = source.length();
-    let grid = Header::read(&source.start(length.min(INSPECT_BYTES as u64))?)?.grid();
+    let grid = Header::read(&source.start(length.min(INSPECT_BYTES as u64))?)?.of_planes()?.grid();
     if (grid.nx, grid.ny) != (config.nx, config.ny) {
         return Err(Error::argument(format!(
             "nx = {} and ny = {} but the planes of the stream have {} x {} vertices",

@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
 /// Counts finished tiles for the caller's progress display.
-pub(super) struct Meter<'a> {
+pub(crate) struct Meter<'a> {
     progress: Option<Progress<'a>>,
     done: AtomicU64,
     total: u64,
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(progress: Option<Progress<'a>>, total: u64) -> Self {
+    pub(crate) fn new(progress: Option<Progress<'a>>, total: u64) -> Self {
         Meter { progress, done: AtomicU64::new(0), total }
     }
 
-    pub(super) fn add(&self, n: u64) {
+    pub(crate) fn add(&self, n: u64) {
         if let Some(report) = self.progress {
             let done = self.done.fetch_add(n, Ordering::Relaxed) + n;
             panics::as_host(|| report(done as f64 / self.total as f64));

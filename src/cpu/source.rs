@@ -26,7 +26,7 @@ impl<'a> From<&'a [u8]> for Source<'a> {
 
 impl<'a> Source<'a> {
     /// Bytes that there are.
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         match self {
             Source::Memory(stream) => stream.len() as u64,
             Source::Read(length, _) => *length,
@@ -34,7 +34,7 @@ impl<'a> Source<'a> {
     }
 
     /// The first bytes, of which there are so many.
-    pub(super) fn start(&mut self, count: u64) -> Result<Cow<'a, [u8]>> {
+    pub(crate) fn start(&mut self, count: u64) -> Result<Cow<'a, [u8]>> {
         match self {
             Source::Memory(stream) => Ok(Cow::Borrowed(&stream[..count as usize])),
             Source::Read(_, read) => Ok(Cow::Owned(read_piece(read, 0..count)?)),
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
     }
 
     /// Bytes in ascending ranges that do not overlap; ranges without a gap between them are read together.
-    pub(super) fn fetch(&mut self, ranges: impl Iterator<Item = Range<u64>> + Clone) -> Result<Fetched<'a>> {
+    pub(crate) fn fetch(&mut self, ranges: impl Iterator<Item = Range<u64>> + Clone) -> Result<Fetched<'a>> {
         let read = match self {
             Source::Memory(stream) => return Ok(Fetched::Memory(stream)),
             Source::Read(_, read) => read,
@@ -73,7 +73,7 @@ fn read_piece(read: &mut ReadAt<'_>, range: Range<u64>) -> Result<Vec<u8>> {
 }
 
 /// Bytes of a stream, by their places in it.
-pub(super) enum Fetched<'a> {
+pub(crate) enum Fetched<'a> {
     Memory(&'a [u8]),
     /// In ascending order, with their offsets.
     Pieces(Vec<(u64, Vec<u8>)>),
@@ -81,7 +81,7 @@ pub(super) enum Fetched<'a> {
 
 impl Fetched<'_> {
     /// Bytes of one of the ranges that were fetched.
-    pub(super) fn get(&self, range: Range<u64>) -> &[u8] {
+    pub(crate) fn get(&self, range: Range<u64>) -> &[u8] {
         let (offset, bytes) = match self {
             Fetched::Memory(stream) => (0, *stream),
             Fetched::Pieces(pieces) => {
@@ -93,7 +93,7 @@ impl Fetched<'_> {
     }
 
     /// Refuses a whole stream of so many bytes, with this start, whose checksum does not match.
-    pub(super) fn check_seal(&self, start: &[u8], stream_bytes: u64) -> Result<()> {
+    pub(crate) fn check_seal(&self, start: &[u8], stream_bytes: u64) -> Result<()> {
         let rest = self.get(start.len() as u64..stream_bytes);
         match checksum::are_sealed(start, rest) {
             true => Ok(()),

@@ -9,19 +9,25 @@ use crate::grid::tiles::Grid;
 use crate::runtime::pool::{stateless, Threads};
 
 /// Range and special vertices of a field.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Statistics<T> {
-    pub(super) range: Option<(T, T)>,
-    /// Vertices with u = v = 0 that are not filled.
-    pub(super) zero: u64,
-    pub(super) nonfinite: u64,
+#[derive(Clone, Copy)]
+pub(crate) struct Statistics<T, const N: usize> {
+    pub(crate) range: Option<(T, T)>,
+    /// Vertices whose components are all zero that are not filled.
+    pub(crate) zero: u64,
+    pub(crate) nonfinite: u64,
     /// Filled vertices whose values are finite.
-    pub(super) filled: u64,
+    pub(crate) filled: u64,
     /// Index, plane by plane and row by row, and bits of the first vertex that is not finite.
-    pub(super) fill: Option<(u64, [u64; 2])>,
+    pub(crate) fill: Option<(u64, [u64; N])>,
 }
 
-impl<T: Real> Statistics<T> {
+impl<T, const N: usize> Default for Statistics<T, N> {
+    fn default() -> Self {
+        Statistics { range: None, zero: 0, nonfinite: 0, filled: 0, fill: None }
+    }
+}
+
+impl<T: Real, const N: usize> Statistics<T, N> {
     fn merge(self, other: Self) -> Self {
         let range = match (self.range, other.range) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
@@ -93,22 +99,22 @@ fn all_finite<T: Real>(values: &[T; PIECE]) -> bool {
     not == 0
 }
 
-/// How many vertices have u = v = 0.
+/// How many vertices have zeros alone.
 #[inline(always)]
-fn zeros<T: Real>(u: &[T; PIECE], v: &[T; PIECE]) -> u64 {
-    let zero = u.iter().zip(v).map(|(&u, &v)| ((u == T::ZERO) & (v == T::ZERO)) as u32);
-    zero.sum::<u32>() as u64
+fn zeros<T: Real, const N: usize>(values: &[[T; PIECE]; N]) -> u64 {
+    let zero = |k: usize| values.iter().fold(true, |zero, component| zero & (component[k] == T::ZERO)) as u32;
+    (0..PIECE).map(zero).sum::<u32>() as u64
 }
 
 /// Vertices of a row in one piece of work; rows that are shorter come together in one.
 const SPAN: u64 = 1 << 14;
 
-pub(super) fn statistics<T: Real>(
+pub(crate) fn statistics<T: Real, const N: usize>(
     grid: Grid,
-    views: [View<'_, T>; 2],
+    views: [View<'_, T>; N],
     missing: Missing,
     threads: Threads,
-) -> Result<Statistics<T>> {
+) -> Result<Statistics<T, N>> {
     let spans = grid.nx.div_ceil(SPAN);
     let (all, together) = (grid.ny * grid.nz * spans, SPAN / grid.nx.min(SPAN));
     let parts = threads.map(all.div_ceil(together) as usize, stateless, |_, piece| {
@@ -121,38 +127,38 @@ pub(super) fn statistics<T: Real>(
 }
 
 /// Part of row `row`, counted over all planes, from column `x0` on.
-fn of_span<T: Real>(
+fn of_span<T: Real, const N: usize>(
     grid: Grid,
-    [u, v]: [View<'_, T>; 2],
+    views: [View<'_, T>; N],
     missing: Missing,
     row: u64,
     x0: u64,
-) -> Statistics<T> {
+) -> Statistics<T, N> {
     let mut s = Statistics::default();
-    let ([u, v], y) = ([u, v].map(|view| view.plane(row / grid.ny)), (row % grid.ny) as i64);
-    let mut values = [[T::ZERO; PIECE]; 2];
-    let [a, b] = &mut values;
+    let (views, y) = (views.map(|view| view.plane(row / grid.ny)), (row % grid.ny) as i64);
+    let mut values = [[T::ZERO; PIECE]; N];
     let mut extremes = Extremes::new();
     for x in (x0..grid.nx.min(x0 + SPAN)).step_by(PIECE) {
         let n = (grid.nx - x).min(PIECE as u64) as usize;
-        u.read_row(x as i64, y, &mut a[..n]);
-        v.read_row(x as i64, y, &mut b[..n]);
-        if n == PIECE && all_finite(a) & all_finite(b) & !(missing.may_fill(a) | missing.may_fill(b)) {
-            extremes.add(a);
-            extremes.add(b);
-            s.zero += zeros(a, b);
+        for (view, values) in views.iter().zip(&mut values) {
+            view.read_row(x as i64, y, &mut values[..n]);
+        }
+        let ordinary = |values: &[T; PIECE]| all_finite(values) & !missing.may_fill(values);
+        if n == PIECE && values.iter().fold(true, |all, values| all & ordinary(values)) {
+            values.iter().for_each(|values| extremes.add(values));
+            s.zero += zeros(&values);
         } else {
-            for (k, (&a, &b)) in a[..n].iter().zip(&b[..n]).enumerate() {
-                let (filled, finite) = (missing.is_filled([a, b]), a.is_finite() && b.is_finite());
+            for k in 0..n {
+                let vertex = values.each_ref().map(|component| component[k]);
+                let (filled, finite) = (missing.is_filled(vertex), vertex.iter().all(|x| x.is_finite()));
                 if !filled {
-                    extremes.add_finite(a);
-                    extremes.add_finite(b);
-                    s.zero += (a == T::ZERO && b == T::ZERO) as u64;
+                    vertex.iter().for_each(|&x| extremes.add_finite(x));
+                    s.zero += vertex.iter().all(|&x| x == T::ZERO) as u64;
                 }
                 s.filled += (filled && finite) as u64;
                 if !finite {
                     s.nonfinite += 1;
-                    s.fill.get_or_insert((row * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
+                    s.fill.get_or_insert((row * grid.nx + x + k as u64, vertex.map(T::to_bits64)));
                 }
             }
         }

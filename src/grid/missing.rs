@@ -26,6 +26,11 @@ impl Missing {
         self.fill.map(|fill| [fill; 2])
     }
 
+    /// Bits of the fill value, if there is one.
+    pub fn bits(self) -> Option<u64> {
+        self.fill
+    }
+
     /// Whether there is a fill value.
     pub fn has_fill(self) -> bool {
         self.fill.is_some()

@@ -55,9 +55,9 @@ pub fn predict<T: Real, const N: usize>(
     if interpolant.coons && count >= 2 && axes.iter().all(|&axis| place.has_next(axis)) {
         let distances = |k: usize| place.distance(axes[k]);
         return match count {
-            2 => std::array::from_fn(|c| {
-                sum_of_two(|at| value(c, at), place.at, [distances(0), distances(1)])
-            }),
+            2 => {
+                std::array::from_fn(|c| sum_of_two(|at| value(c, at), place.at, [distances(0), distances(1)]))
+            }
             _ => std::array::from_fn(|c| {
                 sum_of_three(|at| value(c, at), place.at, [distances(0), distances(1), distances(2)])
             }),
@@ -109,7 +109,13 @@ mod tests {
 
     const SIDE: usize = 17;
 
-    fn predicted(choice: u8, local: [usize; 3], last: [usize; 3], step: usize, f: impl Fn([f64; 3]) -> f64) -> f64 {
+    fn predicted(
+        choice: u8,
+        local: [usize; 3],
+        last: [usize; 3],
+        step: usize,
+        f: impl Fn([f64; 3]) -> f64,
+    ) -> f64 {
         let values: Vec<f64> = (0..SIDE * SIDE * SIDE)
             .map(|k| f([k % SIDE, k / SIDE % SIDE, k / SIDE / SIDE].map(|x| x as f64)))
             .collect();

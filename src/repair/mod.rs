@@ -8,17 +8,17 @@
 
 mod apply;
 mod bits;
-mod encode;
+pub mod encode;
 mod header;
-mod list;
+pub mod list;
 mod mesh;
-mod read;
-mod rounds;
+pub mod read;
+pub mod rounds;
 mod row;
 mod survey;
-mod tetrahedra;
+pub mod tetrahedra;
 mod triangles;
-mod values;
+pub mod values;
 
 use crate::analysis::{guarded, range};
 use crate::cpu::Execution;

@@ -56,10 +56,14 @@ impl<'a> Listed<'a> {
             let entry = Entry::read(entry.try_into().expect("an entry"))?;
             let (bytes, behind) = rest.split_at_checked(entry.bytes as usize).ok_or_else(corrupt)?;
             if kind_of(&entry) < kind {
-                return Err(Error::corrupt("chunks of repaired vertices are not in the order of their kinds"));
+                return Err(Error::corrupt(
+                    "chunks of repaired vertices are not in the order of their kinds",
+                ));
             }
             if entry.level() == Some(FILLED) && matches!(self.positions, Positions::Planes(_)) {
-                return Err(Error::corrupt("the fix holds a chunk of filled vertices, which volumes alone have"));
+                return Err(Error::corrupt(
+                    "the fix holds a chunk of filled vertices, which volumes alone have",
+                ));
             }
             kind = kind_of(&entry);
             vertices += entry.vertices as u64;
@@ -109,6 +113,11 @@ fn kind_of(entry: &Entry) -> usize {
 }
 
 impl CheckedList<'_> {
+    /// Whether there are zero vertices or filled ones.
+    pub fn has_constant_chunks(&self) -> bool {
+        self.parts.first().is_some_and(|part| part.entry.level().is_some())
+    }
+
     /// Hands out the vertices of the chunks with one level, or (None) those with levels of their own, each by one
     /// thread: no two of them are the same.
     pub fn for_each<T: Real, const N: usize>(

@@ -2,10 +2,11 @@
 
 use super::mesh::Mesh;
 use super::row::{settle, Row, MISSING, SAME};
-use super::values::{place, Values};
+use super::values::{place, Refiner, Values};
 use crate::analysis::in_bands;
 use crate::error::Result;
 use crate::grid::element::Real;
+use crate::grid::field::View;
 use crate::grid::missing::Missing;
 use crate::grid::tetrahedra::{offset, CUBE, STAR, STEPS, TETRAHEDRA, VERTICES};
 use crate::grid::tiles::Grid;
@@ -57,6 +58,14 @@ impl Tetrahedra {
         [x, y, z as i64]
     }
 
+    /// Counts the tetrahedra of a field that hold a critical point.
+    pub fn points<T: Real>(&self, views: &[View<'_, T>; 3], threads: Threads) -> Result<u64> {
+        let radii = Refiner { radius: 0.0 };
+        let values = Values::new(self.grid, *views, *views, (0.0, &radii))?;
+        let counts = in_bands(self.grid, threads, |z, rows| self.points_in_band(&values, z, rows))?;
+        Ok(counts.into_iter().sum())
+    }
+
     fn load<T: Real>(&self, row: &mut Row<T, 3>, values: &Values<'_, T, 3>, y: u64, z: u64) {
         let [_, y, z] = self.grid.wrapped_in_volume([0, y as i64, z as i64]);
         row.load(&self.missing, values, z as u64, y);
@@ -69,10 +78,41 @@ impl Tetrahedra {
         z: u64,
         band: Range<u64>,
     ) -> Result<Vec<u64>> {
-        let [columns, rows, planes] = self.grid.cubes();
         let mut found = Vec::new();
+        self.for_open(
+            values,
+            (z, band),
+            SAME,
+            |simplex, [before, after]| match Mesh::<T, 3, VERTICES>::keeps(self, simplex, &before, &after) {
+                true => Ok(()),
+                false => memory::push(&mut found, simplex),
+            },
+        )?;
+        Ok(found)
+    }
+
+    /// Counts the tetrahedra of these cubes that hold a critical point of the original.
+    fn points_in_band<T: Real>(&self, values: &Values<'_, T, 3>, z: u64, band: Range<u64>) -> Result<u64> {
+        let mut points = 0;
+        self.for_open(values, (z, band), 0, |simplex, [before, _]| {
+            points += signature(&before, STEPS[Self::of(simplex).1], &self.rule).is_critical() as u64;
+            Ok(())
+        })?;
+        Ok(points)
+    }
+
+    /// Visits the tetrahedra, of the cubes that begin in some rows of a plane, that signs do not settle, with the
+    /// vectors of the original and those now.
+    fn for_open<T: Real>(
+        &self,
+        values: &Values<'_, T, 3>,
+        (z, band): (u64, Range<u64>),
+        settled: u8,
+        mut visit: impl FnMut(u64, [[[T; 3]; VERTICES]; 2]) -> Result<()>,
+    ) -> Result<()> {
+        let [columns, rows, planes] = self.grid.cubes();
         if z >= planes {
-            return Ok(found);
+            return Ok(());
         }
         let mut layer = Rows::new(columns + 1)?;
         let mut open = memory::filled(columns as usize, 0u8)?;
@@ -85,19 +125,18 @@ impl Tetrahedra {
             let [_, low, _, high] = &mut layer.0;
             self.load(low, values, y + 1, z);
             self.load(high, values, y + 1, z + 1);
-            open_tetrahedra(layer.each(), &mut open);
+            open_tetrahedra(layer.each(), settled, &mut open);
             for (x, &open) in open.iter().enumerate().filter(|(_, open)| **open != 0) {
+                let cube = self.grid.number([x as i64, y as i64, z as i64]);
                 for t in (0..TETRAHEDRA).filter(|t| open >> t & 1 != 0) {
-                    let simplex =
-                        self.grid.number([x as i64, y as i64, z as i64]) * TETRAHEDRA as u64 + t as u64;
-                    let [before, after] = [0, 1].map(|which| layer.vectors(which, x, t));
-                    if !Mesh::<T, 3, VERTICES>::keeps(self, simplex, &before, &after) {
-                        memory::push(&mut found, simplex)?;
-                    }
+                    visit(
+                        cube * TETRAHEDRA as u64 + t as u64,
+                        [0, 1].map(|which| layer.vectors(which, x, t)),
+                    )?;
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 }
 
@@ -157,9 +196,9 @@ impl<T: Real> Mesh<T, 3, VERTICES> for Tetrahedra {
 }
 
 /// Finds the tetrahedra of a row of cubes that signs do not settle: bit t of a cube says so of its tetrahedron t.
-/// In both fields a component of a tetrahedron that is settled has one strict sign; or a vertex is missing, or
-/// nothing was changed.
-fn open_tetrahedra<T>(rows: [&Row<T, 3>; 4], open: &mut [u8]) {
+/// In both fields a component of a tetrahedron that is settled has one strict sign; or a vertex is missing, or all
+/// have one of the flags `settled`.
+fn open_tetrahedra<T>(rows: [&Row<T, 3>; 4], settled: u8, open: &mut [u8]) {
     let n = open.len() + 1;
     let [a, b, c, d] = rows.map(|row| &row.signs[..n]);
     // Written without branches, so that the compiler can use vector instructions.
@@ -177,7 +216,7 @@ fn open_tetrahedra<T>(rows: [&Row<T, 3>; 4], open: &mut [u8]) {
         for (t, tetrahedron) in CUBE.iter().enumerate() {
             let [p, q, r, s] = tetrahedron.map(|corner| corners[corner]);
             let (common, any, all) = (p.0 & q.0 & r.0 & s.0, p.1 | q.1 | r.1 | s.1, p.1 & q.1 & r.1 & s.1);
-            let is_open = !settle::<3>(common) && any & MISSING == 0 && all & SAME == 0;
+            let is_open = !settle::<3>(common) && any & MISSING == 0 && all & settled == 0;
             *open |= (is_open as u8) << t;
         }
     }

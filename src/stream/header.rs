@@ -3,16 +3,19 @@
 use crate::error::{Error, Result, Status};
 use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
+use crate::grid::volume_tiles::VolumeGrid;
 use crate::report::StreamInfo;
 use crate::request::{
     is_spacing, BoundKind, Coder, Component, Dtype, Mode, Predictor, Preserve, Ties, LEAST_PERIODIC,
-    MAX_VERTICES, PERIODIC_X, PERIODIC_Y,
+    MAX_VERTICES, PERIODIC_X, PERIODIC_Y, PERIODIC_Z,
 };
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// The version of the format: the only one that is written and read.
 pub const VERSION: u16 = 1;
 pub const HEADER_BYTES: usize = 128;
+/// Bytes of the header of a volume.
+pub const VOLUME_HEADER_BYTES: usize = 176;
 /// Tables of a stream.
 pub const TABLES: usize = 50;
 /// Bytes that the directory of the tables begins with: a bit for each table that takes bytes.
@@ -60,6 +63,13 @@ pub mod at {
     pub const FILL_V: usize = 104;
     pub const STREAM_BYTES: usize = 112;
     pub const GROUPS: usize = 120;
+    // Of volumes alone.
+    pub const DZ: usize = 128;
+    pub const FILL_W: usize = 136;
+    pub const LIST_BYTES: usize = 144;
+    pub const CHUNKS: usize = 152;
+    pub const REPAIRED_VERTICES: usize = 160;
+    pub const EXACT_VERTICES: usize = 168;
 }
 
 /// How the values are stored.
@@ -109,6 +119,22 @@ pub struct Header {
     pub stream_bytes: u64,
     /// Bytes of the table section, its directory included (0 when the content is stored).
     pub table_bytes: u32,
+    /// The fields of volumes; None for planes.
+    pub volume: Option<VolumeFields>,
+}
+
+/// The fields of the header that volumes alone have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VolumeFields {
+    pub dz: f64,
+    /// Bits of w of masked missing values.
+    pub fill_w: u64,
+    /// Bytes of the list of repaired vertices, its directory included.
+    pub list_bytes: u64,
+    pub chunks: u64,
+    /// Vertices in the list, and those of them that are exact.
+    pub repaired_vertices: u64,
+    pub exact_vertices: u64,
 }
 
 /// The error of a field that holds a value that it cannot have.
@@ -135,10 +161,36 @@ fn bytes_of_header(stream: &[u8]) -> Result<&[u8; HEADER_BYTES]> {
             format!("the stream has format version {version}; this library reads version {VERSION}"),
         ));
     }
-    if header_bytes as usize != HEADER_BYTES {
+    let expected = if h[at::COMPONENTS] == 3 { VOLUME_HEADER_BYTES } else { HEADER_BYTES };
+    if header_bytes as usize != expected {
         return Err(bad("header bytes", header_bytes as u64));
     }
     Ok(h)
+}
+
+/// Bytes that a chunk of the list of repaired vertices takes at least: those of its entry in the directory.
+const LEAST_CHUNK_BYTES: u64 = 16;
+
+/// The fields of a volume, if the header is that of one.
+fn volume_fields(bytes: &[u8]) -> Result<Option<VolumeFields>> {
+    if bytes[at::COMPONENTS] != 3 {
+        return Ok(None);
+    }
+    let Some(h) = bytes.first_chunk::<VOLUME_HEADER_BYTES>() else {
+        return Err(Error::corrupt(format!(
+            "the stream has {} bytes, less than a header of {VOLUME_HEADER_BYTES}",
+            bytes.len()
+        )));
+    };
+    let u64_at = |at: usize| u64::from_le_bytes(h[at..at + 8].try_into().expect("eight bytes"));
+    Ok(Some(VolumeFields {
+        dz: f64::from_bits(u64_at(at::DZ)),
+        fill_w: u64_at(at::FILL_W),
+        list_bytes: u64_at(at::LIST_BYTES),
+        chunks: u64_at(at::CHUNKS),
+        repaired_vertices: u64_at(at::REPAIRED_VERTICES),
+        exact_vertices: u64_at(at::EXACT_VERTICES),
+    }))
 }
 
 impl Header {
@@ -147,7 +199,52 @@ impl Header {
     }
     /// Components in the stream.
     pub fn components(&self) -> u32 {
-        2 - self.component.is_some() as u32
+        match self.volume {
+            None => 2 - self.component.is_some() as u32,
+            Some(_) => 3,
+        }
+    }
+
+    /// Bytes of the header.
+    pub fn bytes(&self) -> usize {
+        if self.volume.is_some() {
+            VOLUME_HEADER_BYTES
+        } else {
+            HEADER_BYTES
+        }
+    }
+
+    /// Tiles of the field.
+    pub fn tiles(&self) -> u64 {
+        match self.volume {
+            None => self.grid().tiles(),
+            Some(_) => VolumeGrid::of(self.grid()).tiles(),
+        }
+    }
+
+    /// Where the groups end in a coded stream.
+    pub fn end_of_groups(&self) -> u64 {
+        self.stream_bytes - self.volume.map_or(0, |volume| volume.list_bytes)
+    }
+
+    /// Refuses the streams of volumes.
+    pub fn of_planes(self) -> Result<Self> {
+        match self.volume {
+            None => Ok(self),
+            Some(_) => {
+                Err(Error::argument("the stream holds a volume of u, v and w: call the function for volumes"))
+            }
+        }
+    }
+
+    /// Refuses the streams of planes.
+    pub fn of_volume(self) -> Result<(Self, VolumeFields)> {
+        match self.volume {
+            Some(volume) => Ok((self, volume)),
+            None => Err(Error::argument(
+                "the stream holds planes with u and v, no volume: call the function for planes",
+            )),
+        }
     }
 
     /// Bytes of all components together.
@@ -209,7 +306,7 @@ impl Header {
         };
         put(&MAGIC);
         put(&VERSION.to_le_bytes());
-        put(&(HEADER_BYTES as u16).to_le_bytes());
+        put(&(self.bytes() as u16).to_le_bytes());
         put(&[0; 4]); // checksum
         put(&[
             self.dtype as u8,
@@ -239,6 +336,23 @@ impl Header {
         out
     }
 
+    /// The header of a volume.
+    pub fn write_volume(&self, volume: &VolumeFields) -> [u8; VOLUME_HEADER_BYTES] {
+        let mut out = [0u8; VOLUME_HEADER_BYTES];
+        out[..HEADER_BYTES].copy_from_slice(&self.write());
+        for (at, number) in [
+            (at::DZ, volume.dz.to_bits()),
+            (at::FILL_W, volume.fill_w),
+            (at::LIST_BYTES, volume.list_bytes),
+            (at::CHUNKS, volume.chunks),
+            (at::REPAIRED_VERTICES, volume.repaired_vertices),
+            (at::EXACT_VERTICES, volume.exact_vertices),
+        ] {
+            out[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        }
+        out
+    }
+
     /// Reads and checks the header at the start of a stream.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let h = bytes_of_header(bytes)?;
@@ -256,9 +370,10 @@ impl Header {
         for (level, k) in interpolants.iter_mut().enumerate() {
             *k = choice("interpolant", at::INTERPOLANTS + level, INTERPOLANT_CHOICES)?;
         }
+        let volume = volume_fields(bytes)?;
         let header = Header {
             dtype: of(&Dtype::NAMES, choice("dtype", at::DTYPE, 2))?,
-            mode: of(&Mode::NAMES, choice("mode", at::MODE, 2))?,
+            mode: of(&Mode::NAMES, choice("mode", at::MODE, 3))?,
             coder: of(&Coder::NAMES, choice("coder", at::CODER, 2))?,
             predictor: of(&Predictor::NAMES, choice("predictor", at::PREDICTOR, 2))?,
             preserve: of(&Preserve::NAMES, choice("preserve", at::PRESERVE, 3))?,
@@ -276,7 +391,7 @@ impl Header {
             nx: u64_at(at::NX),
             ny: u64_at(at::NY),
             nz: u32_at(at::NZ),
-            periodic: choice("periodic axes", at::PERIODIC, 4)?,
+            periodic: choice("periodic axes", at::PERIODIC, if volume.is_some() { 8 } else { 4 })?,
             bound: f64_at(at::BOUND),
             absolute_bound: f64_at(at::ABSOLUTE_BOUND),
             half_bin_width: f64_at(at::HALF_BIN_WIDTH),
@@ -286,16 +401,48 @@ impl Header {
             fill: [u64_at(at::FILL_U), u64_at(at::FILL_V)],
             component: match h[at::COMPONENTS] {
                 1 => Some(of(&Component::NAMES, choice("component", at::COMPONENT, 2))?),
-                2 if h[at::COMPONENT] == 0 => None,
-                2 => return Err(bad("component", h[at::COMPONENT] as u64)),
+                2 | 3 if h[at::COMPONENT] == 0 => None,
+                2 | 3 => return Err(bad("component", h[at::COMPONENT] as u64)),
                 components => return Err(bad("components", components as u64)),
             },
             stream_bytes: u64_at(at::STREAM_BYTES),
+            volume,
         };
         choice("reserved byte", at::RESERVED, 1)?;
         choice("reserved byte", at::RESERVED + 1, 1)?;
         header.check()?;
         Ok(header)
+    }
+
+    /// Checks what belongs to volumes, and what does not.
+    fn check_volume(&self) -> Result<()> {
+        if (self.mode == Mode::Repair) != self.volume.is_some() {
+            return Err(bad("mode", self.mode as u64));
+        }
+        let Some(volume) = self.volume else { return Ok(()) };
+        if self.predictor != Predictor::Hierarchical {
+            return Err(bad("predictor", self.predictor as u64));
+        }
+        if self.ties == Ties::Sos {
+            return Err(bad("ties", self.ties as u64));
+        }
+        let vertices = self.grid().vertices();
+        let is_coded = self.content == Content::Coded;
+        // A zero or filled chunk and another one may name a vertex twice.
+        for (name, number, most) in [
+            ("bytes of the list", volume.list_bytes, if is_coded { self.stream_bytes } else { 0 }),
+            ("chunks", volume.chunks, volume.list_bytes / LEAST_CHUNK_BYTES),
+            ("repaired vertices", volume.repaired_vertices, if is_coded { 2 * vertices } else { 0 }),
+            ("exact vertices", volume.exact_vertices, volume.repaired_vertices),
+        ] {
+            if number > most {
+                return Err(bad(name, number));
+            }
+        }
+        match volume.list_bytes % 4 {
+            0 => Ok(()),
+            _ => Err(bad("bytes of the list", volume.list_bytes)),
+        }
     }
 
     /// Checks what the fields say together.
@@ -309,14 +456,17 @@ impl Header {
                 )));
             }
         }
-        for (name, bit, n) in [("x", PERIODIC_X, self.nx), ("y", PERIODIC_Y, self.ny)] {
+        let axes =
+            [("x", PERIODIC_X, self.nx), ("y", PERIODIC_Y, self.ny), ("z", PERIODIC_Z, self.nz as u64)];
+        for (name, bit, n) in axes {
             if self.periodic as u32 & bit != 0 && n < LEAST_PERIODIC {
                 return Err(Error::corrupt(format!(
                     "the header holds {n} vertices along {name}, which is periodic"
                 )));
             }
         }
-        let tiles = self.grid().tiles();
+        self.check_volume()?;
+        let tiles = self.tiles();
         // Enough for all tiles: the field is no larger than the stream can hold, whatever its header says.
         let allowed = match self.content {
             Content::Coded => tiles.div_ceil(MAX_GROUP_TILES)..=tiles,
@@ -334,7 +484,8 @@ impl Header {
                 return Err(Error::corrupt(format!("the header holds {name} = {x}")));
             }
         }
-        for (name, d) in [("dx", self.dx), ("dy", self.dy)] {
+        let dz = self.volume.map_or(1.0, |volume| volume.dz);
+        for (name, d) in [("dx", self.dx), ("dy", self.dy), ("dz", dz)] {
             if !is_spacing(d) {
                 return Err(Error::corrupt(format!("the header holds {name} = {d}")));
             }
@@ -361,8 +512,13 @@ impl Header {
             }
             Content::Stored => self.field_bytes(),
         };
-        HEADER_BYTES as u64 + body
+        self.bytes() as u64 + body + self.volume.map_or(0, |volume| volume.list_bytes)
     }
+}
+
+/// Largest stream of a volume of `field_bytes`: it is stored where coding would take more.
+pub fn max_volume_stream_bytes(field_bytes: u64) -> u64 {
+    VOLUME_HEADER_BYTES as u64 + field_bytes.next_multiple_of(4)
 }
 
 /// Largest stream of a field of `field_bytes`: it is stored where coding would take more.

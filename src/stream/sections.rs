@@ -1,7 +1,7 @@
 //! The sections behind the header of a coded stream: directory and tables, group words, groups (FORMAT.md,
 //! sections 2.3 and 2.4).
 
-use super::header::{Header, HEADER_BYTES};
+use super::header::Header;
 pub use super::header::{LEAST_DIRECTORY_BYTES, LEAST_GROUP_BYTES, MAX_GROUP_TILES, TABLES};
 use crate::error::{Error, Result};
 use crate::runtime::memory;
@@ -105,8 +105,8 @@ pub fn bytes_before_groups(header: &Header) -> Result<u64> {
     if header.table_bytes as usize > MOST_SECTION_BYTES {
         return Err(short());
     }
-    let bytes = HEADER_BYTES as u64 + header.table_bytes as u64 + 4 * header.groups;
-    if bytes > header.stream_bytes {
+    let bytes = header.bytes() as u64 + header.table_bytes as u64 + 4 * header.groups;
+    if bytes > header.end_of_groups() {
         return Err(short());
     }
     Ok(bytes)
@@ -115,9 +115,9 @@ pub fn bytes_before_groups(header: &Header) -> Result<u64> {
 /// Splits a coded stream, of which the bytes before its groups suffice, into tables and groups.
 pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Sections<'a>> {
     let before = bytes_before_groups(header)?;
-    let (section, words) = stream[HEADER_BYTES..before as usize].split_at(header.table_bytes as usize);
+    let (section, words) = stream[header.bytes()..before as usize].split_at(header.table_bytes as usize);
     let tables = split_tables(section).ok_or_else(short)?;
-    let all = header.grid().tiles();
+    let all = header.tiles();
     let mut found = memory::with_capacity(header.groups as usize)?;
     let (mut first, mut start) = (0, before);
     for word in words.chunks_exact(4) {
@@ -135,7 +135,7 @@ pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Sections<'a>> {
     if first != all {
         return Err(Error::corrupt(format!("the groups of the stream have {first} of its {all} tiles")));
     }
-    if start != header.stream_bytes {
+    if start != header.end_of_groups() {
         return Err(short());
     }
     Ok(Sections { tables, groups: found })

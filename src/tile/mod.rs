@@ -19,4 +19,5 @@ mod traversal;
 mod vertex;
 pub mod volume;
 pub mod volume_builder;
+pub mod volume_decode;
 pub mod window;

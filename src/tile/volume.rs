@@ -128,6 +128,26 @@ impl<'a, T: Real> Reconstruction<'a, T> {
         unsafe { self.store(tile, window) };
     }
 
+    /// Visits all vertices that a tile owns, and stores those of its interior: the others keep their values.
+    ///
+    /// # Safety
+    /// A tile is visited by one thread, and all stages but the last one are done.
+    pub unsafe fn visit_tile(
+        &self,
+        tile: &VolumeTile,
+        interpolants: &[Interpolant<T>],
+        window: &mut VolumeWindow<T>,
+        mut code: impl FnMut(Visit<T>) -> [T; 3],
+    ) {
+        self.load(tile, window);
+        let place = (0, [1, CLOSED_SIDE, CLOSED_SIDE * CLOSED_SIDE]);
+        for stage in 0..STAGES {
+            visit_stage(stage, tile, interpolants, window, place, &mut code);
+        }
+        // SAFETY: the promise of this function.
+        unsafe { self.store(tile, window) };
+    }
+
     /// Loads the closed tile.
     fn load(&self, tile: &VolumeTile, window: &mut VolumeWindow<T>) {
         for (view, values) in self.views.iter().zip(&mut window.values) {
