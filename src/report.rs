@@ -74,9 +74,11 @@ pub struct StreamInfo {
     pub format_version: u32,
     pub nx: u64,
     pub ny: u64,
-    /// Planes.
+    /// Planes; of a volume, vertices along z.
     pub nz: u64,
-    /// Periodic axes, as bits PERIODIC_X and PERIODIC_Y.
+    /// Components of a vertex: 3 in a volume.
+    pub components: u32,
+    /// Periodic axes, as bits PERIODIC_X, PERIODIC_Y and PERIODIC_Z.
     pub periodic: u32,
     pub dtype: Dtype,
     pub mode: Mode,
@@ -86,6 +88,8 @@ pub struct StreamInfo {
     pub ties: Ties,
     pub dx: f64,
     pub dy: f64,
+    /// 1 of planes.
+    pub dz: f64,
     /// The bound as the caller gave it, bit for bit.
     pub bound_kind: BoundKind,
     pub bound: f64,

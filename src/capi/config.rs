@@ -7,7 +7,7 @@ use super::inspect::factz_info;
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
 use crate::grid::field::Layout;
-use crate::request::{self, BoundKind, Config, Request};
+use crate::request::{self, BoundKind, Config, Request, VolumeRequest};
 use std::ffi::c_void;
 use std::mem::size_of;
 
@@ -249,7 +249,11 @@ pub unsafe extern "C" fn factz_config_from_info(
         output.check_apart(&[&Span::of("info", info)])?;
         // SAFETY: not null and aligned; the caller gave a whole struct, and any bytes make a valid one.
         let info = unsafe { info.read() };
-        let found = info.to_config().and_then(|c| Request::new(c).map(|_| c));
+        let valid = |c: Config| match c.components {
+            3 => VolumeRequest::new(c).map(|_| c),
+            _ => Request::new(c).map(|_| c),
+        };
+        let found = info.to_config().and_then(valid);
         output.set(factz_config::from(&found.map_err(|e| about("info", e))?));
         Ok(())
     })
@@ -318,6 +322,16 @@ pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Re
     // SAFETY: the promise of this function.
     let copy = unsafe { read_struct(name, config) }?;
     copy.to_config().and_then(Request::new).map_err(|e| about(name, e))
+}
+
+/// The request of a volume.
+///
+/// # Safety
+/// As for [`read_request`].
+pub(super) unsafe fn read_volume_request(config: *const factz_config) -> Result<VolumeRequest> {
+    // SAFETY: the promise of this function.
+    let copy = unsafe { read_struct("config", config) }?;
+    copy.to_config().and_then(VolumeRequest::new).map_err(|e| about("config", e))
 }
 
 /// The choices of a configuration besides shape, element type and layout, which are not looked at.

@@ -7,11 +7,15 @@ use crate::cpu;
 use crate::error::{Error, Result};
 use crate::report::StreamInfo;
 use crate::request::{Component, Config};
+use crate::stream::header::VOLUME_HEADER_BYTES;
 use std::ffi::c_void;
 
 /// Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
 /// stream has at least as many.
 pub const FACTZ_INSPECT_BYTES: usize = 128;
+/// Bytes at the start of the stream of a volume that `factz_inspect_host` needs.
+pub const FACTZ_VOLUME_INSPECT_BYTES: usize = 176;
+const _: () = assert!(FACTZ_VOLUME_INSPECT_BYTES == VOLUME_HEADER_BYTES);
 const _: () = assert!(FACTZ_INSPECT_BYTES == cpu::INSPECT_BYTES);
 
 /// A stream holds both components, as `factz_compress_host` and `factz_compress_device` write it, or one of
@@ -19,6 +23,8 @@ const _: () = assert!(FACTZ_INSPECT_BYTES == cpu::INSPECT_BYTES);
 pub const FACTZ_COMPONENT_BOTH: u32 = 0;
 pub const FACTZ_COMPONENT_U: u32 = 1;
 pub const FACTZ_COMPONENT_V: u32 = 2;
+/// The stream holds u, v and w of a volume.
+pub const FACTZ_COMPONENT_VOLUME: u32 = 3;
 const _: () =
     assert!(FACTZ_COMPONENT_U == 1 + Component::U as u32 && FACTZ_COMPONENT_V == 1 + Component::V as u32);
 
@@ -36,13 +42,13 @@ pub struct factz_info {
     pub nx: u64,
     /// Vertices along y.
     pub ny: u64,
-    /// Planes.
+    /// Planes; of a volume, vertices along z.
     pub nz: u64,
     /// Grid spacing along x, negative if columns run against u.
     pub dx: f64,
     /// Grid spacing along y, negative if rows run against v.
     pub dy: f64,
-    /// 1.
+    /// Grid spacing along z of a volume, negative if planes run against w; 1 of planes.
     pub dz: f64,
     /// The bound as it was given when compressing, bit for bit.
     pub bound: f64,
@@ -90,7 +96,7 @@ impl From<&StreamInfo> for factz_info {
             nz: s.nz,
             dx: s.dx,
             dy: s.dy,
-            dz: 1.0,
+            dz: s.dz,
             bound: s.bound,
             absolute_bound: s.absolute_bound,
             bound_kind: s.bound_kind as i32,
@@ -103,7 +109,10 @@ impl From<&StreamInfo> for factz_info {
             has_fill_value: s.fill_value.is_some() as i32,
             ties: s.ties as i32,
             periodic: s.periodic,
-            component: s.component.map_or(FACTZ_COMPONENT_BOTH, |component| 1 + component as u32),
+            component: match s.components {
+                3 => FACTZ_COMPONENT_VOLUME,
+                _ => s.component.map_or(FACTZ_COMPONENT_BOTH, |component| 1 + component as u32),
+            },
         }
     }
 }
@@ -126,7 +135,9 @@ impl factz_info {
             preserve: choice("preserve", self.preserve, &PRESERVES)?,
             ties: choice("ties", self.ties, &TIES)?,
             fill_value: has_fill_value.then_some(self.fill_value),
+            components: if self.component == FACTZ_COMPONENT_VOLUME { 3 } else { 2 },
             nz: self.nz,
+            dz: self.dz,
             periodic: self.periodic,
             ..Config::new(self.nx, self.ny, bound_kind, self.bound)
         })
@@ -135,7 +146,7 @@ impl factz_info {
 
 /// Reads the header of a stream in host memory.
 ///
-/// Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the stream is not checked, and the checksum is
+/// Reads only the first FACTZ_INSPECT_BYTES bytes, or FACTZ_VOLUME_INSPECT_BYTES of a volume: the rest of the stream is not checked, and the checksum is
 /// not compared. Does not block, thread-safe.
 ///
 /// @param src        the start of a stream, any alignment; not changed

@@ -41,3 +41,4 @@ pub mod report;
 pub mod sizes;
 pub mod status;
 pub mod version;
+pub mod volume;

@@ -280,6 +280,8 @@ impl Header {
             nx: self.nx,
             ny: self.ny,
             nz: self.nz as u64,
+            components: if self.volume.is_some() { 3 } else { 2 },
+            dz: self.volume.map_or(1.0, |volume| volume.dz),
             periodic: self.periodic as u32,
             dtype: self.dtype,
             mode: self.mode,
