@@ -559,6 +559,7 @@ mod tests {
             component: None,
             stream_bytes: 4096,
             table_bytes: 80,
+            volume: None,
         }
     }
 

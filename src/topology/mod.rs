@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod exact_type;
+mod interval;
 pub mod signature;
 pub mod tetrahedron;
 pub mod tetrahedron_bound;

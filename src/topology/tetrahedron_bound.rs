@@ -3,13 +3,14 @@
 
 use crate::grid::element::Real;
 use crate::topology::bound::{round_down, TOP};
+use crate::topology::interval::Interval;
 use crate::topology::signature::ROUNDING;
 use crate::topology::tetrahedron::{
     determinant, others, signature, zero_corners, Signature, Vectors, VolumeRule,
 };
 use crate::topology::tetrahedron_type::certified_type;
 
-/// Halvings of the interval in which the bound of a type is sought.
+/// Halvings of the interval in which a bound is sought.
 const HALVINGS: u32 = 30;
 
 /// A bound d such that the signature stays the same (and certain) when every component of every vertex moves by
@@ -34,9 +35,43 @@ pub fn tetrahedron_bound<T: Real>(p: &Vectors<T>, steps: [usize; 3], rule: &Volu
             let d = if rule.types { type_bound(p, steps, rule, kind, Real::min(d, TOP * eps)) } else { d };
             round_down(d)
         }
-        Signature::Tie(_) if zero_corners(p) == 15 => T::MAX,
-        Signature::Tie(_) | Signature::Uncertain => T::ZERO,
+        Signature::Tie(_) => tie_bound(p, eps),
+        Signature::Uncertain => T::ZERO,
     }
+}
+
+/// The bound of a tetrahedron whose signs all stay. Vertices that are zero do not move.
+fn tie_bound<T: Real>(p: &Vectors<T>, eps: f64) -> T {
+    let others = others(p, zero_corners(p));
+    match others.all() {
+        [] => T::MAX,
+        // Without a zero vertex some determinant of vectors that move is 0.
+        [_, _, _, _] => T::ZERO,
+        vectors => round_down(largest(TOP * eps, |moved| signs_stay(vectors, moved))),
+    }
+}
+
+/// Whether the signs of components, minors and determinants of 1 to 3 vectors are certain while every component
+/// moves by up to `moved`.
+fn signs_stay<T: Real>(vectors: &[[T; 3]], moved: f64) -> bool {
+    let mut rows = [[Interval::exact(0.0); 3]; 3];
+    let size = vectors.iter().flatten().fold(0.0, |size, x| Real::max(size, x.to_f64().abs()));
+    if !(1e-280..1e280).contains(&size) {
+        return false;
+    }
+    for (row, v) in rows.iter_mut().zip(vectors) {
+        *row = v.map(|x| Interval::new(x.to_f64() / size, moved / size));
+    }
+    let rows = &rows[..vectors.len()];
+    let minor = |i: usize, j: usize, k: usize, l: usize| rows[i][k] * rows[j][l] - rows[i][l] * rows[j][k];
+    let components = rows.iter().flatten().all(|x| x.sign() != 0);
+    let minors =
+        (0..rows.len()).all(|j| (0..j).all(|i| (0..3).all(|k| minor(i, j, k, (k + 1) % 3).sign() != 0)));
+    let det = || {
+        let term = |k: usize| rows[0][k] * minor(1, 2, (k + 1) % 3, (k + 2) % 3);
+        (term(0) + term(1) + term(2)).sign() != 0
+    };
+    components && minors && (rows.len() < 3 || det())
 }
 
 /// The largest distance, over the axes, of the image's bounding box from 0 (exact); not positive where the box
@@ -137,14 +172,18 @@ fn face_distance<T: Real>(p: &Vectors<T>) -> f64 {
 
 /// The largest bound found, up to `most`, with which the type stays.
 fn type_bound<T: Real>(p: &Vectors<T>, steps: [usize; 3], rule: &VolumeRule, kind: u8, most: f64) -> f64 {
-    let stays = |moved: f64| certified_type(p, steps, rule.spacing, moved) == Some(kind);
-    if stays(most) {
+    largest(most, |moved| certified_type(p, steps, rule.spacing, moved) == Some(kind))
+}
+
+/// The largest number found, up to `most`, with which a condition holds that holds for all smaller ones.
+fn largest(most: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    if holds(most) {
         return most;
     }
     let (mut low, mut high) = (0.0, most);
     for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
-        if stays(middle) {
+        if holds(middle) {
             low = middle;
         } else {
             high = middle;

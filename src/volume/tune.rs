@@ -8,6 +8,7 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
 use crate::grid::volume_tiles::{VolumeGrid, VolumeTile, SIDE, VOLUME_ANCHOR_LEVEL, VOLUME_TILE_VERTICES};
+use crate::grid::wide_range::SHUFFLE;
 use crate::predict::tuning::{self, Choice, CountsByInterpolant, LevelCount, SCALINGS};
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
@@ -47,9 +48,7 @@ impl<T: Real> Field<'_, T> {
     pub(super) fn choose(&self, (bound, half_bin_width): (f64, f64), threads: Threads) -> Result<Choice> {
         let (tiles, samples) = (self.tiles().tiles(), self.samples());
         let counts = threads.map(samples as usize * SCALINGS, VolumeWindow::new, |window, k| {
-            let sample = (k / SCALINGS) as u128;
-            let tile = ((2 * sample + 1) * tiles as u128 / (2 * samples as u128)) as u64;
-            let tile = self.tiles().tile(tile);
+            let tile = self.tiles().tile(sample(tiles, samples, (k / SCALINGS) as u64));
             let mut counts = CountsByInterpolant::default();
             for interpolant in TRIED {
                 let interpolants = [interpolant; VOLUME_ANCHOR_LEVEL];
@@ -132,6 +131,13 @@ impl<T: Real> Field<'_, T> {
     }
 }
 
+/// The number of a sample tile: one from each of as many parts of all tiles as there are samples. Its place in the
+/// part changes from one to the next, as tiles at equal distances may all lie in one column.
+fn sample(tiles: u64, samples: u64, k: u64) -> u64 {
+    let [first, end] = [k, k + 1].map(|k| (k as u128 * tiles as u128 / samples as u128) as u64);
+    first + (k as u32).wrapping_mul(SHUFFLE) as u64 % (end - first)
+}
+
 /// The nearest integer to the logarithm to base 2 of a ratio, from 0 to [`MOST_SHIFT`].
 fn shift_of(ratio: f64) -> u8 {
     let (mut shift, mut most) = (0, std::f64::consts::SQRT_2);
@@ -155,6 +161,19 @@ fn add(count: &mut LevelCount, q: [i32; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_are_different_tiles_of_all_columns() {
+        for (side, samples) in [(8, 16), (16, 24), (2, 4), (5, 4)] {
+            let tiles = side * side * side;
+            let numbers: Vec<u64> = (0..samples).map(|k| sample(tiles, samples, k)).collect();
+            assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]) && numbers.iter().all(|&n| n < tiles));
+            let mut columns: Vec<u64> = numbers.iter().map(|n| n % side).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            assert!(columns.len() as u64 * 2 >= side, "{numbers:?}");
+        }
+    }
 
     #[test]
     fn shifts_are_the_nearest() {
