@@ -52,15 +52,17 @@ module factz
 
   integer(c_int32_t), parameter, public :: FACTZ_DTYPE_F32 = 0, FACTZ_DTYPE_F64 = 1
   integer(c_int32_t), parameter, public :: FACTZ_BOUND_ABSOLUTE = 0, FACTZ_BOUND_RELATIVE = 1
-  integer(c_int32_t), parameter, public :: FACTZ_MODE_BLOCK_WISE = 0, FACTZ_MODE_SPECULATIVE = 1
+  integer(c_int32_t), parameter, public :: FACTZ_MODE_BLOCK_WISE = 0, FACTZ_MODE_SPECULATIVE = 1, &
+      FACTZ_MODE_REPAIR = 2
   integer(c_int32_t), parameter, public :: FACTZ_CODER_ANS = 0, FACTZ_CODER_HUFFMAN = 1
   integer(c_int32_t), parameter, public :: FACTZ_PREDICTOR_HIERARCHICAL = 0, FACTZ_PREDICTOR_LORENZO = 1
   integer(c_int32_t), parameter, public :: FACTZ_PRESERVE_NONE = 0, FACTZ_PRESERVE_POINTS = 1, &
       FACTZ_PRESERVE_TYPES = 2
   integer(c_int32_t), parameter, public :: FACTZ_TIES_ALL = 0, FACTZ_TIES_ZEROS = 1, FACTZ_TIES_SOS = 2
   integer(c_int32_t), parameter, public :: FACTZ_SIDE_X_MIN = 1, FACTZ_SIDE_X_MAX = 2, FACTZ_SIDE_Y_MIN = 4, &
-      FACTZ_SIDE_Y_MAX = 8, FACTZ_SIDES_ALL = 15
-  integer(c_int32_t), parameter, public :: FACTZ_PERIODIC_X = 1, FACTZ_PERIODIC_Y = 2
+      FACTZ_SIDE_Y_MAX = 8, FACTZ_SIDES_ALL = 15, FACTZ_SIDE_Z_MIN = 16, FACTZ_SIDE_Z_MAX = 32, &
+      FACTZ_SIDES_ALL_OF_VOLUME = 63
+  integer(c_int32_t), parameter, public :: FACTZ_PERIODIC_X = 1, FACTZ_PERIODIC_Y = 2, FACTZ_PERIODIC_Z = 4
   integer(c_int32_t), parameter, public :: FACTZ_COMPONENT_BOTH = 0, FACTZ_COMPONENT_U = 1, &
       FACTZ_COMPONENT_V = 2
   integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_CONFIG_STRING_BYTES = 512, &
@@ -112,7 +114,9 @@ module factz
     integer(c_int32_t) :: ties
     integer(c_int32_t) :: periodic
     integer(c_int64_t) :: plane_rows
-    integer(c_int64_t) :: reserved(10)
+    integer(c_int32_t) :: components
+    integer(c_int32_t) :: reserved_32
+    integer(c_int64_t) :: reserved(9)
   end type factz_config
 
   type, bind(c), public :: factz_sizes

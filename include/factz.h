@@ -260,6 +260,11 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_INSPECT_BYTES 128
 
 /**
+ * Bytes at the start of the stream of a volume that `factz_inspect_host` needs.
+ */
+#define FACTZ_VOLUME_INSPECT_BYTES 176
+
+/**
  * A stream holds both components, as `factz_compress_host` and `factz_compress_device` write it, or one of
  * them (`factz_split_host`).
  */
@@ -268,6 +273,11 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_COMPONENT_U 1
 
 #define FACTZ_COMPONENT_V 2
+
+/**
+ * The stream holds u, v and w of a volume.
+ */
+#define FACTZ_COMPONENT_VOLUME 3
 
 /**
  * `point_type`: inside a triangle, det J < 0.
@@ -587,7 +597,7 @@ typedef struct factz_info {
      */
     uint64_t ny;
     /**
-     * Planes.
+     * Planes; of a volume, vertices along z.
      */
     uint64_t nz;
     /**
@@ -599,7 +609,7 @@ typedef struct factz_info {
      */
     double dy;
     /**
-     * 1.
+     * Grid spacing along z of a volume, negative if planes run against w; 1 of planes.
      */
     double dz;
     /**
@@ -1414,7 +1424,7 @@ factz_status factz_decompress_planes_sizes(const struct factz_config *config,
 /**
  * Reads the header of a stream in host memory.
  *
- * Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the stream is not checked, and the checksum is
+ * Reads only the first FACTZ_INSPECT_BYTES bytes, or FACTZ_VOLUME_INSPECT_BYTES of a volume: the rest of the stream is not checked, and the checksum is
  * not compared. Does not block, thread-safe.
  *
  * @param src        the start of a stream, any alignment; not changed
@@ -1425,7 +1435,9 @@ factz_status factz_decompress_planes_sizes(const struct factz_config *config,
  *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
  *         `factz_readable_formats`)
  */
-factz_status factz_inspect_host(const void *src, size_t src_bytes, struct factz_info *info);
+factz_status factz_inspect_host(const void *src,
+                                size_t src_bytes,
+                                struct factz_info *info);
 
 /**
  * Compresses a field in host memory.

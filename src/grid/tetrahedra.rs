@@ -8,6 +8,8 @@ use crate::grid::tiles::{Grid, PERIODIC_X, PERIODIC_Y, PERIODIC_Z};
 
 /// Corners of a tetrahedron.
 pub const VERTICES: usize = 4;
+/// The vectors (u, v, w) at the corners of a tetrahedron, along its path.
+pub type Vectors<T> = [[T; 3]; VERTICES];
 /// Tetrahedra of a cube.
 pub const TETRAHEDRA: usize = 6;
 /// Tetrahedra around a vertex.

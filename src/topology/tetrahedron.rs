@@ -2,13 +2,11 @@
 //! and after compression.
 
 use crate::grid::element::Real;
+use crate::grid::tetrahedra::Vectors;
 use crate::request::{Config, Preserve, Ties};
 use crate::topology::exact_type::sign_of_products;
 use crate::topology::signature::ROUNDING;
 use crate::topology::tetrahedron_type::certified_type;
-
-/// The vectors (u, v, w) at the corners of a tetrahedron, along its path.
-pub type Vectors<T> = [[T; 3]; 4];
 
 /// Contents of signatures, and the spacing that types of critical points depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,12 +2,11 @@
 //! section 14). A bound is always below the true one: every rounding in this module lowers it.
 
 use crate::grid::element::Real;
+use crate::grid::tetrahedra::Vectors;
 use crate::topology::bound::{round_down, TOP};
 use crate::topology::interval::Interval;
 use crate::topology::signature::ROUNDING;
-use crate::topology::tetrahedron::{
-    determinant, others, signature, zero_corners, Signature, Vectors, VolumeRule,
-};
+use crate::topology::tetrahedron::{determinant, others, signature, zero_corners, Signature, VolumeRule};
 use crate::topology::tetrahedron_type::certified_type;
 
 /// Halvings of the interval in which a bound is sought.

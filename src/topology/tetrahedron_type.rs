@@ -1,8 +1,8 @@
 //! The type of a critical point of a volume, certified in interval arithmetic (docs/algorithm.md, section 14).
 
 use crate::grid::element::Real;
+use crate::grid::tetrahedra::Vectors;
 use crate::topology::interval::{Interval, UNDERFLOW};
-use crate::topology::tetrahedron::Vectors;
 
 /// The Jacobian's entries by component and axis, within 2 `moved` of differences that vertices which move by
 /// `moved` may have, all of them times one positive factor. None where that is out of the range of f64.

@@ -1,11 +1,12 @@
 //! Properties of signatures and bounds of tetrahedra, against exact arithmetic and by random moves.
 
 use crate::grid::element::Real;
-use crate::grid::tetrahedra::STEPS;
+use crate::grid::tetrahedra::{Vectors, STEPS};
 use crate::random::Random;
 use crate::request::Ties;
-use crate::topology::tetrahedron::{sign_det3, signature, stays, Signature, Vectors, VolumeRule};
+use crate::topology::tetrahedron::{sign_det3, signature, stays, Signature, VolumeRule};
 use crate::topology::tetrahedron_bound::tetrahedron_bound;
+use crate::topology::tetrahedron_type::certified_type;
 use num_rational::BigRational;
 use num_traits::Signed;
 
@@ -203,9 +204,9 @@ fn types_are_those_of_the_eigenvalues() {
                         at[steps[k]] += spacing[steps[k]];
                     }
                 }
-                let found = crate::topology::tetrahedron_type::certified_type(&p, steps, spacing, 0.0);
+                let found = certified_type(&p, steps, spacing, 0.0);
                 assert_eq!(found, Some(kind), "{jacobian:?} {steps:?} {spacing:?}");
-                assert!(crate::topology::tetrahedron_type::certified_type(&p, steps, spacing, 1e9).is_none());
+                assert!(certified_type(&p, steps, spacing, 1e9).is_none());
             }
         }
     }

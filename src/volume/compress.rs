@@ -48,7 +48,6 @@ struct Parts {
     chunks: Vec<Chunk>,
     repaired: u64,
     exact: u64,
-    points: u64,
     max_error: f64,
 }
 
@@ -100,7 +99,7 @@ impl<T: Real> Job<'_, T> {
         let exact = exact.into_inner().unwrap_or_else(|e| e.into_inner());
         exact.iter().for_each(|&vertex| values.set_level(vertex, EXACT));
         fixed.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
-        let mesh = Tetrahedra { grid, missing: self.missing, rule: VolumeRule::of(config), radius: widths.0 };
+        let mesh = self.mesh();
         if config.preserve != Preserve::None {
             let counts = Repair::run(&mesh, &values, threads)?;
             event!(DEBUG, "repaired", violated = counts.violated, rounds = counts.rounds);
@@ -116,9 +115,14 @@ impl<T: Real> Job<'_, T> {
             chunks: lists.chunks(&values, positions, threads)?,
             repaired: lists.vertices(),
             exact: lists.exact,
-            points: if config.preserve == Preserve::None { 0 } else { mesh.points(&self.views, threads)? },
             max_error: self.max_error(&values)?,
         })
+    }
+
+    /// The tetrahedra, with what they must keep.
+    fn mesh(&self) -> Tetrahedra {
+        let rule = VolumeRule::of(self.request.config());
+        Tetrahedra { grid: self.grid, missing: self.missing, rule, radius: self.bound.useful }
     }
 
     /// The pattern of missing values.
@@ -196,7 +200,10 @@ impl<T: Real> Job<'_, T> {
             nonfinite_vertices: self.statistics.nonfinite,
             zero_vertices: self.statistics.zero,
             filled_vertices: self.statistics.filled,
-            points_in_triangles: parts.as_ref().map_or(0, |parts| parts.points),
+            points_in_triangles: match self.request.config().preserve {
+                Preserve::None => 0,
+                Preserve::Points | Preserve::Types => self.mesh().points(&self.views, self.threads)?,
+            },
             bound: self.bound.absolute,
             max_error: parts.as_ref().map_or(0.0, |parts| parts.max_error),
             ..Report::default()

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of `src`, from the top; each imports only those below it. Rooms in one line do not import each
 /// other.
-const ROOMS: [&[&str]; 14] = [
+const ROOMS: [&[&str]; 15] = [
     &["capi"],
+    &["volume"],
     &["repair"],
     &["cuda", "cpu"],
     &["analysis"],
@@ -110,6 +111,18 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/spans.rs", "kernels/compress/statistics/block_ranges.cuh"),
     ("src/tile/symbols_by_position.rs", "symbols lie by position in the workspace"),
     ("src/tile/vertex.rs", "kernels/tile/encode.cuh"),
+    ("src/entropy/triples.rs", "volumes have no kernels yet"),
+    ("src/grid/tetrahedra.rs", "volumes have no kernels yet"),
+    ("src/grid/volume_tiles.rs", "volumes have no kernels yet"),
+    ("src/predict/volume.rs", "volumes have no kernels yet"),
+    ("src/tile/volume.rs", "volumes have no kernels yet"),
+    ("src/tile/volume_builder.rs", "volumes have no kernels yet"),
+    ("src/tile/volume_decode.rs", "volumes have no kernels yet"),
+    ("src/topology/interval.rs", "volumes have no kernels yet"),
+    ("src/topology/tetrahedron.rs", "volumes have no kernels yet"),
+    ("src/topology/tetrahedron_bound.rs", "volumes have no kernels yet"),
+    ("src/topology/tetrahedron_type.rs", "volumes have no kernels yet"),
+    ("src/topology/volume_properties.rs", "tests"),
 ];
 
 /// Rooms and files of `src` that may hold unsafe code.
@@ -121,6 +134,11 @@ const UNSAFE: &[&str] = &[
     // Scratch of a tile begins as zeros on the heap: it is too large for the stack of a thread.
     "tile/builder.rs",
     "tile/symbols_by_position.rs",
+    "tile/volume_builder.rs",
+    "tile/volume_decode.rs",
+    // Threads write vertices of their own tiles.
+    "tile/volume.rs",
+    "volume/",
     "tile/window.rs",
     // Threads write disjoint parts of one field.
     "cpu/reconstruct.rs",

@@ -75,5 +75,6 @@ mod sweep;
 mod symbols;
 mod textbook;
 mod unwritten;
+mod volumes;
 #[cfg(target_os = "linux")]
 mod zarr;

@@ -66,6 +66,11 @@ fn fixes_are_made_and_applied() {
 }
 
 #[test]
+fn volumes_go_through_python() {
+    passes(python(), "test_volumes.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }

@@ -44,6 +44,7 @@ from ._results import (
     Sizes,
 )
 from ._steps import Step, Steps, load, steps
+from ._volumes import compress_volume, decompress_volume
 from .errors import (
     BufferTooSmallError,
     CorruptStreamError,
@@ -103,9 +104,11 @@ __all__ = [
     "compare",
     "compress",
     "compress_sizes",
+    "compress_volume",
     "critical_points",
     "decompress",
     "decompress_sizes",
+    "decompress_volume",
     "enqueue_compress",
     "enqueue_decompress",
     "inspect",

@@ -11,14 +11,15 @@ VERSION_MAJOR, VERSION_MINOR = 0, 1
 
 DTYPE_F32, DTYPE_F64 = 0, 1
 BOUND_ABSOLUTE, BOUND_RELATIVE = 0, 1
-MODE_BLOCK_WISE, MODE_SPECULATIVE = 0, 1
+MODE_BLOCK_WISE, MODE_SPECULATIVE, MODE_REPAIR = 0, 1, 2
 CODER_ANS, CODER_HUFFMAN = 0, 1
 PREDICTOR_HIERARCHICAL, PREDICTOR_LORENZO = 0, 1
 PRESERVE_NONE, PRESERVE_POINTS, PRESERVE_TYPES = 0, 1, 2
 TIES_ALL, TIES_ZEROS, TIES_SOS = 0, 1, 2
 SIDE_X_MIN, SIDE_X_MAX, SIDE_Y_MIN, SIDE_Y_MAX, SIDES_ALL = 1, 2, 4, 8, 15
-PERIODIC_X, PERIODIC_Y = 1, 2
-COMPONENT_BOTH, COMPONENT_U, COMPONENT_V = 0, 1, 2
+SIDE_Z_MIN, SIDE_Z_MAX, SIDES_ALL_OF_VOLUME = 16, 32, 63
+PERIODIC_X, PERIODIC_Y, PERIODIC_Z = 1, 2, 4
+COMPONENT_BOTH, COMPONENT_U, COMPONENT_V, COMPONENT_VOLUME = 0, 1, 2, 3
 CONFIG_WORDS = 24
 WARNING_WIDE_RANGE = 1
 INSPECT_BYTES = 128
@@ -57,7 +58,7 @@ class Config(ctypes.Structure):
         + _fields(c_int32, "verify_checksum has_fill_value")
         + _fields(c_double, "fill_value")
         + [("ties", c_int32), ("periodic", c_uint32), ("plane_rows", c_uint64)]
-        + [("reserved", c_uint64 * 10)]
+        + [("components", c_uint32), ("reserved_32", c_uint32), ("reserved", c_uint64 * 9)]
     )
 
 
@@ -154,6 +155,8 @@ _words = ctypes.POINTER(c_uint32)
 # Addresses are void pointers where arrays or device memory are meant, and all are where both are.
 _field = [c_void_p, c_void_p, c_size_t, _config]
 _memory = [c_void_p, c_size_t]
+# u, v, w, n.
+_volume = [c_void_p, c_void_p, c_void_p, c_size_t]
 # x0, y0, z0, u, v, n, report, threads.
 _part = [c_uint64, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int]
 
@@ -164,6 +167,7 @@ FUNCTIONS = {
     "status_string": (ctypes.c_char_p, [c_int32]),
     "last_error": (ctypes.c_char_p, []),
     "config_init": (c_int32, [_config, c_uint64, c_uint64, c_int32, c_double]),
+    "config_init_volume": (c_int32, [_config, c_uint64, c_uint64, c_uint64, c_int32, c_double]),
     "config_from_info": (c_int32, [ctypes.POINTER(Info), _config]),
     "config_to_words": (c_int32, [_config, _words, c_size_t]),
     "compress_sizes": (c_int32, [_config, _sizes]),
@@ -175,6 +179,9 @@ FUNCTIONS = {
         c_int32,
         _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
     ),
+    "volume_stream_bytes": (c_int32, [_config, ctypes.POINTER(c_uint64)]),
+    "compress_volume_host": (c_int32, _volume + [_config] + _memory + [ctypes.POINTER(Report), c_int]),
+    "decompress_volume_host": (c_int32, _memory + [_config] + _volume + [ctypes.POINTER(Report), c_int]),
     "decompress_region_host": (c_int32, _memory + [_config] + _part),
     "read_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _part),
     "split_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),

@@ -8,14 +8,23 @@ from ._library import check, library
 
 # The options that are a choice of names.
 CHOICES = {
-    "mode": {"block": _abi.MODE_BLOCK_WISE, "speculative": _abi.MODE_SPECULATIVE},
+    "mode": {
+        "block": _abi.MODE_BLOCK_WISE,
+        "speculative": _abi.MODE_SPECULATIVE,
+        "repair": _abi.MODE_REPAIR,
+    },
     "coder": {"ans": _abi.CODER_ANS, "huffman": _abi.CODER_HUFFMAN},
     "predictor": {"hierarchical": _abi.PREDICTOR_HIERARCHICAL, "lorenzo": _abi.PREDICTOR_LORENZO},
     "preserve": {"none": _abi.PRESERVE_NONE, "points": _abi.PRESERVE_POINTS, "types": _abi.PRESERVE_TYPES},
     "ties": {"all": _abi.TIES_ALL, "zeros": _abi.TIES_ZEROS, "sos": _abi.TIES_SOS},
 }
 DTYPES = {"float32": _abi.DTYPE_F32, "float64": _abi.DTYPE_F64}
-COMPONENTS = {_abi.COMPONENT_BOTH: None, _abi.COMPONENT_U: "u", _abi.COMPONENT_V: "v"}
+COMPONENTS = {
+    _abi.COMPONENT_BOTH: None,
+    _abi.COMPONENT_U: "u",
+    _abi.COMPONENT_V: "v",
+    _abi.COMPONENT_VOLUME: "uvw",
+}
 SIDES = {
     "xmin": _abi.SIDE_X_MIN,
     "xmax": _abi.SIDE_X_MAX,
@@ -23,7 +32,8 @@ SIDES = {
     "ymax": _abi.SIDE_Y_MAX,
 }
 
-AXES = {"x": _abi.PERIODIC_X, "y": _abi.PERIODIC_Y}
+AXES = {"x": _abi.PERIODIC_X, "y": _abi.PERIODIC_Y, "z": _abi.PERIODIC_Z}
+SIDES_OF_VOLUME = {**SIDES, "zmin": _abi.SIDE_Z_MIN, "zmax": _abi.SIDE_Z_MAX}
 
 Sides = Union[str, Iterable[str], None]
 #: (ny, nx), or (nz, ny, nx) of a stack.
@@ -93,21 +103,30 @@ def name_of(number: int, names: Dict[str, int]) -> str:
     return next((name for name, known in names.items() if known == number), "number %d" % number)
 
 
-def sides_of(option: str, value: Sides) -> int:
+def sides_of(option: str, value: Sides, names: Dict[str, int] = SIDES) -> int:
     """The bits of sides, given as "xmin+ymax", "all", "none", None or a list of names."""
     if value is None or value == "none":
         return 0
     if value == "all":
-        return _abi.SIDES_ALL
+        return sum(names.values())
     bits = 0
     try:
         for name in value.split("+") if isinstance(value, str) else value:
-            bits |= SIDES[name.strip()]
+            bits |= names[name.strip()]
     except (KeyError, TypeError, AttributeError):
         raise ValueError(
-            "%s=%r is none of none, all, or sides joined by +: %s" % (option, value, ", ".join(SIDES))
+            "%s=%r is none of none, all, or sides joined by +: %s" % (option, value, ", ".join(names))
         ) from None
     return bits
+
+
+def axes_of_volume(option: str, value: Optional[str]) -> int:
+    """The bits of axes, given as different letters of "xyz", "none" or None."""
+    if value is None or value == "none":
+        return 0
+    if not isinstance(value, str) or not value or len(set(value)) < len(value) or set(value) - set(AXES):
+        raise ValueError("%s=%r is none, or not made of x, y and z" % (option, value))
+    return sum(AXES[axis] for axis in value)
 
 
 def axes_of(option: str, value: Optional[str]) -> int:

@@ -102,8 +102,10 @@ class Info:
         absolute_bound: the absolute bound that was applied, in the unit of the field.
         mode, coder, predictor, preserve, ties, dx, dy: as in :func:`factz.compress`.
         fill: the fill value of the field, or None.
-        periodic: the periodic axes, "x", "y" or "xy", or None.
-        component: "u" or "v" of data of that component alone (:func:`factz.split`), or None.
+        dz: the spacing along z of a volume; 1 of planes.
+        periodic: the periodic axes, for instance "x" or "xy", or None.
+        component: "u" or "v" of data of that component alone (:func:`factz.split`), "uvw" of a volume
+            (:func:`factz.compress_volume`), or None.
     """
 
     shape: Tuple[int, ...]
@@ -120,6 +122,7 @@ class Info:
     ties: str
     dx: float
     dy: float
+    dz: float
     fill: Optional[float]
     periodic: Optional[str]
     component: Optional[str]

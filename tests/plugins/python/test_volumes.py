@@ -1,0 +1,72 @@
+"""compress_volume and decompress_volume: bounds, options, refusals."""
+
+import unittest
+
+import numpy as np
+
+import factz
+
+
+def waves(shape, dtype="f4"):
+    z, y, x = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
+    angles = ((0.31, 0.2, 0.11), (0.13, -0.27, 0.33), (-0.21, 0.17, 0.29))
+    return tuple(np.sin(a * x + b * y + c * z).astype(dtype) for a, b, c in angles)
+
+
+class Volumes(unittest.TestCase):
+    def test_round_trip_keeps_the_bound(self):
+        for dtype in ("f4", "f8"):
+            field, report = waves((20, 33, 18), dtype), factz.Report()
+            data = factz.compress_volume(*field, abs=1e-2, report=report)
+            self.assertTrue(len(data) * 5 < sum(c.nbytes for c in field) and report.points_in_triangles > 0)
+            for threads in (1, 2):
+                self.assertTrue(factz.compress_volume(*field, abs=1e-2, threads=threads) == data)
+                found = factz.decompress_volume(data, threads=threads)
+                for a, b in zip(field, found):
+                    self.assertTrue(a.dtype == b.dtype and np.abs(a.astype("f8") - b).max() <= 1e-2)
+
+    def test_info_says_what_the_data_hold(self):
+        field = waves((4, 6, 5))
+        options = {"dz": -2.0, "periodic": "xz", "pin": "ymin", "ties": "zeros", "coder": "huffman"}
+        info = factz.inspect(factz.compress_volume(*field, rel=1e-3, **options))
+        self.assertTrue((info.shape, info.component, info.rel, info.mode) == ((4, 6, 5), "uvw", 1e-3, "repair"))
+        self.assertTrue((info.dz, info.periodic, info.ties, info.coder) == (-2.0, "xz", "zeros", "huffman"))
+
+    def test_missing_values_and_zeros_stay(self):
+        u, v, w = waves((9, 10, 11))
+        u[3, 4, 5], v[1, 1, 1], w[8] = np.nan, -7.0, 0.0
+        u[8] = v[8] = 0.0
+        found = factz.decompress_volume(factz.compress_volume(u, v, w, abs=0.05, fill=-7.0))
+        self.assertTrue(np.isnan(found[0][3, 4, 5]) and found[1][1, 1, 1] == -7.0)
+        self.assertTrue(all((c[8] == 0.0).all() for c in found))
+
+    def test_planes_and_volumes_are_told_apart(self):
+        u, v, w = waves((5, 6, 7))
+        with self.assertRaisesRegex(factz.InvalidArgumentError, "volume"):
+            factz.decompress(factz.compress_volume(u, v, w, abs=0.1))
+        with self.assertRaisesRegex(factz.InvalidArgumentError, "planes"):
+            factz.decompress_volume(factz.compress(u, v, abs=0.1))
+
+    def test_what_is_no_volume_is_refused(self):
+        u, v, w = waves((5, 6, 7))
+        for call, error in [
+            (lambda: factz.compress_volume(u[0], v[0], w[0], abs=0.1), ValueError),
+            (lambda: factz.compress_volume(u, v, w[1:], abs=0.1), ValueError),
+            (lambda: factz.compress_volume(u, v, w.astype("f8"), abs=0.1), TypeError),
+            (lambda: factz.compress_volume(u, v, w), ValueError),
+            (lambda: factz.compress_volume(u, v, w, abs=0.1, rel=0.1), ValueError),
+            (lambda: factz.compress_volume(u, v, w, abs=0.1, periodic="xx"), ValueError),
+            (lambda: factz.compress_volume(u, v, w, abs=0.1, pin="zmid"), ValueError),
+            (lambda: factz.compress_volume(u[:1], v[:1], w[:1], abs=0.1), factz.InvalidConfigError),
+            (lambda: factz.compress_volume(u, v, w, abs=0.1, ties="sos"), factz.InvalidConfigError),
+        ]:
+            with self.assertRaises(error):
+                call()
+        data = bytearray(factz.compress_volume(u, v, w, abs=0.1))
+        data[-1] ^= 1
+        with self.assertRaises(factz.CorruptStreamError):
+            factz.decompress_volume(data)
+
+
+if __name__ == "__main__":
+    unittest.main()
