@@ -4,7 +4,9 @@
 use crate::error::{Error, Result, Status};
 use crate::grid::field::Layout;
 use crate::request::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request, Ties};
-use crate::request::{PERIODIC_X, PERIODIC_Y, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{
+    PERIODIC_X, PERIODIC_Y, PERIODIC_Z, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN,
+};
 use std::fmt::Write;
 
 const KEYS: [&str; 13] = [
@@ -23,8 +25,16 @@ const KEYS: [&str; 13] = [
     "verify",
 ];
 /// The periodic axes in text.
-pub const PERIODIC: [(&str, u32); 4] =
-    [("none", 0), ("x", PERIODIC_X), ("y", PERIODIC_Y), ("xy", PERIODIC_X | PERIODIC_Y)];
+pub const PERIODIC: [(&str, u32); 8] = [
+    ("none", 0),
+    ("x", PERIODIC_X),
+    ("y", PERIODIC_Y),
+    ("xy", PERIODIC_X | PERIODIC_Y),
+    ("z", PERIODIC_Z),
+    ("xz", PERIODIC_X | PERIODIC_Z),
+    ("yz", PERIODIC_Y | PERIODIC_Z),
+    ("xyz", PERIODIC_X | PERIODIC_Y | PERIODIC_Z),
+];
 const SIDES: [(&str, u32); 4] =
     [("xmin", SIDE_X_MIN), ("xmax", SIDE_X_MAX), ("ymin", SIDE_Y_MIN), ("ymax", SIDE_Y_MAX)];
 const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];

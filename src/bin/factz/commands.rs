@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::region::Part;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
-use crate::{coasts, input, steps, Verdict};
+use crate::{coasts, input, steps, volume, Verdict};
 use factz::{
     BoundKind, Component, Config, Kind, Mode, Predictor, Preserve, Report, StreamInfo, Ties,
     WARNING_WIDE_RANGE,
@@ -43,7 +43,7 @@ pub fn check(a: &Choices) -> Result<(), Failure> {
 }
 
 /// Where a stream goes.
-enum Target<'a> {
+pub enum Target<'a> {
     Alone(Output),
     /// The first stream of a file that --append makes.
     First(Output, &'a Path),
@@ -52,7 +52,7 @@ enum Target<'a> {
 
 impl Target<'_> {
     /// A file that appears when it is complete, or the end of one that there is.
-    fn of(a: &Compress) -> Result<Target<'_>, Failure> {
+    pub fn of(a: &Compress) -> Result<Target<'_>, Failure> {
         if !a.append {
             return Ok(Target::Alone(Output::create(&a.output)?));
         }
@@ -62,7 +62,7 @@ impl Target<'_> {
         }
     }
 
-    fn commit(self, stream: &[u8]) -> Result<Added, Failure> {
+    pub fn commit(self, stream: &[u8]) -> Result<Added, Failure> {
         match self {
             Target::Alone(mut output) => {
                 output.write(stream)?;
@@ -86,6 +86,9 @@ impl Target<'_> {
 }
 
 pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
+    if let Some(w) = &a.w {
+        return volume::compress(a, w);
+    }
     let (bound_kind, bound) = required_bound(&a.bound)?;
     check(&a.choices)?;
     let files = a.field.files();
@@ -342,6 +345,11 @@ impl<'a> Places<'a> {
 }
 
 pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
+    let is_volume = !is_dash(&a.input)
+        && steps::find(&a.input, a.step.step)?.is_some_and(|step| step.info.components == 3);
+    if is_volume || a.w.is_some() {
+        return volume::decompress(a);
+    }
     let places = Places::new(&a.u, a.v.as_deref(), a.format)?;
     places.check(&a.input)?;
     if a.format.is_none() {

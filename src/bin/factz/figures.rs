@@ -70,6 +70,7 @@ pub fn info_json(i: &StreamInfo) -> Value {
         "ny": i.ny,
         "nz": i.nz,
         "component": component_name(i),
+        "components": i.components,
         "periodic": periodic_name(i.periodic),
         "dtype": i.dtype.name(),
         "mode": i.mode.name(),
@@ -79,6 +80,7 @@ pub fn info_json(i: &StreamInfo) -> Value {
         "ties": i.ties.name(),
         "dx": i.dx,
         "dy": i.dy,
+        "dz": i.dz,
         "bound_kind": bound_kind_name(i.bound_kind),
         "bound": i.bound,
         "absolute_bound": i.absolute_bound,
@@ -99,9 +101,9 @@ pub fn component_name(i: &StreamInfo) -> Option<&'static str> {
     i.component.map(|component| component.name())
 }
 
-/// Bytes of the values that a stream holds: of u and v together, or of its component.
+/// Bytes of the values that a stream holds: of all components together, or of its only one.
 pub fn field_bytes(i: &StreamInfo) -> u64 {
-    let components = if i.component.is_some() { 1 } else { 2 };
+    let components = if i.component.is_some() { 1 } else { i.components as u64 };
     components * i.nx * i.ny * i.nz * i.dtype.bytes()
 }
 

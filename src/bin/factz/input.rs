@@ -60,6 +60,35 @@ struct Piece {
     raw: Option<(PathBuf, Option<String>)>,
 }
 
+/// Reads the components of a volume, a file for each.
+pub fn read_components(files: &[&Path], expected: &Expected) -> Result<(Dims, [Values; 3]), Failure> {
+    if files.iter().any(|file| is_dash(file)) {
+        return Err(failure!(
+            "- takes the place of u and v in one array, and a volume has three files: U, V and W"
+        ));
+    }
+    let mut known = expected.clone();
+    let mut pieces = Vec::new();
+    for file in files {
+        pieces.extend(open(file, false, &known)?);
+    }
+    for piece in &pieces {
+        agree(piece, &mut known)?;
+    }
+    let dims = known.dims.ok_or_else(|| shapeless(pieces.iter()))?;
+    let values = pieces.into_iter().map(|piece| match known.dtype.unwrap_or(Dtype::F32) {
+        Dtype::F32 => Ok(f32::wrap(first_of(piece.read::<f32>(dims, expected)?.values))),
+        Dtype::F64 => Ok(f64::wrap(first_of(piece.read::<f64>(dims, expected)?.values))),
+    });
+    let values: Result<Vec<Values>, Failure> = values.collect();
+    let values = <[Values; 3]>::try_from(values?);
+    Ok((dims, values.map_err(|found| failure!("{} files for u, v and w of a volume", found.len()))?))
+}
+
+fn first_of<T>([values, _]: [Vec<T>; 2]) -> Vec<T> {
+    values
+}
+
 /// Reads one field, given by a file with both components or by a file for each.
 pub fn read_field(files: &[&Path], expected: &Expected) -> Result<Field, Failure> {
     let mut fields = read_fields(&[files], expected)?;

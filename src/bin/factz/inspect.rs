@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::steps::{self, Fault, FaultKind, Step, Steps, Walk};
 use crate::stream::Stream;
-use crate::{fix, standard, Verdict};
+use crate::{fix, standard, volume, Verdict};
 use factz::{Status, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write;
@@ -114,7 +114,10 @@ fn info_text(i: &StreamInfo, missing: Option<u64>) -> String {
     };
     let dims = Dims::of(i);
     let sizes = dims.to_string().replace('x', " x ");
-    line("field", format!("{sizes} values of {} ({})", i.dtype.name(), dims.order()));
+    match i.components {
+        3 => line("volume", format!("{sizes} values of {}, u, v and w", i.dtype.name())),
+        _ => line("field", format!("{sizes} values of {} ({})", i.dtype.name(), dims.order())),
+    }
     if let Some(name) = component_name(i) {
         line("component", format!("{name} alone (`factz join` makes the stream of u and v)"));
     }
@@ -128,7 +131,13 @@ fn info_text(i: &StreamInfo, missing: Option<u64>) -> String {
     line("coder", i.coder.name().into());
     line("preserves", i.preserve.name().into());
     line("ties", i.ties.name().into());
-    line("spacing", format!("{}, {}", i.dx, i.dy));
+    line(
+        "spacing",
+        match i.components {
+            3 => format!("{}, {}, {}", i.dx, i.dy, i.dz),
+            _ => format!("{}, {}", i.dx, i.dy),
+        },
+    );
     line("periodic", periodic_name(i.periodic).into());
     let ratio = field_bytes(i) as f64 / i.stream_bytes as f64;
     line("stream", format!("{} bytes, ratio {ratio:.2}", grouped(i.stream_bytes)));
@@ -156,7 +165,12 @@ impl Outcome {
 
     fn of(file: Value, stream: Stream, engine: &Engine, voice: &Voice) -> Outcome {
         let about = joined(file, json!({ "step": stream.number, "offset": stream.offset }));
-        match stream.decode_held(engine, &Progress::new("testing", voice)) {
+        let progress = Progress::new("testing", voice);
+        let decoded = match stream.info.components {
+            3 => volume::decode(&stream, 0, &progress).map(|_| ()),
+            _ => stream.decode_held(engine, &progress).map(|_| ()),
+        };
+        match decoded {
             Ok(_) => Outcome { about, good: Some(stream), failure: None },
             Err(e) => Outcome::bad(about, e),
         }

@@ -54,6 +54,7 @@ mod sweep;
 mod synthetic;
 mod verify;
 mod violations;
+mod volume;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};

@@ -8,7 +8,7 @@ use crate::say::{counted, grouped};
 use crate::shell::shell_name;
 use crate::source::Source;
 use crate::stream::Stream;
-use factz::stream::header::{HEADER_BYTES, MAGIC};
+use factz::stream::header::{at, HEADER_BYTES, MAGIC, VOLUME_HEADER_BYTES};
 use factz::{Status, StreamInfo};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -111,7 +111,10 @@ impl Walk {
         if number > 0 && !self.source.goes_on()? {
             return Ok(Ok(None));
         }
-        let start = self.source.peek(HEADER_BYTES)?.to_vec();
+        let mut start = self.source.peek(HEADER_BYTES)?.to_vec();
+        if start.get(at::COMPONENTS) == Some(&3) {
+            start = self.source.peek(VOLUME_HEADER_BYTES)?.to_vec();
+        }
         let error = match factz::inspect(&start) {
             Ok(info) => return Ok(Ok(Some(Step { number, offset, info }))),
             Err(e) => e,

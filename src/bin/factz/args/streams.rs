@@ -7,7 +7,7 @@ use clap::Args;
 use factz::{Preserve, Ties};
 use std::path::PathBuf;
 
-/// Compresses a field, the arrays U and V, into one stream.
+/// Compresses a field, the arrays U and V, or a volume, U, V and W, into one stream.
 ///
 /// Exactly one of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit, and so
 /// are vertices with the fill value, which do not count in the range.
@@ -34,10 +34,16 @@ Examples:
   solver | factz compress - -o - --dims 512x512 --rel 1e-3 | ssh host 'cat > flow.fz'
   factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json
   factz compress uo.npy vo.npy -o year.fz --dims 360x180x365 --abs 0.02 --north-first --periodic x
+  factz compress u.npy v.npy w.npy -o flow3d.fz --rel 1e-2
   for t in 00 06 12 18; do factz compress u$t.npy v$t.npy -o day.fz --append --abs 0.05; done")]
 pub struct Compress {
     #[command(flatten)]
     pub field: FieldArguments,
+    /// Third component, of a volume of NX x NY x NZ vertices
+    pub w: Option<PathBuf>,
+    /// Distance from plane to plane of a volume, negative where W points the other way
+    #[arg(long, value_name = "DZ", default_value = "1", allow_hyphen_values = true)]
+    pub dz: f64,
     /// The stream to write; - is standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
@@ -56,10 +62,11 @@ pub struct Compress {
     pub talk: Talk,
 }
 
-/// Restores a field, the arrays U and V, from a stream.
+/// Restores a field, the arrays U and V, or a volume, U, V and W, from a stream.
 #[derive(Args)]
 #[command(
-    override_usage = "factz decompress [OPTIONS] <STREAM> <U> <V>\n       factz decompress [OPTIONS] <STREAM> <FIELD>",
+    override_usage = "factz decompress [OPTIONS] <STREAM> <U> <V>\n       factz decompress [OPTIONS] <STREAM> <FIELD>\n       \
+factz decompress [OPTIONS] <STREAM> <U> <V> <W>",
     after_long_help = "\
 The stream contains shape and type. Of a file of several streams --step names one; bytes behind the last one that are no \
 stream are an error. The endings of the file names tell their format (--format overrules them): .npy, \
@@ -86,7 +93,8 @@ Examples:
   factz decompress flow.fz - --format npy | python3 plot.py
   factz decompress day.fz last.npz --step -1
   factz decompress ocean.fz window.npz --region 1200,800,512x256
-  factz decompress year.fz july.npz --planes 181:212"
+  factz decompress year.fz july.npz --planes 181:212
+  factz decompress flow3d.fz u.npy v.npy w.npy"
 )]
 pub struct Decompress {
     /// The stream; - is standard input
@@ -96,6 +104,8 @@ pub struct Decompress {
     pub u: PathBuf,
     /// Output file of the vertical component
     pub v: Option<PathBuf>,
+    /// Output file of the third component of a volume
+    pub w: Option<PathBuf>,
     #[command(flatten)]
     pub step: StepArgument,
     /// Format of the output files; default: by the endings of their names

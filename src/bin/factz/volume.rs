@@ -1,0 +1,220 @@
+//! Volumes: three components on a grid of cubes (`compress U V W`, `decompress STREAM U V W`).
+
+use crate::args::{Compress, Decompress};
+use crate::array::{Dims, Element, Values};
+use crate::engine::with_progress;
+use crate::failure::{failure, input_names, output_name, Failure};
+use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json};
+use crate::foreign::Product;
+use crate::options::Spacing;
+use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
+use crate::progress::Progress;
+use crate::say::{grouped, megabytes_per_second, Voice};
+use crate::store::{self, Format};
+use crate::stream::Stream;
+use crate::{commands, input, memory, steps, Verdict};
+use factz::{
+    compress_volume, decompress_volume, max_volume_stream_bytes, BoundKind, Config, Dtype, Mode, Predictor,
+    Preserve, Report, Status, StreamInfo, View, ViewMut, VolumeRequest,
+};
+use serde_json::json;
+use std::path::Path;
+use std::time::Instant;
+
+/// Compresses the arrays U, V and W.
+pub fn compress(a: &Compress, w: &Path) -> Result<Verdict, Failure> {
+    let bound = commands::required_bound(&a.bound)?;
+    let files: Vec<&Path> = a.field.files().into_iter().chain([w]).collect();
+    refuse_input(&a.output, &files, "stream")?;
+    Product::Stream.refuse_name(&a.output)?;
+    refuse_terminal(&a.output)?;
+    let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
+    let (dims, mut components) = input::read_components(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    let config = config(a, dims, components[0].dtype(), bound)?;
+    let target = commands::Target::of(a)?;
+    let progress = Progress::new("compressing", &voice);
+    let start = Instant::now();
+    let compressed = match config.dtype {
+        Dtype::F32 => compressed::<f32>(&mut components, &config, a.place.threads, &progress),
+        Dtype::F64 => compressed::<f64>(&mut components, &config, a.place.threads, &progress),
+    };
+    let (report, stream) = compressed.map_err(|e| e.about(input_names(&files, ", ")))?;
+    let seconds = start.elapsed().as_secs_f64();
+    drop(progress);
+    let added = target.commit(&stream)?;
+    let bytes = 3 * dims.count() * config.dtype.bytes();
+    let speed = megabytes_per_second(bytes, seconds);
+    let ratio = bytes as f64 / report.stream_bytes as f64;
+    voice.report(
+        || {
+            let more = json!({
+                "command": "compress", "components": 3, "nx": config.nx, "ny": config.ny, "nz": config.nz,
+                "dtype": config.dtype.name(), "dx": config.dx, "dy": config.dy, "dz": config.dz,
+                "periodic": periodic_name(config.periodic), "bound_kind": bound_kind_name(bound.0),
+                "bound": bound.1, "output": output_name(&a.output), "step": added.number,
+                "offset": added.offset, "input_bytes": bytes, "ratio": ratio, "seconds": seconds,
+                "mb_per_second": speed,
+            });
+            joined(report_json(&report), more)
+        },
+        || {
+            let kept = match config.preserve {
+                Preserve::None => "critical points are not looked at (--preserve none)".to_string(),
+                Preserve::Points => {
+                    format!("{} critical points kept, none new", grouped(report.points_in_triangles))
+                }
+                Preserve::Types => {
+                    format!(
+                        "{} critical points kept with their types, none new",
+                        grouped(report.points_in_triangles)
+                    )
+                }
+            };
+            format!(
+                "{}: {} bytes of {}, ratio {ratio:.2}; compressed in {seconds:.3} s ({speed:.0} MB/s)\n\
+                 largest error {:.6e}, bound {:.6e}\n{kept}\n",
+                output_name(&a.output),
+                grouped(report.stream_bytes),
+                grouped(bytes),
+                report.max_error,
+                report.bound,
+            )
+        },
+    )?;
+    Ok(Verdict::Good)
+}
+
+/// The configuration of a volume.
+fn config(a: &Compress, dims: Dims, dtype: Dtype, bound: (BoundKind, f64)) -> Result<Config, Failure> {
+    let choices = &a.choices;
+    if choices.mode == Mode::Speculative {
+        return Err(failure!(
+            "--mode speculative is one of planes: volumes are coded without constraints, verified and repaired, which \
+             takes as little; leave --mode out"
+        ));
+    }
+    if choices.predictor == Predictor::Lorenzo {
+        return Err(failure!("--predictor lorenzo is one of planes: leave --predictor out"));
+    }
+    let Spacing { dx, dy } = choices.promise.spacing.or(Spacing { dx: 1.0, dy: 1.0 })?;
+    Ok(Config {
+        dtype,
+        dx,
+        dy,
+        dz: a.dz,
+        coder: choices.coder,
+        preserve: choices.promise.preserve,
+        ties: choices.promise.ties,
+        fill_value: a.fill.fill_value,
+        periodic: choices.promise.spacing.periodic_or(0),
+        ..Config::volume([dims.nx, dims.ny, dims.nz], bound.0, bound.1)
+    })
+}
+
+fn compressed<T: Element>(
+    components: &mut [Values; 3],
+    config: &Config,
+    threads: usize,
+    progress: &Progress,
+) -> Result<(Report, Vec<u8>), Failure> {
+    let request = VolumeRequest::new(*config)?;
+    let mut stream = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
+    let views = components.each_mut().map(|values| {
+        View::stack(T::unwrap(values).expect("the type is that of the configuration"), config.nx, config.ny)
+    });
+    let report = with_progress(threads, Some(progress), |execution| {
+        compress_volume(&request, views, &mut stream, execution)
+    })?;
+    match report.status {
+        Status::Ok => {
+            stream.truncate(report.stream_bytes as usize);
+            Ok((report, stream))
+        }
+        _ => Err(failure!("the stream takes {} bytes: please report this", report.required_bytes)),
+    }
+}
+
+/// The arrays of the stream of a volume.
+pub fn decode(
+    stream: &Stream,
+    threads: usize,
+    progress: &Progress,
+) -> Result<([Values; 3], Report), Failure> {
+    let decoded = match stream.info.dtype {
+        Dtype::F32 => decoded::<f32>(stream, threads, progress),
+        Dtype::F64 => decoded::<f64>(stream, threads, progress),
+    };
+    decoded.map_err(|e| e.about(&stream.name))
+}
+
+fn decoded<T: Element>(
+    stream: &Stream,
+    threads: usize,
+    progress: &Progress,
+) -> Result<([Values; 3], Report), Failure> {
+    let StreamInfo { nx, ny, nz, dtype, .. } = stream.info;
+    let config = Config { dtype, ..Config::volume([nx, ny, nz], BoundKind::Absolute, 0.0) };
+    let room = || memory::zeros::<T>(nx * ny * nz, "the values");
+    let mut components = [room()?, room()?, room()?];
+    let views = components.each_mut().map(|values| ViewMut::stack(values, nx, ny));
+    let report = with_progress(threads, Some(progress), |execution| {
+        decompress_volume(&config, &stream.bytes, views, execution)
+    })?;
+    Ok((components.map(T::wrap), report))
+}
+
+/// Restores the arrays U, V and W.
+pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
+    let (Some(v), Some(w)) = (&a.v, &a.w) else {
+        return Err(failure!(
+            "{} holds a volume: give three outputs, U, V and W",
+            crate::failure::input_name(&a.input)
+        ));
+    };
+    if a.part.selection().is_some() {
+        return Err(failure!("--region and --planes are for planes: leave them out for a volume"));
+    }
+    let paths = [a.u.as_path(), v.as_path(), w.as_path()];
+    for path in paths {
+        refuse_input(path, &[&a.input], "array")?;
+        refuse_terminal(path)?;
+    }
+    let voice = Voice::beside_data(&a.talk, paths.into_iter().any(is_standard));
+    let stream = steps::read(&a.input, a.step.step)?;
+    let progress = Progress::new("decompressing", &voice);
+    let start = Instant::now();
+    let (components, report) = decode(&stream, a.place.threads, &progress)?;
+    let seconds = start.elapsed().as_secs_f64();
+    drop(progress);
+    let dims = stream.dims();
+    let format = |path: &Path| match a.format.unwrap_or(Format::of(path)) {
+        Format::Npz => Err(failure!("{}: volumes are written as .npy or raw values", output_name(path))),
+        format => Ok(format),
+    };
+    let mut outputs = Vec::new();
+    for (path, values) in paths.into_iter().zip(&components) {
+        outputs.push(store::component(path, format(path)?, values, dims)?);
+    }
+    Output::commit(outputs)?;
+    let bytes = 3 * dims.count() * stream.info.dtype.bytes();
+    let speed = megabytes_per_second(bytes, seconds);
+    let names: Vec<String> = paths.into_iter().map(output_name).collect();
+    voice.report(
+        || {
+            let more = json!({
+                "command": "decompress", "step": stream.number, "u": names[0], "v": names[1], "w": names[2],
+                "output_bytes": bytes, "exact_vertices": report.exact_vertices, "seconds": seconds,
+                "mb_per_second": speed,
+            });
+            joined(info_json(&stream.info), more)
+        },
+        || {
+            format!(
+                "{}: {dims} values of {} each; decompressed in {seconds:.3} s ({speed:.0} MB/s)\n",
+                names.join(", "),
+                stream.info.dtype.name()
+            )
+        },
+    )?;
+    Ok(Verdict::Good)
+}
