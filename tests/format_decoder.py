@@ -273,10 +273,10 @@ class Lanes:
             done += 16
         return values
 
-    def runs(self, tables):
+    def runs(self, tables, symbols=28):
         """Section 3.4: the runs in some lanes, by their tables."""
         runs = self.step(sorted(tables), lambda i: tables[i])
-        require(all(symbol < 28 for symbol in runs.values()), "symbol of a run")
+        require(all(symbol < symbols for symbol in runs.values()), "symbol of a run")
         bits = {i: runs[i] // 2 - 5 for i in runs if runs[i] >= 16}
         for i, value in self.raw(bits).items():
             runs[i] = (2 + runs[i] % 2) << bits[i] | value

@@ -7,7 +7,7 @@ use crate::support::fields::{times, Random};
 use crate::support::hostile::*;
 use factz::decompress;
 use factz::entropy::huffman::Lengths;
-use factz::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use factz::entropy::quantized_tile::{QuantizedTile, Shape, TileCoding, BOUND_SHIFTS};
 use factz::entropy::rans::Frequencies;
 use factz::entropy::tables::zero_counts;
 use factz::entropy::tables::EntropyTable;
@@ -62,6 +62,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         component: None,
         stream_bytes: 0,
         table_bytes: 0,
+        volume: None,
     };
     let coding = TileCoding::new(predictor, dtype.bytes() as usize);
     let alphabet = [3, 30, 191][random(3) as usize];
@@ -70,7 +71,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         let shape = grid.tile(t);
         let (width, height) = shape.owned();
         let states = if random(3) == 0 { random(9) as u8 } else { 0 };
-        let mask_state = states + 9 * random(coding.mask_states() as u64 / 9) as u8;
+        let mask_state = states + 9 * random(if coding.by_rows() { BOUND_SHIFTS as u64 } else { 1 }) as u8;
         let mut codes = QuantizedTile { mask_state, ..Default::default() };
         if states != 0 {
             let mut masks = Masks::default();
@@ -84,20 +85,20 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
             codes.masks = Some(Box::new(masks));
         }
         if QuantizedTile::has_codes(mask_state) {
-            let active = coding.active(&shape, codes.masks.as_deref());
+            let active = shape.active(coding, codes.masks.as_deref());
             for (k, (block, activity)) in coding.blocks().iter().zip(&mut codes.activities).enumerate() {
                 *activity = random(coding.activities() as u64) as u8;
                 // Rows of any number of symbols, and as many entries as the activity allows a list.
                 let zeros = if coding.by_rows() { random(6) } else { 0 };
                 let listed = !coding.by_rows() && lists::is_list(*activity);
-                let mut left = if listed { (1 << lists::count_bits(k, *activity)) - 1 } else { 0 };
+                let mut left = if listed { (1 << coding.count_bits(k, *activity)) - 1 } else { 0 };
                 for position in block.clone() {
                     if *activity == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
                         continue;
                     }
                     let most = if random(3) == 0 { alphabet } else { 2 };
                     let mut symbol = random(most) as u8;
-                    if listed && lists::positions(k).contains(&position) {
+                    if listed && lists::positions(block).contains(&position) {
                         symbol *= (left > 0) as u8;
                         left -= (symbol != 0) as u32;
                     }
@@ -124,10 +125,10 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
     let coder = groups::encode_tables(&models).unwrap();
     let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
     let numbered: Vec<_> = numbered.collect();
-    let all = groups::encode::<E>(coding, &numbered, &[], &coder).unwrap();
+    let all = groups::encode::<E, _>(coding, &numbered, &[], &coder).unwrap();
     let shapes: Vec<_> = tiles.iter().map(|tile| tile.0).collect();
     let decoder: Vec<_> = models.iter().map(|model| model.decode_table().unwrap()).collect();
-    let decoded = |bytes: &[u8]| groups::decode::<E>(coding, bytes, &shapes, 0, &decoder);
+    let decoded = |bytes: &[u8]| groups::decode::<E, _>(coding, bytes, &shapes, 0, &decoder);
     let same = decoded(&all).expect("intact").0.iter().eq(tiles.iter().map(|tile| &tile.1));
     assert!(same, "seed {seed}: other codes");
     for cut in (0..all.len()).step_by(all.len() / 16 + 1) {
@@ -148,7 +149,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
             random(1 << bits) as i32 * [1, -1][random(2) as usize]
         };
         let outer: Vec<_> = (0..outer).map(|_| [coarse(), coarse()]).collect();
-        let mut out = groups::encode::<E>(coding, tiles, &outer, &coder).unwrap();
+        let mut out = groups::encode::<E, _>(coding, tiles, &outer, &coder).unwrap();
         words.extend(group_word(tiles.len() as u64, out.len()).to_le_bytes());
         out.resize(out.len().next_multiple_of(GROUP_ALIGNMENT), 0);
         groups.push(out);

@@ -1,8 +1,9 @@
 //! Volumes: decompression keeps the bound and every critical point, by the independent checker of volumes
 //! (tests/exact_verify3d.py, Python with numpy).
 
+use crate::support::decoder::independently_decoded_volumes;
 use crate::support::fields::Random;
-use crate::support::{fresh_folder, output, python, root};
+use crate::support::{bless_if_missing, fresh_folder, output, python, root};
 use factz::stream::checksum::seal;
 use factz::{
     compress_volume, decompress_volume, inspect, max_volume_stream_bytes, BoundKind, Coder, Config, Dtype,
@@ -414,4 +415,56 @@ fn damaged_streams_are_refused() {
         }
     }
     assert!(refused > 500 && decoded > 100, "{refused} {decoded}");
+}
+
+/// A volume of sums and products alone, which every machine computes alike: smooth, with a solid, missing values and
+/// some noise.
+fn golden_example<T: Real>() -> Volume<T> {
+    let mut random = Random(17);
+    Volume::of([37, 18, 21], |at| {
+        let [x, y, z] = at.map(|k| k as f64 * 0.0625 - 1.0);
+        let noise = [0; 3].map(|_| random.signed() * 0.0078125);
+        match at {
+            [x, y, z] if x < 5 && y > 9 && z > 3 => [0.0; 3],
+            [30, y, 7] if y > 3 => [-9.0; 3],
+            [7, 7, z] if z > 5 => [f64::NAN, 1.0, 2.0],
+            _ => [x * y - 0.5 * z + noise[0], y * y - x * z - 0.25 + noise[1], x - z * z * y + noise[2]],
+        }
+    })
+}
+
+/// The golden streams have the same bytes, and the decoder that was written from FORMAT.md alone makes the values of
+/// the library.
+#[test]
+fn golden_streams_and_the_independent_decoder() {
+    fn check<T: Real>(names: [&str; 3]) {
+        let volume = golden_example::<T>();
+        let base = Config {
+            fill_value: Some(-9.0),
+            bound_kind: BoundKind::Absolute,
+            bound: 0.02,
+            ..volume.config(0.0)
+        };
+        let configs = [
+            base,
+            Config { coder: Coder::Huffman, ties: Ties::Zeros, bound: 0.3, ..base },
+            Config { preserve: Preserve::None, bound: 1e-4, periodic: PERIODIC_X, ..base },
+        ];
+        let (mut streams, mut expected) = (Vec::new(), Vec::new());
+        for (name, config) in names.iter().zip(configs) {
+            let stream = compressed(&volume, config, 2).0;
+            let path = root().join(format!("tests/golden/volume/{name}.fctz"));
+            bless_if_missing(&path, || std::fs::write(&path, &stream).unwrap());
+            assert!(std::fs::read(&path).unwrap() == stream, "{name} has other bytes than the golden stream");
+            let found: Volume<T> = decompressed(&stream, &config, 1).expect("intact");
+            let bytes = |x: &T| x.to_bits64().to_le_bytes()[..T::BYTES].to_vec();
+            expected.push(found.components.iter().flatten().flat_map(bytes).collect::<Vec<u8>>());
+            streams.push(stream);
+        }
+        let name = format!("volumes-{}", T::BYTES);
+        let decoded = independently_decoded_volumes(&name, streams.iter().map(Vec::as_slice));
+        assert!(decoded == expected);
+    }
+    check::<f32>(["types_f32", "huffman_zeros_f32", "none_f32"]);
+    check::<f64>(["types_f64", "huffman_zeros_f64", "none_f64"]);
 }
