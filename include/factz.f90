@@ -64,8 +64,8 @@ module factz
       FACTZ_SIDES_ALL_OF_VOLUME = 63
   integer(c_int32_t), parameter, public :: FACTZ_PERIODIC_X = 1, FACTZ_PERIODIC_Y = 2, FACTZ_PERIODIC_Z = 4
   integer(c_int32_t), parameter, public :: FACTZ_COMPONENT_BOTH = 0, FACTZ_COMPONENT_U = 1, &
-      FACTZ_COMPONENT_V = 2
-  integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_CONFIG_STRING_BYTES = 512, &
+      FACTZ_COMPONENT_V = 2, FACTZ_COMPONENT_VOLUME = 3
+  integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_VOLUME_INSPECT_BYTES = 176, FACTZ_CONFIG_STRING_BYTES = 512, &
       FACTZ_CONFIG_WORDS = 24
   integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
   integer(c_int32_t), parameter, public :: FACTZ_POINT_SADDLE = 0, FACTZ_POINT_ATTRACTING_NODE = 1, &
@@ -339,6 +339,8 @@ module factz
 
   ! ---------------------------------------------------------------- the functions of factz.h
 
+  public :: factz_config_init_volume, factz_volume_stream_bytes, factz_compress_volume_host, &
+      factz_decompress_volume_host
   public :: factz_config_init, factz_config_from_info, factz_config_to_words, factz_config_from_words, &
       factz_readable_formats, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
       factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, factz_range_host, &
@@ -357,6 +359,40 @@ module factz
       real(c_double), value :: bound
     end function factz_config_init
 
+    integer(c_int32_t) function factz_config_init_volume(config, nx, ny, nz, bound_kind, bound) bind(c)
+      import :: c_double, c_int32_t, c_int64_t, factz_config
+      type(factz_config), intent(out) :: config
+      integer(c_int64_t), value :: nx, ny, nz
+      integer(c_int32_t), value :: bound_kind
+      real(c_double), value :: bound
+    end function factz_config_init_volume
+    integer(c_int32_t) function factz_volume_stream_bytes(config, max_stream_bytes) bind(c)
+      import :: c_int32_t, c_int64_t, factz_config
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), intent(out) :: max_stream_bytes
+    end function factz_volume_stream_bytes
+    integer(c_int32_t) function factz_compress_volume_host(u, v, w, n, config, dst, dst_bytes, report, threads) &
+        bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_compress_volume_host
+    integer(c_int32_t) function factz_decompress_volume_host(src, src_bytes, config, u, v, w, n, report, threads) &
+        bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_decompress_volume_host
     integer(c_int32_t) function factz_compress_sizes(config, sizes) bind(c)
       import :: c_int32_t, factz_config, factz_sizes
       type(factz_config), intent(in) :: config

@@ -123,6 +123,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
                       h.stream_bytes % 4 == 0;
     h.status = bad & 1                     ? STATUS_CORRUPT_STREAM
                : version != FORMAT_VERSION ? STATUS_UNSUPPORTED_VERSION
+               : h.components == 3         ? STATUS_UNSUPPORTED  // a volume
                : good                      ? STATUS_OK
                                            : STATUS_CORRUPT_STREAM;
     return h;

@@ -234,8 +234,50 @@ pub fn is_fix(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::rounds::{BOUNDED_ROUNDS, SINGLE_ROUNDS};
+    use super::tetrahedra::Tetrahedra;
     use super::*;
+    use crate::grid::tiles::{Grid, PERIODIC_Z};
     use crate::random::Random;
+    use crate::request::Ties;
+    use crate::topology::tetrahedron::VolumeRule;
+
+    /// As below, for the tetrahedra of a volume.
+    #[test]
+    fn all_kinds_of_rounds_settle_every_tetrahedron() {
+        let grid = Grid { nz: 11, periodic: PERIODIC_Z, ..Grid::new(14, 12) };
+        let mut random = Random(4);
+        let components: [Vec<f64>; 3] = [0; 3].map(|_| {
+            let value = |random: &mut Random| match random.below(4) {
+                0 => random.below(5) as f64 - 2.0,
+                _ => random.signed(),
+            };
+            (0..grid.vertices()).map(|_| value(&mut random)).collect()
+        });
+        let bound = 0.4;
+        let others =
+            components.each_ref().map(|c| c.iter().map(|x| (x / bound).round() * bound).collect::<Vec<_>>());
+        let [original, other] =
+            [&components, &others].map(|field| field.each_ref().map(|c| View::stack(c, 14, 12)));
+        let threads = Threads::new(2);
+        let survey = Pair { grid, original, other, missing: Missing::new::<f64>(None), bound, pin: 0 }
+            .survey(threads)
+            .unwrap();
+        let refiner = Refiner { radius: survey.radius };
+        for ties in [Ties::All, Ties::Zeros] {
+            let rule = VolumeRule { types: true, ties, spacing: [1.0, -1.0, 2.0] };
+            let mesh = Tetrahedra { grid, missing: Missing::new::<f64>(None), rule, radius: survey.radius };
+            for first in [0, SINGLE_ROUNDS, SINGLE_ROUNDS + BOUNDED_ROUNDS] {
+                let values = Values::new(grid, original, other, (bound, &refiner)).unwrap();
+                survey.restored.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
+                let counts = Repair::run_from(first, &mesh, &values, threads).unwrap();
+                assert!(
+                    mesh.violated(&values, threads).unwrap().concat().is_empty(),
+                    "from round {first} on"
+                );
+                assert!(counts.violated > 1000, "{counts:?}");
+            }
+        }
+    }
 
     /// The rules of later rounds end as well, whichever of them is the first one.
     #[test]

@@ -66,12 +66,18 @@ pub fn stays(before: Signature, after: Signature) -> bool {
     before == after && before != Signature::Uncertain
 }
 
-/// Above this magnitude products are not formed in f64: what underflows would weigh too much.
+/// Whether determinants of these values may be formed in f64: what underflows in products with larger ones would
+/// weigh too much.
+#[inline(always)]
+pub(super) fn are_moderate<T: Real>(rows: &[[f64; 3]]) -> bool {
+    T::BYTES == 4 || rows.iter().flatten().all(|x| x.abs() < LARGE)
+}
+
 const LARGE: f64 = f64::from_bits((1023 + 200) << 52);
 /// More than what underflows in a determinant of vectors below [`LARGE`]: 2^-800.
 const UNDERFLOW: f64 = f64::from_bits((1023 - 800) << 52);
 
-/// A determinant in f64, and a bound of its error.
+/// A determinant in f64, and a bound of its error where the values are moderate.
 #[inline(always)]
 pub(super) fn determinant([a, b, c]: &[[f64; 3]; 3]) -> (f64, f64) {
     let minor = |i: usize, j: usize| (b[i] * c[j], b[j] * c[i]);
@@ -88,9 +94,8 @@ pub(super) fn determinant([a, b, c]: &[[f64; 3]; 3]) -> (f64, f64) {
 #[inline(always)]
 pub fn sign_det3<T: Real>(rows: [&[T; 3]; 3]) -> i32 {
     let rows = rows.map(|row| row.map(T::to_f64));
-    let is_small = T::BYTES == 4 || rows.iter().flatten().all(|x| x.abs() < LARGE);
     let (value, error) = determinant(&rows);
-    if is_small && value.abs() > error {
+    if are_moderate::<T>(&rows) && value.abs() > error {
         return (value > 0.0) as i32 - (value < 0.0) as i32;
     }
     exact_sign(&rows)

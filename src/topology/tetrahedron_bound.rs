@@ -6,7 +6,9 @@ use crate::grid::tetrahedra::Vectors;
 use crate::topology::bound::{round_down, TOP};
 use crate::topology::interval::Interval;
 use crate::topology::signature::ROUNDING;
-use crate::topology::tetrahedron::{determinant, others, signature, zero_corners, Signature, VolumeRule};
+use crate::topology::tetrahedron::{
+    are_moderate, determinant, others, signature, zero_corners, Signature, VolumeRule,
+};
 use crate::topology::tetrahedron_type::certified_type;
 
 /// Halvings of the interval in which a bound is sought.
@@ -126,6 +128,9 @@ fn along(n: [f64; 3], p: &[[f64; 3]]) -> f64 {
     for v in p {
         let [a, b, c] = [n[0] * v[0], n[1] * v[1], n[2] * v[2]];
         let (dot, error) = (a + b + c, 8.0 * ROUNDING * (a.abs() + b.abs() + c.abs()) + UNDERFLOW);
+        if !(dot.is_finite() && error.is_finite()) {
+            return 0.0;
+        }
         low = Real::min(low, dot - error);
         high = Real::max(high, dot + error);
     }
@@ -150,6 +155,9 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 /// it meets none.
 fn face_distance<T: Real>(p: &Vectors<T>) -> f64 {
     let p = p.map(|v| v.map(T::to_f64));
+    if !are_moderate::<T>(&p) {
+        return 0.0;
+    }
     let of_face = |missing: usize| {
         let face: [[f64; 3]; 3] = std::array::from_fn(|k| p[k + (k >= missing) as usize]);
         let (det, error) = determinant(&face);

@@ -181,6 +181,36 @@ fn moves_below_the_bound_change_no_signature() {
     bounds_hold::<f64>(14);
 }
 
+/// Where magnitudes are far apart, products overflow and underflow.
+#[test]
+fn bounds_hold_for_all_magnitudes() {
+    let mut random = Random(15);
+    let (mut critical, mut out) = (0, 0);
+    for round in 0..60_000 {
+        let most = [20, 200, 600, 1000][round % 4];
+        let mut value = || {
+            let exponent = (random.below(2 * most + 1) as i64 - most as i64).max(-1022);
+            random.signed() * f64::from_bits(((1023 + exponent) as u64) << 52)
+        };
+        let p: Vectors<f64> = std::array::from_fn(|_| std::array::from_fn(|_| value()));
+        let (steps, rule) = (STEPS[round % 6], rule(false, Ties::All));
+        let d = tetrahedron_bound(&p, steps, &rule, f64::MAX);
+        let before = signature(&p, steps, &rule);
+        if d == 0.0 || d == f64::MAX {
+            continue;
+        }
+        critical += before.is_critical() as u32;
+        out += (before == Signature::Out) as u32;
+        for _ in 0..8 {
+            let q = moved(&p, d, &mut random);
+            if q.iter().flatten().all(|x| x.is_finite()) {
+                assert!(stays(before, signature(&q, steps, &rule)), "{p:?} {q:?} {d:e} {before:?}");
+            }
+        }
+    }
+    assert!(critical > 50 && out > 20_000, "{critical} {out}");
+}
+
 /// Jacobians whose eigenvalues are known.
 #[test]
 fn types_are_those_of_the_eigenvalues() {
