@@ -1424,8 +1424,8 @@ factz_status factz_decompress_planes_sizes(const struct factz_config *config,
 /**
  * Reads the header of a stream in host memory.
  *
- * Reads only the first FACTZ_INSPECT_BYTES bytes, or FACTZ_VOLUME_INSPECT_BYTES of a volume: the rest of the stream is not checked, and the checksum is
- * not compared. Does not block, thread-safe.
+ * Reads only the first FACTZ_INSPECT_BYTES bytes, or FACTZ_VOLUME_INSPECT_BYTES of a volume: the rest of the
+ * stream is not checked, and the checksum is not compared. Does not block, thread-safe.
  *
  * @param src        the start of a stream, any alignment; not changed
  * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
@@ -1435,9 +1435,7 @@ factz_status factz_decompress_planes_sizes(const struct factz_config *config,
  *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
  *         `factz_readable_formats`)
  */
-factz_status factz_inspect_host(const void *src,
-                                size_t src_bytes,
-                                struct factz_info *info);
+factz_status factz_inspect_host(const void *src, size_t src_bytes, struct factz_info *info);
 
 /**
  * Compresses a field in host memory.
@@ -1859,6 +1857,83 @@ factz_status factz_apply_host(const void *fix,
  *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no fix); FACTZ_ERROR_UNSUPPORTED_VERSION
  */
 factz_status factz_inspect_fix_host(const void *fix, size_t fix_bytes, struct factz_fix_info *info);
+
+/**
+ * The bytes that hold the stream of any volume with a configuration, whatever its values.
+ *
+ * A pure function of the configuration. Does not block, thread-safe.
+ *
+ * @param config            the configuration of a volume (`factz_config_init_volume`)
+ * @param max_stream_bytes  written; 0 where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or max_stream_bytes overlaps
+ *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+ */
+factz_status factz_volume_stream_bytes(const struct factz_config *config,
+                                       uint64_t *max_stream_bytes);
+
+/**
+ * Compresses a volume in host memory: u, v and w at nx * ny * nz vertices.
+ *
+ * Every cube of vertices is divided into six tetrahedra along its main diagonal. Critical points of the piecewise
+ * linear field stay in their tetrahedron, none appears, and with FACTZ_PRESERVE_TYPES the eigenvalues of each keep
+ * the signs of their real parts and stay real or complex. The stream does not depend on the number of threads. The
+ * components may be interleaved. A halo is FACTZ_ERROR_UNSUPPORTED.
+ *
+ * @param u          x components, laid out as config says
+ * @param v          y components
+ * @param w          z components
+ * @param n          number of vertices, nx * ny * nz
+ * @param config     the configuration of a volume (`factz_config_init_volume`)
+ * @param dst        receives the stream; any alignment
+ * @param dst_bytes  writable bytes at dst; `factz_volume_stream_bytes` gives a number that always suffices. With
+ *                   0, dst may be NULL: the call fails, and report->required_bytes is the length of the stream
+ * @param report     receives the result; report->points_in_triangles counts tetrahedra with a critical point
+ * @param threads    see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes bytes are needed; the content of dst is
+ *         undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_compress_volume_host(const void *u,
+                                        const void *v,
+                                        const void *w,
+                                        size_t n,
+                                        const struct factz_config *config,
+                                        void *dst,
+                                        size_t dst_bytes,
+                                        struct factz_report *report,
+                                        int threads);
+
+/**
+ * Decompresses the stream of a volume in host memory.
+ *
+ * Writes every vertex. Gaps between rows, planes and strided elements keep their content. The output does not
+ * depend on the number of threads.
+ *
+ * @param src        the stream; any alignment
+ * @param src_bytes  readable bytes at src: the length of the stream or more
+ * @param config     nx, ny, nz and dtype must be those of the stream. Pitches and strides are those of the output.
+ *                   verify_checksum says whether the checksum is compared. The rest must be valid and has no
+ *                   effect
+ * @param u          receives the x components, laid out as config says
+ * @param v          receives the y components; may be interleaved with u, without sharing an element
+ * @param w          receives the z components
+ * @param n          number of vertices, nx * ny * nz
+ * @param report     receives the result
+ * @param threads    see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream has other dimensions or another dtype, or
+ *         holds planes); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
+ *         content of u, v and w is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (see `factz_readable_formats`);
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_decompress_volume_host(const void *src,
+                                          size_t src_bytes,
+                                          const struct factz_config *config,
+                                          void *u,
+                                          void *v,
+                                          void *w,
+                                          size_t n,
+                                          struct factz_report *report,
+                                          int threads);
 
 /**
  * Loads the kernels into the CUDA context of a stream. Otherwise the first device function in each context

@@ -146,8 +146,8 @@ impl factz_info {
 
 /// Reads the header of a stream in host memory.
 ///
-/// Reads only the first FACTZ_INSPECT_BYTES bytes, or FACTZ_VOLUME_INSPECT_BYTES of a volume: the rest of the stream is not checked, and the checksum is
-/// not compared. Does not block, thread-safe.
+/// Reads only the first FACTZ_INSPECT_BYTES bytes, or FACTZ_VOLUME_INSPECT_BYTES of a volume: the rest of the
+/// stream is not checked, and the checksum is not compared. Does not block, thread-safe.
 ///
 /// @param src        the start of a stream, any alignment; not changed
 /// @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES

@@ -18,6 +18,7 @@ use std::path::Path;
 /// All combinations that exist of the configurations and bounds to measure.
 fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Result<Vec<Config>, Failure> {
     let spacing = a.promise.spacing.or(Spacing::UNIT)?;
+    let periodic = a.promise.spacing.periodic_or(0)?;
     let mut all = Vec::new();
     for &mode in &a.mode {
         for &predictor in &a.predictor {
@@ -34,7 +35,7 @@ fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Result<Vec<Config>, Fa
                     ties: a.promise.ties,
                     dx: spacing.dx,
                     dy: spacing.dy,
-                    periodic: a.promise.spacing.periodic_or(0),
+                    periodic,
                     ..dims.config(BoundKind::Relative, bound)
                 }));
             }
@@ -84,7 +85,7 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
         Subject::Read(field) => field,
         Subject::Made(kind, dims, dtype) => make(kind, dims, dtype)?,
     };
-    field.periodic = a.promise.spacing.periodic_or(0);
+    field.periodic = a.promise.spacing.periodic_or(0)?;
     let threads = thread_counts(&a.threads);
     let voice = Voice::new(&a.talk);
     voice.text(&format!(

@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::region::Part;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
-use crate::{coasts, input, steps, volume, Verdict};
+use crate::{coasts, input, steps, Verdict};
 use factz::{
     BoundKind, Component, Config, Kind, Mode, Predictor, Preserve, Report, StreamInfo, Ties,
     WARNING_WIDE_RANGE,
@@ -86,9 +86,6 @@ impl Target<'_> {
 }
 
 pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
-    if let Some(w) = &a.w {
-        return volume::compress(a, w);
-    }
     let (bound_kind, bound) = required_bound(&a.bound)?;
     check(&a.choices)?;
     let files = a.field.files();
@@ -97,7 +94,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let mut field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
-    field.periodic = a.choices.promise.spacing.periodic_or(0);
+    field.periodic = a.choices.promise.spacing.periodic_or(0)?;
     let config = config(a, &field, (bound_kind, bound))?;
     let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
@@ -215,7 +212,7 @@ pub fn chosen(
         fill_value: fill.fill_value,
         dx,
         dy,
-        periodic: a.promise.spacing.periodic_or(0),
+        periodic: a.promise.spacing.periodic_or(0)?,
         ..Config::new(0, 0, bound_kind, bound)
     })
 }
@@ -345,11 +342,6 @@ impl<'a> Places<'a> {
 }
 
 pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
-    let is_volume = !is_dash(&a.input)
-        && steps::find(&a.input, a.step.step)?.is_some_and(|step| step.info.components == 3);
-    if is_volume || a.w.is_some() {
-        return volume::decompress(a);
-    }
     let places = Places::new(&a.u, a.v.as_deref(), a.format)?;
     places.check(&a.input)?;
     if a.format.is_none() {

@@ -111,7 +111,11 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         standard::refuse_closed(1, "standard output", "(> FILE, or | PROGRAM), or give --quiet")?;
     }
     match command {
-        Command::Compress(a) => commands::compress(a),
+        Command::Compress(a) => match &a.w {
+            Some(w) => volume::compress(a, w),
+            None => commands::compress(a),
+        },
+        Command::Decompress(a) if volume::is_asked(a)? => volume::decompress(a),
         Command::Decompress(a) => commands::decompress(a),
         Command::Split(a) => halves::split(a),
         Command::Join(a) => halves::join(a),

@@ -2,11 +2,12 @@
 
 use crate::array::Dims;
 use crate::failure::{failure, input_names, Failure};
+use crate::figures::periodic_name;
 use crate::input::Expected;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use factz::config_text::PERIODIC;
-use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
+use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties, PERIODIC_Z};
 use std::path::{Path, PathBuf};
 
 /// Form of the report.
@@ -223,9 +224,21 @@ impl SpacingArguments {
         }
     }
 
-    /// The periodic axes as given, or else others.
-    pub fn periodic_or(&self, otherwise: u32) -> u32 {
-        self.periodic.unwrap_or(otherwise)
+    /// The periodic axes of planes: as given, or else others.
+    pub fn periodic_or(&self, otherwise: u32) -> Result<u32, Failure> {
+        match self.periodic_of_volume() {
+            0 => Ok(self.periodic.unwrap_or(otherwise)),
+            axes if axes & PERIODIC_Z == 0 => Ok(axes),
+            axes => Err(failure!(
+                "--periodic {}: planes have no axis z; only a volume, compressed with three components U V W, has one",
+                periodic_name(axes)
+            )),
+        }
+    }
+
+    /// The periodic axes of a volume.
+    pub fn periodic_of_volume(&self) -> u32 {
+        self.periodic.unwrap_or(0)
     }
 }
 

@@ -56,7 +56,7 @@ impl Pair {
     pub fn place(&mut self, given: &SpacingArguments) -> Result<Spacing, Failure> {
         let of_stream = self.info.as_ref().map(|i| (Spacing { dx: i.dx, dy: i.dy }, i.periodic));
         let (spacing, periodic) = of_stream.unwrap_or((Spacing::UNIT, 0));
-        self.before.periodic = given.periodic_or(periodic);
+        self.before.periodic = given.periodic_or(periodic)?;
         self.after.periodic = self.before.periodic;
         given.or(spacing)
     }

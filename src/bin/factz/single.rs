@@ -30,7 +30,7 @@ impl Single {
 
     /// The grid spacing: as given, or else that of the stream. The field gets the periodic axes likewise.
     pub fn place(&mut self, given: &SpacingArguments) -> Result<Spacing, Failure> {
-        self.field.periodic = given.periodic_or(self.field.periodic) & self.whole;
+        self.field.periodic = given.periodic_or(self.field.periodic)? & self.whole;
         given.or(self.spacing)
     }
 }

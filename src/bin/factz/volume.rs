@@ -3,7 +3,7 @@
 use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Element, Values};
 use crate::engine::with_progress;
-use crate::failure::{failure, input_names, output_name, Failure};
+use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json};
 use crate::foreign::Product;
 use crate::options::Spacing;
@@ -106,7 +106,7 @@ fn config(a: &Compress, dims: Dims, dtype: Dtype, bound: (BoundKind, f64)) -> Re
         preserve: choices.promise.preserve,
         ties: choices.promise.ties,
         fill_value: a.fill.fill_value,
-        periodic: choices.promise.spacing.periodic_or(0),
+        periodic: choices.promise.spacing.periodic_of_volume(),
         ..Config::volume([dims.nx, dims.ny, dims.nz], bound.0, bound.1)
     })
 }
@@ -161,6 +161,13 @@ fn decoded<T: Element>(
         decompress_volume(&config, &stream.bytes, views, execution)
     })?;
     Ok((components.map(T::wrap), report))
+}
+
+/// Whether the stream is one of a volume, or a place for W is given.
+pub fn is_asked(a: &Decompress) -> Result<bool, Failure> {
+    Ok(a.w.is_some()
+        || !is_dash(&a.input)
+            && steps::find(&a.input, a.step.step)?.is_some_and(|step| step.info.components == 3))
 }
 
 /// Restores the arrays U, V and W.

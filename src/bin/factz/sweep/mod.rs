@@ -153,7 +153,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     a.look.check()?;
     let files = a.field.files();
     let mut field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
-    field.periodic = a.spacing.periodic_or(0);
+    field.periodic = a.spacing.periodic_or(0)?;
     let about = |e: Failure| e.about(input_names(&files, ", "));
     output::make_folder(&a.output)?;
     let voice = Voice::new(&a.talk);
