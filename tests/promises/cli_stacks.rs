@@ -179,7 +179,7 @@ fn all_commands_take_stacks() {
     assert_eq!(d["files"].as_array().unwrap().len(), 5);
     s.fails(
         &format!("compress {places} -o x.fz --abs 1 --periodic z"),
-        &["--periodic", "[possible values: none, x, y, xy]"],
+        &["--periodic z", "planes have no axis z"],
     );
     s.fails("compress u.f32 v.f32 -o x.fz --abs 1 --dims 2x97740 --periodic x", &["nx = 2 is less than 3"]);
 }

@@ -1,5 +1,8 @@
 //! The independent decoders, written from FORMAT.md alone (tests/format_decoder.py, tests/volume_decoder.py).
 
+// Each test uses its part of it.
+#![allow(dead_code)]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
