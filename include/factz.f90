@@ -65,8 +65,8 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_PERIODIC_X = 1, FACTZ_PERIODIC_Y = 2, FACTZ_PERIODIC_Z = 4
   integer(c_int32_t), parameter, public :: FACTZ_COMPONENT_BOTH = 0, FACTZ_COMPONENT_U = 1, &
       FACTZ_COMPONENT_V = 2, FACTZ_COMPONENT_VOLUME = 3
-  integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_VOLUME_INSPECT_BYTES = 176, FACTZ_CONFIG_STRING_BYTES = 512, &
-      FACTZ_CONFIG_WORDS = 24
+  integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, &
+      FACTZ_VOLUME_INSPECT_BYTES = 176, FACTZ_CONFIG_STRING_BYTES = 512, FACTZ_CONFIG_WORDS = 24
   integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
   integer(c_int32_t), parameter, public :: FACTZ_POINT_SADDLE = 0, FACTZ_POINT_ATTRACTING_NODE = 1, &
       FACTZ_POINT_REPELLING_NODE = 2, FACTZ_POINT_ATTRACTING_FOCUS = 3, FACTZ_POINT_REPELLING_FOCUS = 4, &
