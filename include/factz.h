@@ -2156,6 +2156,53 @@ factz_status factz_compare_device(const void *u,
                                   factz_stream stream);
 
 /**
+ * The sizes for decompressing the streams of volumes of a shape and an element type.
+ *
+ * analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no device.
+ * Does not block, thread-safe. The numbers may change with the version of the library.
+ *
+ * @param config  the configuration of a volume (`factz_config_init_volume`)
+ * @param sizes   written; all zero where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+ *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+ */
+factz_status factz_decompress_volume_sizes(const struct factz_config *config,
+                                           struct factz_sizes *sizes);
+
+/**
+ * Enqueues the decompression of the stream of a volume in device memory. Writes the same bits as
+ * `factz_decompress_volume_host`. See "Device functions" at the top of this header.
+ *
+ * @param src              the stream, aligned to factz_sizes.alignment
+ * @param src_bytes        readable bytes at src: the length of the stream or more
+ * @param config           the layout of the output, in host memory, as for `factz_decompress_volume_host`
+ * @param u                receives the x components, aligned to their type
+ * @param v                receives the y components; may be interleaved with u and w
+ * @param w                receives the z components
+ * @param n                number of vertices, nx * ny * nz
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_decompress_volume_sizes`
+ * @param report           receives the result, among others FACTZ_ERROR_CORRUPT_STREAM (the content of u, v and w
+ *                         is undefined), FACTZ_ERROR_UNSUPPORTED_VERSION, and FACTZ_ERROR_INVALID_ARGUMENT if the
+ *                         stream has other dimensions or another dtype, or holds planes
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_decompress_volume_device(const void *src,
+                                            size_t src_bytes,
+                                            const struct factz_config *config,
+                                            void *u,
+                                            void *v,
+                                            void *w,
+                                            size_t n,
+                                            void *workspace,
+                                            size_t workspace_bytes,
+                                            struct factz_report *report,
+                                            factz_stream stream);
+
+/**
  * Sets the function that receives the library's events, for the whole process; NULL, the initial state,
  * turns events off. While off, they cost next to nothing and their text is never made. A Rust program's
  * `tracing` subscriber, set before or after, receives the events as well.

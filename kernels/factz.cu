@@ -39,6 +39,10 @@
 #include "decompress/reconstruct_border.cuh"
 #include "decompress/reconstruct.cuh"
 #include "decompress/reconstruct_lorenzo.cuh"
+#include "volume/begin.cuh"
+#include "volume/decode.cuh"
+#include "volume/parse.cuh"
+#include "volume/reconstruct.cuh"
 #include "analysis/compare.cuh"
 #include "analysis/open_triangles.cuh"
 #include "analysis/critical_points.cuh"
@@ -236,6 +240,42 @@ KERNEL(factz_reconstruct, Job, (64, 14), (64, 1), overlaps_previous, reconstruct
 //     once; N / the warps of the grid
 KERNEL(factz_reconstruct_other_lorenzo, Job, (256, 3), (256, 2), waits_inside, reconstruct_other_lorenzo<T>)
 
+// parse: reads ; writes control hidden; work: a bit for each vertex, twice; those / the threads of the grid
+KERNEL(factz_begin_volume, Job, (256), (256), after_previous, begin_volume<T>)
+
+// parse: reads stream; writes control decoding_tables slot_starts huffman_codes group_offsets group_tiles;
+//     work: tables, 40 times the groups' words; the words of all groups, 16384 at a time
+KERNEL(factz_parse_volume, Job, (1024, 1), (1024, 1), after_previous, parse_volume<T>)
+
+// parse: reads stream control; writes control chunks; work: an entry for each chunk; all chunks, 1024 at a
+//     time
+KERNEL(factz_place_chunks, Job, (1024, 1), (1024, 1), after_previous, place_chunks<T>)
+
+// parse: reads stream control chunks; writes control hidden chunks; work: chunks once, a warp each; their
+//     number / the warps of the grid, of 16384 vertices
+KERNEL(factz_check_chunks, Job, (128), (128), after_previous, check_chunks<T>)
+
+// decode: reads stream control decoding_tables slot_starts group_offsets group_tiles; writes control symbols
+//     raw_bits tile_headers; 51984 shared bytes; work: groups once, 256 tiles each; groups / the groups of
+//     the grid, a bad one ends at once
+KERNEL(factz_decode_volume_rans, Job, (256, BY_DEVICE(4, 1)),
+    (256, BY_DEVICE(4, 1)), after_previous, decode_volume<T, false>)
+
+// decode: reads stream control huffman_codes group_offsets group_tiles; writes control symbols raw_bits
+//     tile_headers; 10768 shared bytes; work: groups once, 256 tiles each; groups / the groups of the grid, a
+//     bad one ends at once
+KERNEL(factz_decode_volume_huffman, Job, (256, BY_DEVICE(4, 1)),
+    (256, BY_DEVICE(4, 1)), after_previous, decode_volume<T, true>)
+
+// reconstruct: reads control stream tile_headers symbols raw_bits hidden; writes field; 59180 shared bytes;
+//     work: tiles once, a block each
+KERNEL(factz_reconstruct_volume, Job, (256, BY_DEVICE(3, 1)),
+    (256, BY_DEVICE(3, 1)), after_previous, reconstruct_volume<T>)
+
+// reconstruct: reads stream control chunks hidden tile_headers field; writes field report; work: chunks once,
+//     a warp each; their number / the warps of the grid, of 16384 vertices
+KERNEL(factz_put_chunks, Job, (128), (128), after_previous, put_chunks<T>)
+
 // analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid
 KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T, false>)
 KERNEL(factz_find_range_stack, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T, true>)
@@ -291,3 +331,6 @@ static_assert(sizeof(DecodeGroup) == 3792, "as in Rust");
 static_assert(sizeof(DecodeRows) == 1536, "as in Rust");
 static_assert(sizeof(DecodeShared<false>) == 57040, "as in Rust");
 static_assert(sizeof(DecodeShared<true>) == 15824, "as in Rust");
+static_assert(sizeof(VolumeDecodeShared<false>) == 51984, "as in Rust");
+static_assert(sizeof(VolumeDecodeShared<true>) == 10768, "as in Rust");
+static_assert(sizeof(VolumeShared<float>) == 59180, "as in Rust");

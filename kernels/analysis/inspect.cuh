@@ -8,7 +8,8 @@ namespace analysis {
 // Grid: 1. Block: 32 threads. Reads the header; writes the info. Twin of Header::read and factz_info::from.
 __device__ __forceinline__ void inspect(const Inspection& job) {
     const Header header(job.stream, job.stream_bytes);
-    const HeaderCheck checked = check_header(header);
+    const VolumeFields volume(job.stream, job.stream_bytes);
+    const HeaderCheck checked = check_header(header, volume);
     const double dx = header.double_at(AT_DX), dy = header.double_at(AT_DY),
                  bound = header.double_at(AT_BOUND), absolute_bound = header.double_at(AT_ABSOLUTE_BOUND);
     const u32 has_fill = field_of(header.word_at(AT_COMPONENTS), AT_HAS_FILL);
@@ -25,7 +26,7 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.periodic = checked.periodic;
         info.dx = dx;
         info.dy = dy;
-        info.dz = 1.0;
+        info.dz = checked.is_volume() ? volume.dz : 1.0;
         info.bound = bound;
         info.absolute_bound = absolute_bound;
         info.bound_kind = (i32)field_of(checked.more, AT_BOUND_KIND);
@@ -36,7 +37,9 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.preserve = (i32)field_of(checked.more, AT_PRESERVE);
         info.ties = (i32)field_of(checked.more, AT_TIES);
         info.has_fill_value = (i32)has_fill;
-        info.component = checked.components == 1 ? 1 + checked.component : 0;
+        info.component = checked.is_volume()       ? COMPONENT_VOLUME
+                         : checked.components == 1 ? 1 + (i32)checked.component
+                                                   : 0;
         if (has_fill) info.fill_value = fill_value(info.dtype == 0 ? 4 : 8, fill);
     }
     *job.info = info;

@@ -59,7 +59,7 @@ __device__ __forceinline__ void parse_header(const Job& job) {
 template <typename T>
 __device__ __forceinline__ void parse_stream(const Job& job) {
     if (blockIdx.x < TABLES)
-        parse_table(job, blockIdx.x);
+        parse_table<HEADER_BYTES>(job, blockIdx.x);
     else if (blockIdx.x == TABLES)
         parse_header<T>(job);
     else

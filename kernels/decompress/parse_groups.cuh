@@ -8,7 +8,7 @@ struct GroupSums {
     u32 own_bytes[32], own_tiles[32];
 };
 constexpr u32 PART_WORDS = 2 * PARSE_THREADS,
-              MOST_FIRST_WORDS = (HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
+              MOST_FIRST_WORDS = (VOLUME_HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
 
 // Pairs of words that a thread loads at once.
 constexpr u32 PAIRS_AHEAD = 8;
@@ -48,7 +48,7 @@ __device__ __forceinline__ u32 most_groups(const Job& job) {
 // stream and end before word `end`.
 struct GroupSection {
     u32 first, groups, end;
-    u64 stream_bytes, tiles;
+    u64 end_of_groups, tiles;
 
     __device__ __forceinline__ GroupSection(const Job& job, const Header& header) {
         const bool coded = field_of(header.word_at(AT_PRESERVE), AT_CONTENT) == CONTENT_CODED;
@@ -57,9 +57,12 @@ struct GroupSection {
         groups = !coded ? 0 : all_groups < most ? (u32)all_groups : most;
         tiles = tiles_of_stream(job, header);
         const u32 table_bytes = header.word_at(AT_TABLE_BYTES);
-        first =
-            (HEADER_BYTES + (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) / 4;
-        stream_bytes = header.long_at(AT_STREAM_BYTES);
+        const bool volume = job.components == 3;
+        first = ((volume ? VOLUME_HEADER_BYTES : HEADER_BYTES) +
+                    (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) /
+                4;
+        end_of_groups = header.long_at(AT_STREAM_BYTES);
+        if (volume) end_of_groups -= VolumeFields(job.stream, job.stream_bytes).list_bytes;
         end = first + groups;
     }
 };
@@ -118,7 +121,7 @@ __device__ __forceinline__ bool place_groups(const Job& job, GroupSums& shared, 
         tile += counts[i];
         bad |= size < LEAST_STATE_BYTES || size % 2 != 0;
         // Sums ascend, so the last one proves all.
-        if (g == words.groups - 1) bad |= offset != words.stream_bytes || tile != words.tiles;
+        if (g == words.groups - 1) bad |= offset != words.end_of_groups || tile != words.tiles;
     }
     bytes += 4 * (u64)(fours[0] + fours[1]);
     tiles += tiles_less_one_in(about[0]) + tiles_less_one_in(about[1]);

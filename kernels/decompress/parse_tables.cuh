@@ -197,7 +197,8 @@ __device__ __forceinline__ void make_slot_table(
     starts[k] = (u8)(rank < ALPHABET - 4 ? rank : ALPHABET - 4);
 }
 
-// Makes one decoding table. Call with a block.
+// Makes one decoding table of a stream whose header has HEAD bytes. Call with a block.
+template <u32 HEAD>
 __device__ __forceinline__ void parse_table(const Job& job, u32 table) {
     const ParseView work(job);
     __shared__ TableReader shared;
@@ -214,12 +215,12 @@ __device__ __forceinline__ void parse_table(const Job& job, u32 table) {
     const u32 table_bytes = shared.words[AT_TABLE_BYTES / 4];
     const bool coded = bytes[AT_CONTENT] == CONTENT_CODED, codes = bytes[AT_CODER] == CODER_HUFFMAN;
     // Tables that take bytes, those before this one, and the sum of their sizes, four sizes per word.
-    const u32* const directory = shared.words + HEADER_BYTES / 4;
+    const u32* const directory = shared.words + HEAD / 4;
     const u32 present[2] = {directory[0], directory[1]}, bit = 1u << (table & 31);
     const u32 before =
         table < 32 ? __popc(present[0] & (bit - 1)) : __popc(present[0]) + __popc(present[1] & (bit - 1));
     const u32 count = __popc(present[0]) + __popc(present[1]),
-              size = present[table >> 5] & bit ? 4 * bytes[HEADER_BYTES + LEAST_DIRECTORY_BYTES + before] : 0;
+              size = present[table >> 5] & bit ? 4 * bytes[HEAD + LEAST_DIRECTORY_BYTES + before] : 0;
     u32 sizes = 4 * lane < before ? directory[LEAST_DIRECTORY_BYTES / 4 + lane] : 0;
     sizes = before >= 4 * lane + 4 ? sizes : sizes & ((1u << 8 * (before & 3)) - 1);
     sizes = (sizes & 0x00ff00ff) + (sizes >> 8 & 0x00ff00ff);
@@ -228,12 +229,12 @@ __device__ __forceinline__ void parse_table(const Job& job, u32 table) {
     // The last table must end where the groups begin.
     const bool inside = coded && present[1] >> (TABLES - 32) == 0 &&
                         (table == TABLES - 1 ? at + size == table_bytes : at + size <= table_bytes);
-    const u32* words = shared.words + (HEADER_BYTES + at) / 4;
-    if (inside && HEADER_BYTES + at + size > 4 * FIRST_WORDS) {
+    const u32* words = shared.words + (HEAD + at) / 4;
+    if (inside && HEAD + at + size > 4 * FIRST_WORDS) {
         // Not among the first words: load it now.
         __syncthreads();
         if (k < size / 4 + 2)
-            shared.words[k] = k < size / 4 ? load_word(job, stream, (HEADER_BYTES + at) / 4 + k) : 0;
+            shared.words[k] = k < size / 4 ? load_word(job, stream, (HEAD + at) / 4 + k) : 0;
         words = shared.words;
         __syncthreads();
     }

@@ -45,6 +45,14 @@ struct alignas(16) LargestError {
     u64 bits, unused;
 };
 
+// Of a volume, from its header: where the list of repaired vertices is, and what it holds.
+struct ListControl {
+    u64 at, bytes, chunks, vertices, exact;
+    u64 fill_w;
+    u64 found;         // exact vertices that its chunks have
+    u32 has_constant;  // zero vertices or filled ones
+};
+
 struct Control {
     // Written by factz_sort and factz_tune, or from the header.
     double bound, half_bin_width;
@@ -79,10 +87,11 @@ struct Control {
     alignas(128) Quantizer quantizer;
     LevelCount tune[LEVEL_BOUND_SCALINGS][INTERPOLANTS][LEVELS];
     u64 part_bytes[PARTS];  // of the groups of each part of the stream
+    ListControl list;
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_DECODE };
+enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_DECODE, TICKET_LIST };
 
 // True if vertices are missing.
 __device__ __forceinline__ bool has_missing(const Control& control) {

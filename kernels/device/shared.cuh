@@ -25,9 +25,15 @@ constexpr i32 CLOSED = 33;
 constexpr i32 LEVELS = 6;
 constexpr i32 ANCHOR_LEVEL = 5;
 
+// Vertices along the side of a tile of a volume, of such a tile, and the level of its anchors.
+constexpr i32 VOLUME_SIDE = 16;
+constexpr i32 VOLUME_TILE_VERTICES = 4096;
+constexpr i32 VOLUME_ANCHOR_LEVEL = 4;
+
 // Periodic axes, and the least number of vertices along one.
 constexpr u32 PERIODIC_X = 1;
 constexpr u32 PERIODIC_Y = 2;
+constexpr u32 PERIODIC_Z = 4;
 constexpr u64 LEAST_PERIODIC = 3;
 
 // Sides of a block, as bits of halo and pin.
@@ -52,6 +58,7 @@ constexpr u32 WIDE_PART = 16;
 
 // The stream: bytes of the header, the only version, the content.
 constexpr u32 HEADER_BYTES = 128;
+constexpr u32 VOLUME_HEADER_BYTES = 176;
 constexpr u16 FORMAT_VERSION = 1;
 constexpr u32 CONTENT_CODED = 0;
 constexpr u32 CONTENT_STORED = 1;
@@ -91,6 +98,12 @@ constexpr i32 AT_FILL_U = 96;
 constexpr i32 AT_FILL_V = 104;
 constexpr i32 AT_STREAM_BYTES = 112;
 constexpr i32 AT_GROUPS = 120;
+constexpr u32 AT_DZ = 128;
+constexpr u32 AT_FILL_W = 136;
+constexpr u32 AT_LIST_BYTES = 144;
+constexpr u32 AT_CHUNKS = 152;
+constexpr u32 AT_REPAIRED_VERTICES = 160;
+constexpr u32 AT_EXACT_VERTICES = 168;
 
 // Checksum: factor of the index of a word, factors of the mix.
 constexpr u32 CHECKSUM_STEP = 2654435769;
@@ -205,6 +218,39 @@ constexpr u32 WEIGHT_BITS = 15;
 // Runs of zeros: their symbols, and the first one with raw bits.
 constexpr u32 RUNS = 28;
 constexpr u32 FIRST_RUN_WITH_RAW_BITS = 16;
+constexpr u32 RUNS_OF_VOLUMES = 32;
+
+// Symbols of the three integers of a vertex of a volume: largest component of those with a symbol each;
+// first symbol of larger ones, whose longest component has so many bits and more, and the ways in which the
+// others are shorter; first symbol of those larger still, and their bits; most bits; all symbols.
+constexpr i32 TRIPLE_SMALL = 2;
+constexpr u32 TRIPLE_FIRST_LARGE = 125;
+constexpr u32 TRIPLE_SHORTEST = 2;
+constexpr u32 TRIPLE_WAYS = 19;
+constexpr u32 TRIPLE_FIRST_WIDE = 239;
+constexpr u32 TRIPLE_SHORTEST_WIDE = 8;
+constexpr u32 TRIPLE_MOST_BITS = 20;
+constexpr u32 TRIPLES = 252;
+
+// The list of repaired vertices: bytes of an entry of its directory, vertices of a chunk and of one whose
+// vertices are all zero or filled, at most; kinds of chunks; largest orders of the codes of gaps and of
+// levels; what stands for an order of levels in chunks of zero and of filled vertices; bit of the code of
+// gaps where runs are counted.
+constexpr u32 LIST_ENTRY_BYTES = 16;
+constexpr u32 LIST_CHUNK = 512;
+constexpr u32 LIST_CONSTANT_CHUNK = 16384;
+constexpr u32 LIST_KINDS = 3;
+constexpr u32 LIST_MOST_ORDER = 40;
+constexpr u32 LIST_MOST_LEVEL_ORDER = 4;
+constexpr u32 LIST_ALL_ZERO = 255;
+constexpr u32 LIST_ALL_FILLED = 254;
+constexpr u32 LIST_RUNS = 128;
+
+// Levels of repaired vertices: the finest refinement, the bits of the original, zero, the fill pattern.
+constexpr u32 FINEST_REFINEMENT = 16;
+constexpr u32 LEVEL_EXACT = 17;
+constexpr u32 LEVEL_ZERO = 18;
+constexpr u32 LEVEL_FILLED = 19;
 
 // Raw bits of the number of entries of a mask.
 constexpr u32 MASK_COUNT_BITS = 8;
@@ -320,6 +366,9 @@ constexpr i32 STATUS_BUFFER_TOO_SMALL = 3;
 constexpr i32 STATUS_CORRUPT_STREAM = 5;
 constexpr i32 STATUS_UNSUPPORTED_VERSION = 6;
 constexpr i32 STATUS_UNSUPPORTED = 10;
+
+// FACTZ_COMPONENT_VOLUME.
+constexpr i32 COMPONENT_VOLUME = 3;
 constexpr u32 WARNING_WIDE_RANGE = 1;
 
 // Numbers of a configuration.
@@ -327,6 +376,7 @@ constexpr u32 BOUND_ABSOLUTE = 0;
 constexpr u32 BOUND_RELATIVE = 1;
 constexpr u32 BLOCK_WISE = 0;
 constexpr u32 SPECULATIVE = 1;
+constexpr u32 MODE_REPAIR = 2;
 constexpr u32 CODER_ANS = 0;
 constexpr u32 CODER_HUFFMAN = 1;
 constexpr u32 PREDICTOR_HIERARCHICAL = 0;
@@ -437,6 +487,13 @@ constexpr i32 MASK_RING = 256;
 constexpr u32 PARTS = 384;
 constexpr u32 ASSEMBLE_WARPS = 16;
 constexpr u32 PARSE_THREADS = 1024;
+
+// Volumes: warps of a block that decodes groups, threads of a block that reconstructs a tile, threads that
+// place chunks of the list of repaired vertices, warps of a block that decodes them.
+constexpr i32 VOLUME_DECODE_WARPS = 8;
+constexpr u32 VOLUME_THREADS = 256;
+constexpr u32 LIST_THREADS = 1024;
+constexpr u32 LIST_WARPS = 4;
 constexpr i32 DECODE_GROUPS = 4;
 constexpr i32 DECODE_ROLES = 2;
 
@@ -665,6 +722,12 @@ struct Job {
     uint64_t *group_sizes;
     uint64_t *group_offsets;
     int32_t *outer_anchors;
+    uint32_t components;
+    void *w;
+    Layout w_layout;
+    double dz;
+    uint32_t *hidden;
+    uint64_t *chunks;
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
     __device__ __forceinline__ u64 vertices() const { return nx * ny * (nz - first_plane); }
     __device__ __forceinline__ u64 first_tile() const { return tiles_x * plane_tile_rows * first_plane; }
@@ -716,7 +779,7 @@ struct Inspection {
     Info *info;
 };
 
-static_assert(sizeof(Job) == 384, "as in Rust");
+static_assert(sizeof(Job) == 440, "as in Rust");
 static_assert(sizeof(Analysis) == 304, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");
 static_assert(sizeof(ValueRange) == 64, "as in Rust");

@@ -428,17 +428,19 @@ struct Decoder {
             if (escaped) symbol = value;
         }
     }
-    // Decodes run lengths; NO_RUN for an invalid symbol.
+    // Decodes run lengths; NO_RUN for a symbol that is none of the KNOWN ones.
+    template <u32 KNOWN = RUNS>
     __device__ __forceinline__ u32 runs(u32 place) {
         const u32 symbol = step(place);
         if (!__any_sync(FULL, symbol >= FIRST_RUN_WITH_RAW_BITS)) return symbol;
-        if (__any_sync(FULL, symbol >= RUNS)) return escaped_runs(symbol);
+        if (__any_sync(FULL, symbol >= KNOWN)) return escaped_runs<KNOWN>(symbol);
         const u32 bits = run_bits(symbol);
         return decode_run(symbol, raw(bits), bits);
     }
+    template <u32 KNOWN>
     __device__ __forceinline__ u32 escaped_runs(u32 symbol) {
         resolve_escape(symbol);
-        const u32 bits = symbol < RUNS ? run_bits(symbol) : 0, run = decode_run(symbol, raw(bits), bits);
-        return symbol < RUNS ? run : NO_RUN;
+        const u32 bits = symbol < KNOWN ? run_bits(symbol) : 0, run = decode_run(symbol, raw(bits), bits);
+        return symbol < KNOWN ? run : NO_RUN;
     }
 };

@@ -60,6 +60,30 @@ struct Header {
     }
 };
 
+// What the header of a volume has behind that of planes, by a warp.
+struct VolumeFields {
+    double dz;
+    u64 fill_w, list_bytes, chunks, repaired, exact;
+
+    __device__ __forceinline__ VolumeFields(const u8* stream, u64 stream_bytes) {
+        constexpr u32 WORDS = (VOLUME_HEADER_BYTES - HEADER_BYTES) / 4;
+        const u32 lane = threadIdx.x & 31, k = lane < WORDS ? lane : 0,
+                  word = stream_bytes < VOLUME_HEADER_BYTES
+                             ? 0
+                             : reinterpret_cast<const u32*>(stream)[HEADER_BYTES / 4 + k];
+        auto long_at = [&](u32 byte) {
+            const u32 at = (byte - HEADER_BYTES) / 4;
+            return __shfl_sync(FULL, word, at) | (u64)__shfl_sync(FULL, word, at + 1) << 32;
+        };
+        dz = __longlong_as_double((long long)long_at(AT_DZ));
+        fill_w = long_at(AT_FILL_W);
+        list_bytes = long_at(AT_LIST_BYTES);
+        chunks = long_at(AT_CHUNKS);
+        repaired = long_at(AT_REPAIRED_VERTICES);
+        exact = long_at(AT_EXACT_VERTICES);
+    }
+};
+
 // Whether a header is one that an encoder writes. Twin of Header::read.
 struct HeaderCheck {
     i32 status;
@@ -68,10 +92,58 @@ struct HeaderCheck {
     u64 nx, ny, field, groups, stream_bytes;
 
     __device__ __forceinline__ bool stored() const { return field_of(more, AT_CONTENT) == CONTENT_STORED; }
+    __device__ __forceinline__ bool is_volume() const { return components == 3; }
+    __device__ __forceinline__ u32 header_bytes() const {
+        return is_volume() ? VOLUME_HEADER_BYTES : HEADER_BYTES;
+    }
 };
-__device__ __forceinline__ HeaderCheck check_header(const Header& header) {
-    const u32 lane = threadIdx.x & 31, word = header.word, version = header.word_at(AT_VERSION) & 0xffff,
-              axes = header.word_at(AT_PERIODIC);
+
+// Whether each word of a header could be one. Of each word: the largest value of each of its bytes, and what
+// is left of it once its fixed part is right. A bit for each bad word.
+__device__ __forceinline__ u32 bad_words(u32 word, const HeaderCheck& h) {
+    const u32 lane = threadIdx.x & 31, below = __shfl_up_sync(FULL, word, 1);
+    const bool alone = h.components == 1, volume = h.is_volume();
+    const bool is_real = lane >= AT_BOUND / 4 && lane < AT_FILL_U / 4;
+    u32 most = 0, left = 0;
+    if (lane == AT_MAGIC / 4) left = word ^ MAGIC;
+    if (lane == AT_VERSION / 4) left = word >> 16 ^ h.header_bytes();
+    if (lane == AT_DTYPE / 4) {
+        most = volume ? 0x00010001 : 0x01010101;
+        left = word ^ (volume ? MODE_REPAIR << 8 : 0);
+    }
+    if (lane == AT_PRESERVE / 4) most = volume ? 0x01010102 : 0x02010102, left = word;
+    if (lane == AT_LEVEL_BOUND_SCALING / 4) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
+    if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ (alone ? 1 : volume ? 3 : 2) << 16;
+    if (lane == AT_PERIODIC / 4)
+        most = PERIODIC_X | PERIODIC_Y | (volume ? PERIODIC_Z : 0) | (u32)alone << 8, left = word;
+    // The high words of numbers that are neither infinite nor NaN. The spacing is not 0; others are not
+    // negative, but may be -0.
+    const u32 magnitude = word & 0x7fffffff;
+    if (is_real && lane & 1 && magnitude >= 0x7ff00000)
+        left = 1;
+    else if (is_real && lane & 1)
+        left = lane >= AT_DX / 4 ? (magnitude | below) == 0 : word == magnitude ? 0 : magnitude | below;
+    return __ballot_sync(FULL, (((left & 0x7f7f7f7f) + (0x7f7f7f7f - most)) | left) & 0x80808080);
+}
+
+// Tiles along an axis.
+__device__ __forceinline__ u64 tiles_along(u64 vertices, bool volume) {
+    const u64 side = volume ? VOLUME_SIDE : TILE;
+    return (vertices + side - 1) / side;
+}
+
+// Whether the fields of a volume agree with its header.
+__device__ __forceinline__ bool is_volume_good(const HeaderCheck& h, const VolumeFields& f) {
+    const u64 magnitude = (u64)__double_as_longlong(f.dz) & 0x7fffffffffffffffull,
+              vertices = h.nx * h.ny * h.nz;
+    return magnitude != 0 && magnitude < 0x7ff0000000000000ull && f.list_bytes % 4 == 0 &&
+           f.list_bytes <= (h.stored() ? 0 : h.stream_bytes) && f.chunks <= f.list_bytes / LIST_ENTRY_BYTES &&
+           f.repaired <= (h.stored() ? 0 : 2 * vertices) && f.exact <= f.repaired &&
+           f.chunks <= f.repaired / LIST_CHUNK + LIST_KINDS;
+}
+
+__device__ __forceinline__ HeaderCheck check_header(const Header& header, const VolumeFields& fields) {
+    const u32 version = header.word_at(AT_VERSION) & 0xffff, axes = header.word_at(AT_PERIODIC);
     HeaderCheck h;
     h.components = field_of(header.word_at(AT_COMPONENTS), AT_COMPONENTS);
     h.component = field_of(axes, AT_COMPONENT);
@@ -84,46 +156,29 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     h.periodic = field_of(axes, AT_PERIODIC);
     h.stream_bytes = header.long_at(AT_STREAM_BYTES);
     h.groups = header.long_at(AT_GROUPS);
-    // Of each word: the largest value of each of its bytes, and what is left of it once its fixed part is
-    // right.
-    const u32 below = __shfl_up_sync(FULL, word, 1);
-    const bool alone = h.components == 1;
-    const bool is_real = lane >= AT_BOUND / 4 && lane < AT_FILL_U / 4;
-    u32 most = 0, left = 0;
-    if (lane == AT_MAGIC / 4) left = word ^ MAGIC;
-    if (lane == AT_VERSION / 4) left = word >> 16 ^ HEADER_BYTES;
-    if (lane == AT_DTYPE / 4) most = 0x01010101, left = word;
-    if (lane == AT_PRESERVE / 4) most = 0x02010102, left = word;
-    if (lane == AT_LEVEL_BOUND_SCALING / 4) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
-    if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ (alone ? 1 : 2) << 16;
-    if (lane == AT_PERIODIC / 4) most = PERIODIC_X | PERIODIC_Y | (u32)alone << 8, left = word;
-    // The high words of numbers that are neither infinite nor NaN. The spacing is not 0; others are not
-    // negative, but may be -0.
-    const u32 magnitude = word & 0x7fffffff;
-    if (is_real && lane & 1 && magnitude >= 0x7ff00000)
-        left = 1;
-    else if (is_real && lane & 1)
-        left = lane >= AT_DX / 4 ? (magnitude | below) == 0 : word == magnitude ? 0 : magnitude | below;
-    const u32 bad = __ballot_sync(FULL, (((left & 0x7f7f7f7f) + (0x7f7f7f7f - most)) | left) & 0x80808080);
+    const u32 bad = bad_words(header.word, h);
+    const bool volume = h.is_volume();
     const u64 plane = h.nx * h.ny, vertices = plane * h.nz,
-              tiles = ((h.nx + TILE - 1) / TILE) * ((h.ny + TILE - 1) / TILE) * h.nz;
+              tiles = tiles_along(h.nx, volume) * tiles_along(h.ny, volume) *
+                      (volume ? tiles_along(h.nz, volume) : h.nz);
     const bool has_shape = __umul64hi(h.nx, h.ny) == 0 && __umul64hi(plane, h.nz) == 0 &&
                            vertices - 1 < MAX_VERTICES &&
                            (!(h.periodic & PERIODIC_X) || h.nx >= LEAST_PERIODIC) &&
-                           (!(h.periodic & PERIODIC_Y) || h.ny >= LEAST_PERIODIC);
+                           (!(h.periodic & PERIODIC_Y) || h.ny >= LEAST_PERIODIC) &&
+                           (!(h.periodic & PERIODIC_Z) || h.nz >= LEAST_PERIODIC);
     h.field = vertices * h.components << (field_of(h.about, AT_DTYPE) & 1 ? 3 : 2);
     // Not more than one for each tile, and enough for all tiles: the field is no larger than the stream can
     // hold.
     const bool some_groups =
         h.stored() ? h.groups == 0 : h.groups - 1 < tiles && h.groups >= (tiles - 1) / MAX_GROUP_TILES + 1;
-    const u64 body = h.stored() ? h.field
+    const u64 list = volume ? fields.list_bytes : 0,
+              body = h.stored() ? h.field
                                 : (h.tables > LEAST_DIRECTORY_BYTES ? h.tables : LEAST_DIRECTORY_BYTES) +
                                       h.groups * (4 + LEAST_STATE_BYTES);
-    const bool good = bad == 0 && has_shape && some_groups && h.stream_bytes >= HEADER_BYTES + body &&
-                      h.stream_bytes % 4 == 0;
+    const bool good = bad == 0 && has_shape && some_groups && (!volume || is_volume_good(h, fields)) &&
+                      h.stream_bytes >= h.header_bytes() + body + list && h.stream_bytes % 4 == 0;
     h.status = bad & 1                     ? STATUS_CORRUPT_STREAM
                : version != FORMAT_VERSION ? STATUS_UNSUPPORTED_VERSION
-               : h.components == 3         ? STATUS_UNSUPPORTED  // a volume
                : good                      ? STATUS_OK
                                            : STATUS_CORRUPT_STREAM;
     return h;
@@ -138,17 +193,20 @@ __device__ __forceinline__ u64 tiles_of_stream(const Job& job, const Header& hea
 // dimensions and the type must be those of the job; if the job takes some planes, the stream must have them.
 // Streams of one component are for the host.
 __device__ inline i32 status_of_stream(const Job& job, const Header& header) {
-    const HeaderCheck h = check_header(header);
+    const VolumeFields fields(job.stream, job.stream_bytes);
+    const HeaderCheck h = check_header(header, fields);
     if (h.status != STATUS_OK) return h.status;
     if (h.components == 1) return STATUS_UNSUPPORTED;
-    if (h.nx != job.nx || h.ny != job.ny || field_of(h.about, AT_DTYPE) != job.dtype ||
-        (job.takes_planes ? h.nz < job.nz : h.nz != job.nz))
+    if (h.components != job.components || h.nx != job.nx || h.ny != job.ny ||
+        field_of(h.about, AT_DTYPE) != job.dtype || (job.takes_planes ? h.nz < job.nz : h.nz != job.nz))
         return STATUS_INVALID_ARGUMENT;
     // Numbers of tiles have 32 bits.
     if (job.takes_planes && job.tiles_x * job.plane_tile_rows * h.nz > MOST_STREAM_TILES)
         return STATUS_UNSUPPORTED;
-    const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
-    const bool fits = h.stored() ? h.stream_bytes == HEADER_BYTES + h.field
-                                 : h.tables >= LEAST_DIRECTORY_BYTES && parts <= h.stream_bytes;
+    const u64 stored = (h.header_bytes() + h.field + 3) / 4 * 4,
+              parts =
+                  h.header_bytes() + (u64)h.tables + h.groups * 4 + (h.is_volume() ? fields.list_bytes : 0);
+    const bool fits =
+        h.stored() ? h.stream_bytes == stored : h.tables >= LEAST_DIRECTORY_BYTES && parts <= h.stream_bytes;
     return h.stream_bytes > job.stream_bytes || !fits ? STATUS_CORRUPT_STREAM : STATUS_OK;
 }

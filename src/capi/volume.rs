@@ -19,7 +19,7 @@ fn layouts(config: &Config) -> [Layout; 3] {
 }
 
 /// The bytes of u, v and w.
-fn spans(components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
+pub(super) fn spans(components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
     let span = |k: usize| {
         Span::component(["u", "v", "w"][k], components[k], config, layouts(config)[k], Ghosts::Ignored)
     };
@@ -49,7 +49,11 @@ unsafe fn outputs<'a, T: Real>(request: &VolumeRequest, components: [*mut c_void
 
 /// Refuses outputs that share values. Components that lie between each other have one layout and are less than
 /// a row's step apart.
-fn check_components_apart(spans: &[Span; 3], components: [*mut c_void; 3], config: &Config) -> Result<()> {
+pub(super) fn check_components_apart(
+    spans: &[Span; 3],
+    components: [*mut c_void; 3],
+    config: &Config,
+) -> Result<()> {
     let [u, v, w] = layouts(config);
     let (stride, bytes) = (u.stride as usize, config.dtype.bytes() as usize);
     for (i, j) in [(0, 1), (0, 2), (1, 2)] {
@@ -212,6 +216,6 @@ pub unsafe extern "C" fn factz_decompress_volume_host(
     unsafe { guard_with_report(report, 0, body) }
 }
 
-fn check_vertices(n: usize, request: &VolumeRequest) -> Result<()> {
+pub(super) fn check_vertices(n: usize, request: &VolumeRequest) -> Result<()> {
     super::arguments::check_vertices(n, request.common())
 }

@@ -38,6 +38,8 @@ shared! {
     STATUS_CORRUPT_STREAM: i32 = Status::CorruptStream as i32;
     STATUS_UNSUPPORTED_VERSION: i32 = Status::UnsupportedVersion as i32;
     STATUS_UNSUPPORTED: i32 = Status::Unsupported as i32;
+    /// FACTZ_COMPONENT_VOLUME.
+    COMPONENT_VOLUME: i32 = 3;
     WARNING_WIDE_RANGE: u32 = report::WARNING_WIDE_RANGE;
 
     /// Numbers of a configuration.
@@ -45,6 +47,7 @@ shared! {
     BOUND_RELATIVE: u32 = BoundKind::Relative as u32;
     BLOCK_WISE: u32 = Mode::BlockWise as u32;
     SPECULATIVE: u32 = Mode::Speculative as u32;
+    MODE_REPAIR: u32 = Mode::Repair as u32;
     CODER_ANS: u32 = Coder::Ans as u32;
     CODER_HUFFMAN: u32 = Coder::Huffman as u32;
     PREDICTOR_HIERARCHICAL: u32 = Predictor::Hierarchical as u32;
@@ -137,6 +140,12 @@ shared! {
     ASSEMBLE_WARPS: u32 = 16;
 
     PARSE_THREADS: u32 = 1024;
+    /// Volumes: warps of a block that decodes groups, threads of a block that reconstructs a tile, threads that
+    /// place chunks of the list of repaired vertices, warps of a block that decodes them.
+    VOLUME_DECODE_WARPS: i32 = shared_memory::VOLUME_DECODE_WARPS;
+    VOLUME_THREADS: u32 = 256;
+    LIST_THREADS: u32 = 1024;
+    LIST_WARPS: u32 = 4;
     DECODE_GROUPS: i32 = shared_memory::DECODE_GROUPS;
     DECODE_ROLES: i32 = shared_memory::DECODE_ROLES;
     /// Tiles of a batch whose masks the decoder holds by position; bytes of a block of its words: a pair for

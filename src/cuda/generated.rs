@@ -218,7 +218,7 @@ fn comment(text: &str) -> String {
 /// The comment of an entry, and the entry.
 fn entry(launch: &Launch) -> (String, String) {
     let argument = match launch.call {
-        Call::Compress | Call::Decompress => "Job",
+        Call::Compress | Call::Decompress | Call::DecompressVolume => "Job",
         Call::Range | Call::Compare | Call::CriticalPoints => "Analysis",
         Call::Inspect => "Inspection",
     };
@@ -330,12 +330,13 @@ fn the_data_of_launches_is_up_to_date() {
 
 /// Configurations whose order of kernels CONTRIBUTING.md shows: name, call, predictor, and whether signatures
 /// are compared.
-const ORDERS: [(&str, Call, Predictor, bool); 7] = [
+const ORDERS: [(&str, Call, Predictor, bool); 8] = [
     ("compression, block-wise", Call::Compress, Predictor::Hierarchical, false),
     ("compression, speculative", Call::Compress, Predictor::Hierarchical, true),
     ("compression, Lorenzo predictor", Call::Compress, Predictor::Lorenzo, false),
     ("decompression", Call::Decompress, Predictor::Hierarchical, false),
     ("decompression, Lorenzo predictor", Call::Decompress, Predictor::Lorenzo, false),
+    ("decompression of volumes", Call::DecompressVolume, Predictor::Hierarchical, false),
     ("comparison", Call::Compare, Predictor::Hierarchical, false),
     ("critical points", Call::CriticalPoints, Predictor::Hierarchical, false),
 ];

@@ -5,7 +5,8 @@ use super::{Buffers, Direction};
 use crate::cuda::workspace::{Region, Workspace, OTHER_TILES};
 use crate::grid::missing;
 use crate::grid::tiles::{Grid, TILE, TILE_VERTICES};
-use crate::request::{periodic_sides, Config, Dtype, Request};
+use crate::grid::volume_tiles::VolumeGrid;
+use crate::request::{periodic_sides, Config, Dtype, Request, VolumeRequest};
 use std::ffi::c_void;
 
 /// An address that the device can use; 0 where there is none.
@@ -90,6 +91,13 @@ pub(super) struct Job {
     group_sizes: *mut u64,
     group_offsets: *mut u64,
     outer_anchors: *mut i32,
+    /// Components, 2 or 3; a volume has 3, and what follows.
+    components: u32,
+    w: *mut c_void,
+    w_layout: Layout,
+    dz: f64,
+    hidden: *mut u32,
+    chunks: *mut u64,
 }
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
@@ -178,10 +186,35 @@ impl Job {
             group_sizes: address(workspace, plan.group_sizes),
             group_offsets: address(workspace, plan.group_offsets),
             outer_anchors: address(workspace, plan.outer_anchors),
+            components: c.components,
+            w: std::ptr::null_mut(),
+            w_layout: c.w.into(),
+            dz: c.dz,
+            hidden: address(workspace, plan.hidden),
+            chunks: address(workspace, plan.chunks),
         };
         match direction {
             Direction::DecompressPlanes { first } => job.planes(c, grid, first),
             _ => job,
+        }
+    }
+
+    /// The job of a volume, whose third component is `w`.
+    pub(super) fn volume(
+        request: &VolumeRequest,
+        plan: &Workspace,
+        (buffers, w): (&Buffers, DevicePointer),
+        direction: Direction,
+    ) -> Job {
+        let [x, y, z] = VolumeGrid::of(request.grid()).tiles_along();
+        let job = Job::new(request.common(), plan, buffers, direction);
+        Job {
+            w: w as *mut c_void,
+            tiles_x: x,
+            tiles_y: y * z,
+            plane_tile_rows: y as u32,
+            plane_reciprocal: u32::MAX / y as u32,
+            ..job
         }
     }
 

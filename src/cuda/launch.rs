@@ -5,13 +5,16 @@ use super::constants::*;
 use super::workspace::AnalysisWorkspace;
 use crate::analysis::BAND;
 use crate::error::{Error, Result, Status};
-use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
+use crate::grid::volume_tiles::VolumeGrid;
+use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request, VolumeRequest};
+use crate::stream::header::{LIST_CHUNK, LIST_KINDS};
 
 /// A function of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Compress,
     Decompress,
+    DecompressVolume,
     Range,
     Compare,
     CriticalPoints,
@@ -177,7 +180,7 @@ impl Launch {
     /// that divide its memory alike run on it side by side: the next one begins before the last blocks of the
     /// one before have ended. Decompression is faster like this; kernels of compression need their cache.
     pub(super) fn prefers_shared_memory(&self) -> bool {
-        self.call == Call::Decompress
+        matches!(self.call, Call::Decompress | Call::DecompressVolume)
     }
 
     /// Dynamic shared memory of a block.
@@ -274,6 +277,11 @@ impl Shape {
         }
     }
 
+    pub(super) fn of_volume(request: &VolumeRequest, stream_bytes: u64) -> Self {
+        let [x, y, z] = VolumeGrid::of(request.grid()).tiles_along();
+        Shape { tiles: x * y * z, tiles_x: x, tiles_y: y * z, ..Shape::new(request.common(), stream_bytes) }
+    }
+
     /// The shape with the number of multiprocessors of a device.
     pub(super) fn on(self, multiprocessors: u64) -> Self {
         Shape { multiprocessors, ..self }
@@ -298,6 +306,12 @@ impl Shape {
     /// Strips of 128 columns of the rows of tiles.
     pub(super) fn strips(&self) -> u64 {
         self.tiles_x.div_ceil(4) * self.tiles_y
+    }
+
+    /// Chunks of the list of repaired vertices, at most: a warp each.
+    pub(super) fn list_blocks(&self) -> u64 {
+        let chunks = 2 * self.nx * self.ny * self.nz / LIST_CHUNK + LIST_KINDS;
+        chunks.div_ceil(LIST_WARPS as u64).min(self.blocks_each(8))
     }
 
     /// Segments of a row.

@@ -6,13 +6,14 @@ use crate::analysis::{Kind, Simplex};
 use crate::entropy::groups::outer::OUTER_SIZE_BITS;
 use crate::entropy::groups::weights::{self, STEPS};
 use crate::entropy::symbols::BUCKET_OFFSETS;
-use crate::entropy::{huffman, lanes, lists, quantized_tile, rans, symbols, tables};
+use crate::entropy::{huffman, lanes, lists, quantized_tile, rans, symbols, tables, triples};
 use crate::grid::element::Real;
-use crate::grid::{sides, tiles, wide_range};
+use crate::grid::{sides, tiles, volume_tiles, wide_range};
 use crate::predict::interpolation::{INTERPOLANTS, INTERPOLANT_WEIGHTS};
 use crate::predict::lorenzo;
 use crate::predict::quantizer::LEVEL_BOUND_SCALINGS;
-use crate::request::{LEAST_PERIODIC, MAX_VERTICES, PERIODIC_X, PERIODIC_Y};
+use crate::repair::{list, values};
+use crate::request::{LEAST_PERIODIC, MAX_VERTICES, PERIODIC_X, PERIODIC_Y, PERIODIC_Z};
 use crate::stream::header::{self, at, Content};
 use crate::stream::{checksum, sections};
 use crate::topology::{bound, exact_type, signature};
@@ -76,9 +77,14 @@ pub(super) const METHOD: &[Constant] = listed! {
     /// Dyadic levels of a tile; the last one has the anchors.
     LEVELS: i32 = tiles::LEVELS;
     ANCHOR_LEVEL: i32 = tiles::ANCHOR_LEVEL;
+    /// Vertices along the side of a tile of a volume, of such a tile, and the level of its anchors.
+    VOLUME_SIDE: i32 = volume_tiles::SIDE;
+    VOLUME_TILE_VERTICES: i32 = volume_tiles::VOLUME_TILE_VERTICES;
+    VOLUME_ANCHOR_LEVEL: i32 = volume_tiles::VOLUME_ANCHOR_LEVEL;
     /// Periodic axes, and the least number of vertices along one.
     PERIODIC_X: u32 = PERIODIC_X;
     PERIODIC_Y: u32 = PERIODIC_Y;
+    PERIODIC_Z: u32 = PERIODIC_Z;
     LEAST_PERIODIC: u64 = LEAST_PERIODIC;
     /// Sides of a block, as bits of halo and pin.
     SIDE_X_MIN: u32 = sides::SIDE_X_MIN;
@@ -99,6 +105,7 @@ pub(super) const METHOD: &[Constant] = listed! {
 
     /// The stream: bytes of the header, the only version, the content.
     HEADER_BYTES: u32 = header::HEADER_BYTES;
+    VOLUME_HEADER_BYTES: u32 = header::VOLUME_HEADER_BYTES;
     FORMAT_VERSION: u16 = header::VERSION;
     CONTENT_CODED: u32 = Content::Coded;
     CONTENT_STORED: u32 = Content::Stored;
@@ -136,6 +143,12 @@ pub(super) const METHOD: &[Constant] = listed! {
     AT_FILL_V: i32 = at::FILL_V;
     AT_STREAM_BYTES: i32 = at::STREAM_BYTES;
     AT_GROUPS: i32 = at::GROUPS;
+    AT_DZ: u32 = at::DZ;
+    AT_FILL_W: u32 = at::FILL_W;
+    AT_LIST_BYTES: u32 = at::LIST_BYTES;
+    AT_CHUNKS: u32 = at::CHUNKS;
+    AT_REPAIRED_VERTICES: u32 = at::REPAIRED_VERTICES;
+    AT_EXACT_VERTICES: u32 = at::EXACT_VERTICES;
     /// Checksum: factor of the index of a word, factors of the mix.
     CHECKSUM_STEP: u32 = checksum::STEP;
     CHECKSUM_MIX_0: u32 = checksum::MIX[0];
@@ -229,6 +242,36 @@ pub(super) const METHOD: &[Constant] = listed! {
     /// Runs of zeros: their symbols, and the first one with raw bits.
     RUNS: u32 = lists::RUNS;
     FIRST_RUN_WITH_RAW_BITS: u32 = lists::FIRST_RUN_WITH_RAW_BITS;
+    RUNS_OF_VOLUMES: u32 = lists::RUNS_OF_VOLUMES;
+    /// Symbols of the three integers of a vertex of a volume: largest component of those with a symbol each;
+    /// first symbol of larger ones, whose longest component has so many bits and more, and the ways in which the
+    /// others are shorter; first symbol of those larger still, and their bits; most bits; all symbols.
+    TRIPLE_SMALL: i32 = triples::SMALL;
+    TRIPLE_FIRST_LARGE: u32 = triples::FIRST_LARGE;
+    TRIPLE_SHORTEST: u32 = triples::SHORTEST;
+    TRIPLE_WAYS: u32 = triples::WAYS;
+    TRIPLE_FIRST_WIDE: u32 = triples::FIRST_WIDE;
+    TRIPLE_SHORTEST_WIDE: u32 = triples::SHORTEST_WIDE;
+    TRIPLE_MOST_BITS: u32 = triples::MOST_BITS;
+    TRIPLES: u32 = triples::TRIPLES;
+    /// The list of repaired vertices: bytes of an entry of its directory, vertices of a chunk and of one whose
+    /// vertices are all zero or filled, at most; kinds of chunks; largest orders of the codes of gaps and of
+    /// levels; what stands for an order of levels in chunks of zero and of filled vertices; bit of the code of
+    /// gaps where runs are counted.
+    LIST_ENTRY_BYTES: u32 = list::ENTRY_BYTES;
+    LIST_CHUNK: u32 = list::CHUNK;
+    LIST_CONSTANT_CHUNK: u32 = list::ZERO_CHUNK;
+    LIST_KINDS: u32 = header::LIST_KINDS;
+    LIST_MOST_ORDER: u32 = list::MAX_ORDER;
+    LIST_MOST_LEVEL_ORDER: u32 = list::MAX_LEVEL_ORDER;
+    LIST_ALL_ZERO: u32 = list::ALL_ZERO;
+    LIST_ALL_FILLED: u32 = list::ALL_FILLED;
+    LIST_RUNS: u32 = list::RUNS;
+    /// Levels of repaired vertices: the finest refinement, the bits of the original, zero, the fill pattern.
+    FINEST_REFINEMENT: u32 = values::REFINEMENTS;
+    LEVEL_EXACT: u32 = values::EXACT;
+    LEVEL_ZERO: u32 = values::ZERO;
+    LEVEL_FILLED: u32 = values::FILLED;
     /// Raw bits of the number of entries of a mask.
     MASK_COUNT_BITS: u32 = lists::MASK_COUNT_BITS;
     /// Bits that tell how many bits the coarse codes of an outer anchor have.

@@ -27,6 +27,7 @@ mod occupancy;
 mod pointers;
 mod schedule;
 mod shared_memory;
+mod volume;
 pub mod workspace;
 
 /// Stand for the structs of the interface that kernels write: src/capi says what is in them.
@@ -47,6 +48,7 @@ pub use analysis::{
 pub use driver::Stream;
 pub use kernel_args::DevicePointer;
 pub use launcher::set_overlap;
+pub use volume::{decompress_volume_device, VolumeBuffers};
 
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::error::{Error, Result, Status};

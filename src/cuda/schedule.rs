@@ -5,13 +5,14 @@ use super::constants::*;
 use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits};
 use super::shared_memory::{
     COUNT_LORENZO_SHARED_BYTES, COUNT_SHARED_BYTES, DECODE_HUFFMAN_SHARED_BYTES, DECODE_RANS_SHARED_BYTES,
-    ENCODE_LORENZO_SHARED_BYTES, ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES,
+    DECODE_VOLUME_HUFFMAN_SHARED_BYTES, DECODE_VOLUME_RANS_SHARED_BYTES, ENCODE_LORENZO_SHARED_BYTES,
+    ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES, VOLUME_SHARED_BYTES,
 };
 use crate::error::Result;
 use crate::predict::interpolation::INTERPOLANTS;
 use crate::predict::tuning::{samples, SCALINGS};
 use crate::request::{Coder, Predictor};
-use crate::stream::header::{HEADER_BYTES, TABLES};
+use crate::stream::header::{TABLES, VOLUME_HEADER_BYTES};
 
 mod phase {
     use super::{Call::*, Phase};
@@ -25,6 +26,9 @@ mod phase {
     pub const PARSE: Phase = (Decompress, "parse");
     pub const DECODE: Phase = (Decompress, "decode");
     pub const RECONSTRUCT: Phase = (Decompress, "reconstruct");
+    pub const PARSE_VOLUME: Phase = (DecompressVolume, "parse");
+    pub const DECODE_VOLUME: Phase = (DecompressVolume, "decode");
+    pub const RECONSTRUCT_VOLUME: Phase = (DecompressVolume, "reconstruct");
 }
 
 /// Regions of the workspace that hold different contents in different phases: pairs of a content and its
@@ -64,7 +68,7 @@ const HUFFMAN: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Huffman);
 const RANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
 
 /// Largest number of words of a stream before the words of its groups. `parse` distributes both over blocks.
-const MOST_FIRST_WORDS: u64 = (HEADER_BYTES as u64 + TABLE_SECTION_BYTES) / 4;
+const MOST_FIRST_WORDS: u64 = (VOLUME_HEADER_BYTES as u64 + TABLE_SECTION_BYTES) / 4;
 /// A block for each table, one for the header, and blocks for the groups with two words a thread. The last
 /// block sums the words of all groups before its part, so that more blocks than multiprocessors would make it
 /// slower: their number is limited, but not to fewer than 16 for the groups.
@@ -88,7 +92,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 60;
+pub(super) const COUNT: usize = 69;
 
 use Call::{Compare, CriticalPoints};
 
@@ -214,6 +218,13 @@ const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
         .waits(Waits::Inside)
 }
 
+const CHECK: Launch = kernel(phase::PARSE, "check", [256; 2], [0; 2])
+    .grid(|s, _| s.stream_bytes.div_ceil(8192).clamp(1, s.blocks_each(4)))
+    .function("check_stream<T>")
+    .data("stream control", "control")
+    .work("the stream once; S / the threads of the grid")
+    .waits(Waits::Inside);
+
 const fn decode(
     name: &'static str,
     function: &'static str,
@@ -229,6 +240,21 @@ const fn decode(
         .data(reads, "control symbols written_steps raw_bits masks tile_headers anchors outer_anchors")
         .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
         .waits(Waits::Overlaps)
+}
+
+const fn decode_volume(
+    name: &'static str,
+    function: &'static str,
+    reads: &'static str,
+    shared_bytes: u32,
+) -> Launch {
+    kernel(phase::DECODE_VOLUME, name, warps(VOLUME_DECODE_WARPS), [4; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(4)))
+        .function(function)
+        .shared(shared_bytes)
+        .small(1)
+        .data(reads, "control symbols raw_bits tile_headers")
+        .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
 }
 
 /// The launches. Dependences between tiles decide which kernels may overlap. With vertex bounds (`BOUNDS`) a
@@ -398,12 +424,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .data("stream", "control decoding_tables slot_starts huffman_codes group_offsets group_tiles")
         .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time")
         .waits(Waits::Inside),
-    kernel(phase::PARSE, "check", [256; 2], [0; 2])
-        .grid(|s, _| s.stream_bytes.div_ceil(8192).clamp(1, s.blocks_each(4)))
-        .function("check_stream<T>")
-        .data("stream control", "control")
-        .work("the stream once; S / the threads of the grid")
-        .waits(Waits::Inside),
+    CHECK,
     decode(
         "decode_rans",
         "decode<T, false>",
@@ -440,6 +461,45 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         ..RECONSTRUCT_LORENZO
     }
     .only(HIERARCHICAL),
+    kernel(phase::PARSE_VOLUME, "begin_volume", [256; 2], [0; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(8)))
+        .data("", "control hidden")
+        .work("a bit for each vertex, twice; those / the threads of the grid")
+        .in_order(),
+    kernel(phase::PARSE_VOLUME, "parse_volume", [PARSE_THREADS; 2], [1; 2])
+        .grid(PARSE_BLOCKS)
+        .data("stream", "control decoding_tables slot_starts huffman_codes group_offsets group_tiles")
+        .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time"),
+    Launch { call: Call::DecompressVolume, ..CHECK },
+    kernel(phase::PARSE_VOLUME, "place_chunks", [LIST_THREADS; 2], [1; 2])
+        .data("stream control", "control chunks")
+        .work("an entry for each chunk; all chunks, 1024 at a time"),
+    kernel(phase::PARSE_VOLUME, "check_chunks", warps(LIST_WARPS as i32), [0; 2])
+        .grid(|s, _| s.list_blocks())
+        .data("stream control chunks", "control hidden chunks")
+        .work("chunks once, a warp each; their number / the warps of the grid, of 16384 vertices"),
+    decode_volume(
+        "decode_volume_rans",
+        "decode_volume<T, false>",
+        "stream control decoding_tables slot_starts group_offsets group_tiles",
+        DECODE_VOLUME_RANS_SHARED_BYTES,
+    ),
+    decode_volume(
+        "decode_volume_huffman",
+        "decode_volume<T, true>",
+        "stream control huffman_codes group_offsets group_tiles",
+        DECODE_VOLUME_HUFFMAN_SHARED_BYTES,
+    ),
+    kernel(phase::RECONSTRUCT_VOLUME, "reconstruct_volume", [VOLUME_THREADS; 2], [3; 2])
+        .grid(|s, _| s.tiles)
+        .shared(VOLUME_SHARED_BYTES)
+        .small(1)
+        .data("control stream tile_headers symbols raw_bits hidden", "field")
+        .work("tiles once, a block each"),
+    kernel(phase::RECONSTRUCT_VOLUME, "put_chunks", warps(LIST_WARPS as i32), [0; 2])
+        .grid(|s, _| s.list_blocks())
+        .data("stream control chunks hidden tile_headers field", "field report")
+        .work("chunks once, a warp each; their number / the warps of the grid, of 16384 vertices"),
     FIND_RANGE.only(|n| !n.is_stack),
     FIND_RANGE_STACK.only(|n| n.is_stack),
     analysis(Call::Range, "range_end", "analysis::range_end<T>", |_, _| 1, 32, 1)

@@ -2,11 +2,13 @@
 //! Nearness of a tile. Names and fields are those in the kernels; kernels/factz.cu checks that the sizes
 //! agree.
 
+use crate::entropy::quantized_tile::BOUND_SHIFTS;
 use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables::{
     ACTIVITIES, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, MASK_BYTE, ROW_ACTIVITIES, RUN,
 };
-use crate::grid::tiles::{TILE, TILE_VERTICES};
+use crate::grid::tiles::{LEVELS, TILE, TILE_VERTICES};
+use crate::grid::volume_tiles::CLOSED_SIDE;
 use crate::stream::sections::TABLES;
 
 /// Warps of a block that counts symbols.
@@ -23,6 +25,10 @@ pub(super) const DECODE_GROUPS: i32 = 4;
 pub(super) const DECODE_ROLES: i32 = 2;
 /// Tiles of a batch, a lane each.
 pub(super) const BATCH: usize = 32;
+/// Warps of a block that decodes the groups of a volume, one each.
+pub(super) const VOLUME_DECODE_WARPS: i32 = 8;
+/// Values of a closed tile of a volume.
+const VOLUME_WINDOW: usize = CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE;
 /// Lanes of a warp.
 const LANES: usize = 32;
 /// Largest number of symbols in a table: of mask states and activities; of vertex codes; of runs.
@@ -225,6 +231,24 @@ structs! {
         plans: [u32; TILE_LISTS * ACTIVITIES],
         work: DecodeWork,
     }
+
+    struct VolumeLists {
+        starts: [u32; TILE_LISTS * BATCH + LANES],
+        names: [u16; TILE_LISTS * BATCH],
+    }
+    struct VolumeDecodeGroup {
+        lists: VolumeLists,
+        words: GroupWords,
+    }
+    struct VolumeDecodeShared<const BYTES: usize> {
+        tables: DecodeTables<BYTES>,
+        groups: [VolumeDecodeGroup; VOLUME_DECODE_WARPS as usize],
+    }
+    struct VolumeShared {
+        window: [[f32; VOLUME_WINDOW]; 3],
+        widths: [[f32; LEVELS]; BOUND_SHIFTS],
+        infos: [u32; 8],
+    }
 }
 
 /// Bytes of the decoding tables of rANS in shared memory. Those of Huffman codes do not fit.
@@ -243,6 +267,11 @@ pub(super) const ENCODE_SMALL_SHARED_BYTES: u32 =
 pub(super) const ENCODE_LORENZO_SHARED_BYTES: u32 = size_of::<RowShared>() as u32;
 pub(super) const DECODE_RANS_SHARED_BYTES: u32 = size_of::<DecodeShared<RANS_BYTES>>() as u32;
 pub(super) const DECODE_HUFFMAN_SHARED_BYTES: u32 = size_of::<DecodeShared<HUFFMAN_BYTES>>() as u32;
+
+pub(super) const DECODE_VOLUME_RANS_SHARED_BYTES: u32 = size_of::<VolumeDecodeShared<RANS_BYTES>>() as u32;
+pub(super) const DECODE_VOLUME_HUFFMAN_SHARED_BYTES: u32 =
+    size_of::<VolumeDecodeShared<HUFFMAN_BYTES>>() as u32;
+pub(super) const VOLUME_SHARED_BYTES: u32 = size_of::<VolumeShared>() as u32;
 
 /// Names and sizes of structs of the kernels; the third entry is the size on devices with less shared memory
 /// if it differs there.
@@ -264,4 +293,7 @@ pub(super) const SIZES: &[(&str, usize, Option<usize>)] = &[
     ("DecodeRows", size_of::<DecodeRows>(), None),
     ("DecodeShared<false>", DECODE_RANS_SHARED_BYTES as usize, None),
     ("DecodeShared<true>", DECODE_HUFFMAN_SHARED_BYTES as usize, None),
+    ("VolumeDecodeShared<false>", DECODE_VOLUME_RANS_SHARED_BYTES as usize, None),
+    ("VolumeDecodeShared<true>", DECODE_VOLUME_HUFFMAN_SHARED_BYTES as usize, None),
+    ("VolumeShared<float>", VOLUME_SHARED_BYTES as usize, None),
 ];

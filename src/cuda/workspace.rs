@@ -7,7 +7,9 @@ use crate::entropy::huffman::CODES;
 use crate::entropy::symbols::ALPHABET;
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::{TILE, TILE_VERTICES};
-use crate::request::{Config, Dtype, Mode, Predictor, Request};
+use crate::grid::volume_tiles::{VolumeGrid, VOLUME_TILE_VERTICES};
+use crate::request::{Config, Dtype, Mode, Predictor, Request, VolumeRequest};
+use crate::stream::header::{LIST_CHUNK, LIST_KINDS};
 use crate::stream::sections::{MAX_GROUP_TILES, TABLES};
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
@@ -80,7 +82,7 @@ workspace! {
     Workspace:
     control, symbol_counts, symbols, raw_bits, tile_headers, written_steps, masks, origin_distances,
     anchors, anchor_codes, row_lines, column_lines, coding_tables, slot_starts, huffman_codes,
-    stored_tables, slots, group_sizes, group_offsets, outer_anchors
+    stored_tables, slots, group_sizes, group_offsets, outer_anchors, hidden, chunks
 }
 
 impl Workspace {
@@ -117,6 +119,29 @@ impl Workspace {
     pub fn decompress_planes(request: &Request) -> Result<Self> {
         let tiles = request.grid().tiles() + 2 * OTHER_TILES;
         Self::restore(request, [tiles, tiles.next_power_of_two()])
+    }
+
+    /// For a volume.
+    pub fn decompress_volume(request: &VolumeRequest) -> Result<Self> {
+        let (tiles, vertices) = (VolumeGrid::of(request.grid()).tiles(), request.grid().vertices());
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            raw_bits: carver.take(&[tiles, VOLUME_TILE_VERTICES as u64, 8])?,
+            symbols: carver.take(&[tiles, VOLUME_TILE_VERTICES as u64])?,
+            tile_headers: carver.take(&[tiles, 4])?,
+            group_sizes: carver.take(&[tiles, 8])?,
+            group_offsets: carver.take(&[tiles, 8])?,
+            coding_tables: carver.take(&[TABLES as u64, ALPHABET as u64, 4])?,
+            slot_starts: carver.take(&[TABLES as u64, STARTS_BYTES as u64])?,
+            huffman_codes: carver.take(&[TABLES as u64, CODES as u64, 2])?,
+            hidden: carver.take(&[2, vertices.div_ceil(32), 4])?,
+            // A vertex may be in two chunks.
+            chunks: carver.take(&[2 * vertices / LIST_CHUNK + LIST_KINDS, 16])?,
+            ..Default::default()
+        };
+        w.bytes = carver.end;
+        Ok(w)
     }
 
     /// `places`: of tiles, and of groups, of which there are no more than tiles.

@@ -7,18 +7,18 @@
 use crate::entropy::symbols::{pack, unpack, ZERO};
 
 /// Largest component of the triples that have a symbol each.
-const SMALL: i32 = 2;
+pub const SMALL: i32 = 2;
 const SIDE: usize = 2 * SMALL as usize + 1;
 /// First symbol of larger triples.
-const FIRST_LARGE: u8 = (SIDE * SIDE * SIDE) as u8;
+pub const FIRST_LARGE: u8 = (SIDE * SIDE * SIDE) as u8;
 /// Bit lengths of the largest component that have a symbol for each way in which the others are shorter.
-const SHORTEST: u32 = 2;
+pub const SHORTEST: u32 = 2;
 const LENGTHS: u32 = 6;
 /// Ways in which components are shorter than the largest one: by 0, by 1, or by 2 and more bits.
-const WAYS: usize = 19;
+pub const WAYS: usize = 19;
 /// First symbol of the triples that are larger still, by the bit length of all components.
-const FIRST_WIDE: u8 = FIRST_LARGE + LENGTHS as u8 * WAYS as u8;
-const SHORTEST_WIDE: u32 = SHORTEST + LENGTHS;
+pub const FIRST_WIDE: u8 = FIRST_LARGE + LENGTHS as u8 * WAYS as u8;
+pub const SHORTEST_WIDE: u32 = SHORTEST + LENGTHS;
 /// Most bits of a component.
 pub const MOST_BITS: u32 = 20;
 /// Symbols of triples.

@@ -6,23 +6,24 @@ use crate::error::{Error, Result};
 use crate::grid::tiles::{Grid, TILE, TILE_VERTICES};
 use crate::grid::volume_tiles::{VolumeGrid, SIDE, VOLUME_TILE_VERTICES};
 use crate::runtime::memory;
+use crate::stream::header::{LIST_CHUNK, LIST_ENTRY_BYTES};
 
 /// Most vertices of a chunk.
-pub const CHUNK: usize = 512;
+pub const CHUNK: usize = LIST_CHUNK as usize;
 /// Most vertices of a chunk whose vertices are all zero, or all filled: long runs take few bits.
 pub const ZERO_CHUNK: usize = 16384;
 /// Bytes of a chunk's entry in the directory.
-pub const ENTRY_BYTES: usize = 16;
+pub const ENTRY_BYTES: usize = LIST_ENTRY_BYTES as usize;
 /// Largest order of the code of gaps.
-const MAX_ORDER: u32 = 40;
+pub const MAX_ORDER: u32 = 40;
 /// Largest order of the code of levels.
-const MAX_LEVEL_ORDER: u32 = 4;
+pub const MAX_LEVEL_ORDER: u32 = 4;
 /// In place of the order of the code of levels: all vertices of the chunk are zero, or filled, and have no level
 /// and no bits.
-const ALL_ZERO: u8 = 255;
-const ALL_FILLED: u8 = 254;
+pub const ALL_ZERO: u8 = 255;
+pub const ALL_FILLED: u8 = 254;
 /// Bit of the code of gaps: runs of vertices are counted.
-const RUNS: u8 = 128;
+pub const RUNS: u8 = 128;
 
 /// The place of local column x and row y of a tile among its vertices: the bits of x and y in turn.
 const PLACE_OF: [u16; TILE_VERTICES] = {

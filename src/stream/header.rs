@@ -168,8 +168,11 @@ fn bytes_of_header(stream: &[u8]) -> Result<&[u8; HEADER_BYTES]> {
     Ok(h)
 }
 
-/// Bytes that a chunk of the list of repaired vertices takes at least: those of its entry in the directory.
-const LEAST_CHUNK_BYTES: u64 = 16;
+/// The list of repaired vertices (FORMAT.md, section 10.4): bytes of a chunk's entry in the directory, vertices of
+/// all chunks but the last one of each kind, at least, and the kinds.
+pub const LIST_ENTRY_BYTES: u64 = 16;
+pub const LIST_CHUNK: u64 = 512;
+pub const LIST_KINDS: u64 = 3;
 
 /// The fields of a volume, if the header is that of one.
 fn volume_fields(bytes: &[u8]) -> Result<Option<VolumeFields>> {
@@ -430,10 +433,11 @@ impl Header {
         }
         let vertices = self.grid().vertices();
         let is_coded = self.content == Content::Coded;
+        let most_chunks = volume.repaired_vertices / LIST_CHUNK + LIST_KINDS;
         // A zero or filled chunk and another one may name a vertex twice.
         for (name, number, most) in [
             ("bytes of the list", volume.list_bytes, if is_coded { self.stream_bytes } else { 0 }),
-            ("chunks", volume.chunks, volume.list_bytes / LEAST_CHUNK_BYTES),
+            ("chunks", volume.chunks, (volume.list_bytes / LIST_ENTRY_BYTES).min(most_chunks)),
             ("repaired vertices", volume.repaired_vertices, if is_coded { 2 * vertices } else { 0 }),
             ("exact vertices", volume.exact_vertices, volume.repaired_vertices),
         ] {

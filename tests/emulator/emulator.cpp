@@ -6,6 +6,7 @@
 //   HALO
 //            PIN PERIODIC DX DY U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY NZ PLANE_ROWS STREAM U V FIRST
+//   emulator decompress_volume ORDER DTYPE NX NY NZ STREAM U V W
 //   emulator walk SEED
 //   emulator analyze ORDER DTYPE NX NY NZ PERIODIC COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
 //            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH PLANE OTHER_PLANE RESULTS
@@ -409,6 +410,34 @@ void decompress(const Job& job) {
     RUN(reconstruct_other_lorenzo, FEW, 32 * LORENZO_RECONSTRUCT_WARPS);
 }
 
+// The parts of the workspace for a volume, as src/cuda/workspace.rs has them.
+void carve_volume(Job& job) {
+    const uint64_t tiles = job.tiles(), vertices = job.vertices();
+    job.control = fenced_as<u8>("control", CONTROL_BYTES);
+    job.raw_bits = fenced_as<u8>("raw_bits", tiles * VOLUME_TILE_VERTICES * 8);
+    job.symbols = fenced_as<u8>("symbols", tiles * VOLUME_TILE_VERTICES);
+    job.tile_headers = fenced_as<u32>("tile_headers", tiles * 4);
+    job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
+    job.group_offsets = fenced_as<u64>("group_offsets", tiles * 8);
+    job.coding_tables = fenced_as<u32>("coding_tables", (uint64_t)TABLES * ALPHABET * 4);
+    job.slot_starts = fenced_as<u8>("slot_starts", (uint64_t)TABLES * ALPHABET);
+    job.huffman_codes = fenced_as<u16>("huffman_codes", (uint64_t)TABLES * 2048 * 2);
+    job.hidden = fenced_as<u32>("hidden", 2 * ((vertices + 31) / 32) * 4);
+    job.chunks = fenced_as<u64>("chunks", (2 * vertices / LIST_CHUNK + LIST_KINDS) * 16);
+}
+
+void decompress_volume(const Job& job) {
+    RUN(begin_volume, FEW, 256);
+    RUN(parse_volume, TABLES + 1 + FEW, PARSE_THREADS);
+    RUN(check, FEW, 256);
+    RUN(place_chunks, 1, LIST_THREADS);
+    RUN(check_chunks, FEW, 32 * LIST_WARPS);
+    RUN(decode_volume_rans, FEW, 32 * VOLUME_DECODE_WARPS);
+    RUN(decode_volume_huffman, FEW, 32 * VOLUME_DECODE_WARPS);
+    RUN(reconstruct_volume, job.tiles(), VOLUME_THREADS);
+    RUN(put_chunks, FEW, 32 * LIST_WARPS);
+}
+
 // ---- Walking along the anchors of a group
 
 struct {
@@ -541,6 +570,27 @@ void named_barrier(int number, int of_threads) {
     wait_as(State::AT_NAMED_BARRIER);
 }
 
+void run_volume(Job& job, char** argv) {
+    auto tiles = [](uint64_t n) { return (n + VOLUME_SIDE - 1) / VOLUME_SIDE; };
+    job.components = 3;
+    job.plane_rows = job.ny;
+    job.tiles_x = tiles(job.nx);
+    job.plane_tile_rows = (u32)tiles(job.ny);
+    job.tiles_y = tiles(job.ny) * tiles(job.nz);
+    job.stream = fenced_file("stream", argv[7], &job.stream_bytes);
+    const uint64_t bytes = job.vertices() * (job.dtype ? 8 : 4);
+    job.u = fenced_as<u8>("field", bytes);
+    job.v = fenced_as<u8>("field", bytes);
+    job.w = fenced_as<u8>("field", bytes);
+    job.u_layout = job.v_layout = job.w_layout = {job.nx, 1};
+    carve_volume(job);
+    decompress_volume(job);
+    std::printf("%d\n", job.report->status);
+    if (job.report->status != STATUS_OK) return;
+    const void* const components[3] = {job.u, job.v, job.w};
+    for (int k = 0; k < 3; k++) write_file(argv[8 + k], components[k], bytes);
+}
+
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
     if (what == "walk" && argc == 3) {
@@ -548,7 +598,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 12) &&
-        !(what == "analyze" && argc == 28)) {
+        !(what == "analyze" && argc == 28) && !(what == "decompress_volume" && argc == 11)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -589,14 +639,19 @@ int main(int argc, char** argv) {
     job.nx = number(4);
     job.ny = number(5);
     job.nz = number(6);
+    job.verify_checksum = 1;
+    job.group_mask = UINT32_MAX;
+    job.report = fenced_as<Report>("report", sizeof(Report));
+    if (what == "decompress_volume") {
+        run_volume(job, argv);
+        return 0;
+    }
+    job.components = 2;
     job.plane_rows = number(7);
     job.tiles_x = (job.nx + 31) / 32;
     job.plane_tile_rows = (u32)((job.ny + 31) / 32);
     job.plane_reciprocal = UINT32_MAX / job.plane_tile_rows;
     job.tiles_y = job.plane_tile_rows * job.nz;
-    job.group_mask = UINT32_MAX;
-    job.verify_checksum = 1;
-    job.report = fenced_as<Report>("report", sizeof(Report));
     const uint64_t element = job.dtype ? 8 : 4, field_bytes = job.vertices() * element;
     if (what == "compress") {
         job.bound_kind = (u32)number(8);

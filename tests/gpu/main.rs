@@ -25,6 +25,7 @@ mod modes;
 mod rare;
 mod scenarios;
 mod stacks;
+mod volumes;
 #[path = "../support"]
 mod support {
     pub mod fields;
@@ -82,7 +83,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 26] = [
+const SCENARIOS: [Scenario; 28] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -96,6 +97,8 @@ const SCENARIOS: [Scenario; 26] = [
     ("unexpected_predictors", scenarios::unexpected_predictors),
     ("stacks", stacks::stacks),
     ("planes", stacks::planes_of_stacks),
+    ("volumes", volumes::volumes),
+    ("corrupt_volumes", volumes::corrupt_volumes),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),

@@ -5,6 +5,9 @@
 
 constexpr i32 MOST_LISTS = BATCH * TILE_LISTS;
 constexpr u32 NO_LIST = 0xffff;
+// Stands behind the last list whether starts have 16 bits or 32.
+constexpr u32 END_OF_LISTS = 0x7fffffff;
+static_assert((u16)END_OF_LISTS == NO_LIST, "in 16 bits");
 
 // Non-empty lists of a batch, in order.
 struct BatchLists {
@@ -52,13 +55,13 @@ __device__ __forceinline__ void concatenate_lists(
 #pragma unroll
     for (i32 k = 0; k < N; k++)
         if (sizes[k]) {
-            lists.starts[at & 255] = (u16)(at >> 8);
+            lists.starts[at & 255] = at >> 8;
             lists.names[at & 255] = names[k] - (RELATIVE ? at >> 8 : 0);
             at += sizes[k] << 8 | 1;
         }
     count = (i32)(all & 255);
     entries = (i32)(all >> 8);
-    lists.starts[count + lane] = NO_LIST;
+    lists.starts[count + lane] = END_OF_LISTS;
     __syncwarp();
 }
 

@@ -212,6 +212,8 @@ FUNCTIONS = {
         c_int32,
         _memory + [_config, c_uint64, c_void_p, c_void_p, c_size_t] + _memory + [c_void_p, c_void_p],
     ),
+    "decompress_volume_sizes": (c_int32, [_config, _sizes]),
+    "decompress_volume_device": (c_int32, _memory + [_config] + _volume + _memory + [c_void_p, c_void_p]),
     "range_device": (c_int32, _field + _memory + [c_void_p, c_void_p]),
     "critical_points_device": (c_int32, _field + [c_void_p, c_size_t, c_void_p] + _memory + [c_void_p]),
     "compare_device": (c_int32, _field + [c_void_p, c_void_p, _config] + _memory + [c_void_p, c_void_p]),

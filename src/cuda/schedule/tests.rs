@@ -96,6 +96,7 @@ fn nothing_is_read_before_it_is_written() {
         for (call, mut written) in [
             (Call::Compress, vec!["field"]),
             (Call::Decompress, vec!["stream"]),
+            (Call::DecompressVolume, vec!["stream"]),
             (Call::Range, vec!["field", "counts"]),
             (Call::Compare, vec!["field", "other_field", "counts"]),
             (Call::CriticalPoints, vec!["field", "point_parts"]),
@@ -112,7 +113,7 @@ fn nothing_is_read_before_it_is_written() {
             assert_eq!(absent, expected, "{call:?}, {:?}", needs.predictor);
             let result = match call {
                 Call::Compress => "report",
-                Call::Decompress => "field",
+                Call::Decompress | Call::DecompressVolume => "field",
                 Call::Range => "range",
                 Call::Compare => "comparison",
                 Call::CriticalPoints => "points",

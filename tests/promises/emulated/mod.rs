@@ -9,6 +9,7 @@ mod fields;
 mod golden;
 mod random;
 mod stacks;
+mod volumes;
 
 use crate::support::fields::Field;
 use crate::support::{emulator, fresh_folder, run};

@@ -1,0 +1,196 @@
+// The list of repaired vertices of a volume: where its chunks are, whether they are intact, and the values of
+// its vertices. Twins: src/repair/read.rs, src/volume/decompress.rs.
+#pragma once
+#include "decompress/status.cuh"
+#include "grid/field.cuh"
+#include "predict/quantizer.cuh"
+#include "repair/list.cuh"
+#include "repair/refiner.cuh"
+
+__device__ __forceinline__ const u32* list_words(const Job& job, u64 at) {
+    return reinterpret_cast<const u32*>(job.stream + at);
+}
+__device__ __forceinline__ ListEntry list_entry(const Job& job, const ListControl& list, u64 chunk) {
+    return ListEntry(list_words(job, list.at + chunk * LIST_ENTRY_BYTES));
+}
+
+// Grid: 1. Block: LIST_THREADS threads. Finds where the chunks lie. Reads: stream. Writes: offsets of chunks.
+template <typename T>
+__device__ __forceinline__ void place_chunks(const Job& job) {
+    __shared__ u64 bytes[LIST_THREADS / 32], vertices[LIST_THREADS / 32];
+    Control& control = control_of(job);
+    if (__syncthreads_or(!is_coded(control))) return;
+    const ListControl list = control.list;
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u64 at = list.at + list.chunks * LIST_ENTRY_BYTES, all_vertices = 0;
+    bool bad = false;
+    for (u64 from = 0; from < list.chunks; from += LIST_THREADS) {
+        const u64 chunk = from + threadIdx.x;
+        u32 own_bytes = 0, own_vertices = 0;
+        if (chunk < list.chunks) {
+            const ListEntry entry = list_entry(job, list, chunk);
+            bad |= !entry.is_good() || (chunk > 0 && list_entry(job, list, chunk - 1).kind() > entry.kind());
+            own_bytes = entry.bytes / 4, own_vertices = entry.vertices;
+            if (chunk == 0) control.list.has_constant = entry.is_constant();
+        }
+        // Sums in units of 4 bytes: a warp's fit 64 bits, a bad entry's too.
+        u64 before = own_bytes;
+        for (u32 step = 1; step < 32; step *= 2) {
+            const u64 other = __shfl_up_sync(FULL, (u32)before, step) |
+                              (u64)__shfl_up_sync(FULL, (u32)(before >> 32), step) << 32;
+            if (lane >= step) before += other;
+        }
+        const u64 of_warp = warp_sum_long(own_vertices);
+        __syncthreads();
+        if (lane == 31) bytes[warp] = before, vertices[warp] = of_warp;
+        __syncthreads();
+        u64 below = 0, all = 0;
+        for (u32 w = 0; w < LIST_THREADS / 32; w++) {
+            if (w < warp) below += bytes[w];
+            all += bytes[w];
+            all_vertices += vertices[w];
+        }
+        if (chunk < list.chunks) VolumeView(job).chunks()[chunk].x = at + 4 * (below + before - own_bytes);
+        at += 4 * all;
+    }
+    bad |= at != list.at + list.bytes || all_vertices != list.vertices;
+    if (__syncthreads_or(bad) && threadIdx.x == 0) fail(control, STATUS_CORRUPT_STREAM);
+}
+
+// Marks the vertices from a position on as zero or filled. False if the volume has none there. Call with a
+// warp.
+__device__ __forceinline__ bool mark_run(const Job& job, const ListEntry& entry, u64 position, u32 count) {
+    const VolumeView work(job);
+    u32* const bits = work.hidden() + (entry.kind() ? work.hidden_words() : 0);
+    bool good = true;
+    for (u32 i = threadIdx.x & 31; i < count; i += 32) {
+        u64 at[3];
+        if (vertex_at_position(job, position + i, at)) {
+            const u64 vertex = number_of(job, at[0], at[1], at[2]);
+            atomicOr(bits + vertex / 32, 1u << vertex % 32);
+        } else {
+            good = false;
+        }
+    }
+    return good;
+}
+
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Decodes all chunks, and marks the vertices that are zero
+// or filled. Reads: stream, offsets of chunks. Writes: hidden vertices, last positions of chunks. Another
+// block may set the status meanwhile.
+template <typename T>
+__device__ __forceinline__ void check_chunks(const Job& job) {
+    Control& control = control_of(job);
+    if (__syncthreads_or(!is_coded(control))) return;
+    const ListControl list = control.list;
+    const VolumeView work(job);
+    bool bad = false;
+    u64 exact = 0;
+    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < list.chunks;
+         chunk += (u64)gridDim.x * LIST_WARPS) {
+        const ListEntry entry = list_entry(job, list, chunk);
+        u64 last;
+        bad |= !decode_chunk<3>(
+            entry, list_words(job, work.chunks()[chunk].x), 8 * sizeof(T), last,
+            [&](u64 position, u32 count) { bad |= !mark_run(job, entry, position, count); },
+            [&](const ListedVertex& listed) {
+                u64 at[3];
+                bad |= !vertex_at_position(job, listed.position, at);
+                exact += listed.level == LEVEL_EXACT;
+            });
+        if ((threadIdx.x & 31) == 0) work.chunks()[chunk].y = last;
+    }
+    exact = warp_sum_long(exact);
+    if ((threadIdx.x & 31) == 0 && exact) atomicAdd((ull*)&control.list.found, (ull)exact);
+    if (bad) fail(control, STATUS_CORRUPT_STREAM);
+    // The last block knows where all chunks end.
+    if (!last_block(control, TICKET_LIST)) return;
+    bad = __ldcg(&control.list.found) != list.exact;
+    for (u64 chunk = 1 + threadIdx.x; chunk < list.chunks; chunk += blockDim.x) {
+        const ListEntry entry = list_entry(job, list, chunk);
+        bad |= list_entry(job, list, chunk - 1).kind() == entry.kind() &&
+               entry.first <= __ldcg(&work.chunks()[chunk - 1].y);
+    }
+    if (bad) fail(control, STATUS_CORRUPT_STREAM);
+}
+
+// The bin widths of a volume by bound shift and level. Call with a block.
+template <typename T>
+__device__ __forceinline__ void fill_widths(const Control& control, T (*widths)[LEVELS]) {
+    for (u32 k = threadIdx.x; k < BOUND_SHIFTS * LEVELS; k += blockDim.x) {
+        const u32 shift = k / LEVELS, level = k % LEVELS;
+        double width, inverse;
+        quantizer_entry<T>(power_of_two(-(i32)shift) * control.half_bin_width, control.level_bound_scaling,
+            (i32)level, 0, width, inverse);
+        widths[shift][level] = (T)width;
+    }
+    __syncthreads();
+}
+
+// The vertex of a component.
+template <typename T>
+__device__ __forceinline__ T* component_at(const Job& job, i32 component, u64 x, u64 y, u64 z) {
+    const long long row = (long long)(z * job.plane_rows + y);
+    return component == 0   ? vertex_at<T>(job.u, job.u_layout, (long long)x, row)
+           : component == 1 ? vertex_at<T>(job.v, job.v_layout, (long long)x, row)
+                            : vertex_at<T>(job.w, job.w_layout, (long long)x, row);
+}
+
+// Writes the values of a vertex with a level of its own, in the place of that of layer 1.
+template <typename T>
+__device__ __forceinline__ void put_listed(
+    const Job& job, const ListedVertex& listed, const T (*widths)[LEVELS]) {
+    const VolumeView work(job);
+    u64 at[3];
+    vertex_at_position(job, listed.position, at);
+    const u64 vertex = number_of(job, at[0], at[1], at[2]);
+    if (control_of(job).list.has_constant && (work.is_zero(vertex) || work.is_filled(vertex))) return;
+    const u32 all = (u32)at[0] | (u32)at[1] | (u32)at[2],
+              level = min((u32)__ffs((i32)all) - 1, (u32)VOLUME_ANCHOR_LEVEL),
+              shift = bound_shift_in(work.headers()[listed.position / VOLUME_TILE_VERTICES]);
+    const double radius = 0.5 * (double)widths[shift][level];
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) {
+        T* const to = component_at<T>(job, c, at[0], at[1], at[2]);
+        *to = listed.level == LEVEL_EXACT ? Real<T>::from_bits(listed.data[c])
+                                          : refined<T>(radius, listed.level, *to, (u32)listed.data[c]);
+    }
+}
+
+// Writes the fill pattern to the vertices from a position on that are not zero. Call with a warp.
+template <typename T>
+__device__ __forceinline__ void put_filled(const Job& job, u64 position, u32 count) {
+    const Control& control = control_of(job);
+    const u64 fill[3] = {control.fill[0], control.fill[1], control.list.fill_w};
+    for (u32 i = threadIdx.x & 31; i < count; i += 32) {
+        u64 at[3];
+        vertex_at_position(job, position + i, at);
+        if (VolumeView(job).is_zero(number_of(job, at[0], at[1], at[2]))) continue;
+#pragma unroll
+        for (i32 c = 0; c < 3; c++)
+            *component_at<T>(job, c, at[0], at[1], at[2]) = Real<T>::from_bits(fill[c]);
+    }
+}
+
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Writes the repaired vertices, and the report. Zero
+// vertices have their values already. Reads: stream, chunks, hidden vertices, header words. Writes: the
+// field, the report.
+template <typename T>
+__device__ __forceinline__ void put_chunks(const Job& job) {
+    __shared__ T widths[BOUND_SHIFTS][LEVELS];
+    const Control& control = control_of(job);
+    if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
+    if (!is_coded(control)) return;
+    fill_widths(control, widths);
+    const ListControl list = control.list;
+    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < list.chunks;
+         chunk += (u64)gridDim.x * LIST_WARPS) {
+        const ListEntry entry = list_entry(job, list, chunk);
+        if (entry.kind() == 0) continue;
+        u64 last;
+        decode_chunk<3>(
+            entry, list_words(job, VolumeView(job).chunks()[chunk].x), 8 * sizeof(T), last,
+            [&](u64 position, u32 count) { put_filled<T>(job, position, count); },
+            [&](const ListedVertex& listed) { put_listed<T>(job, listed, widths); });
+    }
+}

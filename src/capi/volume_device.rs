@@ -1,0 +1,106 @@
+//! Volumes on a device.
+
+use super::arguments::{check_buffer, check_outputs, check_struct, Output, Span};
+use super::config::{factz_config, read_volume_request};
+use super::device::factz_stream;
+use super::inspect::check_source;
+use super::report::factz_report;
+use super::sizes::factz_sizes;
+use super::status::{factz_status, guard};
+use super::volume::{check_components_apart, check_vertices, spans};
+use crate::cuda::workspace::{Workspace, ALIGNMENT};
+use crate::cuda::{self, Buffers, VolumeBuffers};
+use crate::volume;
+use std::ffi::c_void;
+
+/// The sizes for decompressing the streams of volumes of a shape and an element type.
+///
+/// analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no device.
+/// Does not block, thread-safe. The numbers may change with the version of the library.
+///
+/// @param config  the configuration of a volume (`factz_config_init_volume`)
+/// @param sizes   written; all zero where the call fails
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+///         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_decompress_volume_sizes(
+    config: *const factz_config,
+    sizes: *mut factz_sizes,
+) -> factz_status {
+    guard(|| {
+        // SAFETY: the caller gave whole structs.
+        let mut output = unsafe { Output::new("sizes", sizes, factz_sizes::default()) }?;
+        check_struct("config", config)?;
+        output.check_apart(&[&Span::of("config", config)])?;
+        // SAFETY: the caller gave a whole struct.
+        let request = unsafe { read_volume_request(config) }?;
+        output.set(factz_sizes {
+            max_stream_bytes: volume::max_volume_stream_bytes(&request),
+            workspace_bytes: Workspace::decompress_volume(&request)?.bytes,
+            alignment: ALIGNMENT,
+            ..Default::default()
+        });
+        Ok(())
+    })
+}
+
+/// Enqueues the decompression of the stream of a volume in device memory. Writes the same bits as
+/// `factz_decompress_volume_host`. See "Device functions" at the top of this header.
+///
+/// @param src              the stream, aligned to factz_sizes.alignment
+/// @param src_bytes        readable bytes at src: the length of the stream or more
+/// @param config           the layout of the output, in host memory, as for `factz_decompress_volume_host`
+/// @param u                receives the x components, aligned to their type
+/// @param v                receives the y components; may be interleaved with u and w
+/// @param w                receives the z components
+/// @param n                number of vertices, nx * ny * nz
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
+/// @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_decompress_volume_sizes`
+/// @param report           receives the result, among others FACTZ_ERROR_CORRUPT_STREAM (the content of u, v and w
+///                         is undefined), FACTZ_ERROR_UNSUPPORTED_VERSION, and FACTZ_ERROR_INVALID_ARGUMENT if the
+///                         stream has other dimensions or another dtype, or holds planes
+/// @param stream           the CUDA stream
+/// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_decompress_volume_device(
+    src: *const c_void,
+    src_bytes: usize,
+    config: *const factz_config,
+    u: *mut c_void,
+    v: *mut c_void,
+    w: *mut c_void,
+    n: usize,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    report: *mut factz_report,
+    stream: factz_stream,
+) -> factz_status {
+    guard(|| {
+        check_struct("report", report)?;
+        // SAFETY: the caller gave a whole struct in host memory.
+        let request = unsafe { read_volume_request(config) }?;
+        check_vertices(n, &request)?;
+        let arrays = spans([u, v, w].map(|c| c.cast_const()), request.config())?;
+        let source = check_source(src, src_bytes)?;
+        source.check_apart(&arrays.each_ref())?;
+        check_components_apart(&arrays, [u, v, w], request.config())?;
+        let scratch = check_buffer("workspace", workspace.cast_const(), workspace_bytes)?;
+        let result = Span::of("report", report);
+        let [a, b, c] = &arrays;
+        check_outputs(&[&scratch, &result], &[&source, a, b, c])?;
+        let planes = Buffers {
+            u: u as u64,
+            v: v as u64,
+            stream: src as u64,
+            stream_bytes: src_bytes as u64,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+            report: report as u64,
+        };
+        let buffers = VolumeBuffers { planes, w: w as u64 };
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::decompress_volume_device(&request, &buffers, stream.cast()) }
+    })
+}
