@@ -253,7 +253,7 @@ KERNEL(factz_place_chunks, Job, (1024, 1), (1024, 1), after_previous, place_chun
 
 // parse: reads stream control chunks; writes control hidden chunks; work: chunks once, a warp each; their
 //     number / the warps of the grid, of 16384 vertices
-KERNEL(factz_check_chunks, Job, (128), (128), after_previous, check_chunks<T>)
+KERNEL(factz_mark_chunks, Job, (128), (128), after_previous, mark_chunks<T>)
 
 // decode: reads stream control decoding_tables slot_starts group_offsets group_tiles; writes control symbols
 //     raw_bits tile_headers; 51984 shared bytes; work: groups once, 256 tiles each; groups / the groups of
@@ -267,13 +267,13 @@ KERNEL(factz_decode_volume_rans, Job, (256, BY_DEVICE(4, 1)),
 KERNEL(factz_decode_volume_huffman, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), after_previous, decode_volume<T, true>)
 
-// reconstruct: reads control stream tile_headers symbols raw_bits hidden; writes field; 59180 shared bytes;
+// reconstruct: reads control stream tile_headers symbols raw_bits hidden; writes field; 76512 shared bytes;
 //     work: tiles once, a block each
 KERNEL(factz_reconstruct_volume, Job, (256, BY_DEVICE(3, 1)),
     (256, BY_DEVICE(3, 1)), after_previous, reconstruct_volume<T>)
 
-// reconstruct: reads stream control chunks hidden tile_headers field; writes field report; work: chunks once,
-//     a warp each; their number / the warps of the grid, of 16384 vertices
+// reconstruct: reads stream control chunks hidden tile_headers field; writes control chunks field report;
+//     work: chunks once, a warp each; their number / the warps of the grid, of 512 vertices
 KERNEL(factz_put_chunks, Job, (128), (128), after_previous, put_chunks<T>)
 
 // analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid
@@ -333,4 +333,5 @@ static_assert(sizeof(DecodeShared<false>) == 57040, "as in Rust");
 static_assert(sizeof(DecodeShared<true>) == 15824, "as in Rust");
 static_assert(sizeof(VolumeDecodeShared<false>) == 51984, "as in Rust");
 static_assert(sizeof(VolumeDecodeShared<true>) == 10768, "as in Rust");
-static_assert(sizeof(VolumeShared<float>) == 59180, "as in Rust");
+static_assert(sizeof(VolumeShared<float>) == BY_DEVICE(76512, 30272), "as in Rust");
+static_assert(sizeof(VolumeShared<double>) == 55088, "as in Rust");

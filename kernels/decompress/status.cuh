@@ -44,7 +44,7 @@ __device__ __forceinline__ bool is_taken(const Job& job, u64 tile) {
 template <typename T>
 __device__ __forceinline__ void write_report(const Job& job, const Control& control) {
     Report r = {};
-    r.status = control.status;
+    r.status = __ldcg(&control.status);
     if (r.status == STATUS_OK) {
         r.stream_bytes = control.stream_bytes;
         r.required_bytes = control.stream_bytes;

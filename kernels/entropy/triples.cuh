@@ -84,8 +84,12 @@ static __device__ __noinline__ Triple decode_large_triple(u32 symbol, u64 raw) {
     }
     return triple;
 }
-__device__ __forceinline__ Triple decode_triple(u32 symbol, u64 raw) {
-    if (symbol >= TRIPLE_FIRST_LARGE) return decode_large_triple(symbol, raw);
+// The integers of a symbol below TRIPLE_FIRST_LARGE, a byte each.
+__device__ __forceinline__ u32 packed_small_triple(u32 symbol) {
     const i32 small = SMALL_TRIPLES.at[symbol];
-    return {(small & 15) - TRIPLE_SMALL, (small >> 4 & 15) - TRIPLE_SMALL, (small >> 8) - TRIPLE_SMALL};
+    return ((u32)((small & 15) - TRIPLE_SMALL) & 255) | ((u32)((small >> 4 & 15) - TRIPLE_SMALL) & 255) << 8 |
+           ((u32)((small >> 8) - TRIPLE_SMALL) & 255) << 16;
+}
+__device__ __forceinline__ Triple unpacked_triple(u32 packed) {
+    return {(i32)(packed << 24) >> 24, (i32)(packed << 16) >> 24, (i32)(packed << 8) >> 24};
 }

@@ -39,7 +39,7 @@ __device__ __forceinline__ u64 number_of(const Job& job, u64 x, u64 y, u64 z) {
 
 // The axes along which the vertices of a class are odd, a bit for each: three bits a class.
 constexpr u32 VOLUME_CLASSES = 1 | 2 << 3 | 4 << 6 | 3 << 9 | 5 << 12 | 6 << 15 | 7 << 18;
-__device__ __forceinline__ u32 odd_axes_of(u32 number) { return VOLUME_CLASSES >> 3 * number & 7; }
+__device__ __forceinline__ constexpr u32 odd_axes_of(u32 number) { return VOLUME_CLASSES >> 3 * number & 7; }
 
 // A position as coordinates in its tile.
 struct VolumePosition {
@@ -53,4 +53,15 @@ __device__ __forceinline__ VolumePosition place_of_position(u32 position) {
     const u32 x = in_level & mask, y = in_level >> log & mask, z = in_level >> 2 * log & mask;
     return {level, (i32)((2 * x + (odd & 1)) << level), (i32)((2 * y + (odd >> 1 & 1)) << level),
         (i32)((2 * z + (odd >> 2)) << level)};
+}
+
+// The inverse, for coordinates below VOLUME_SIDE. Numbers of classes by odd axes, a nibble each.
+constexpr u32 CLASS_OF_ODD_AXES = 0x65423100;
+__device__ __forceinline__ u32 position_in_volume(u32 x, u32 y, u32 z) {
+    const u32 all = x | y | z;
+    if (all == 0) return 0;
+    const u32 level = (u32)__ffs((i32)all) - 1, log = VOLUME_ANCHOR_LEVEL - 1 - level,
+              odd = (x >> level & 1) | (y >> level & 1) << 1 | (z >> level & 1) << 2,
+              number = CLASS_OF_ODD_AXES >> 4 * odd & 15, half = level + 1;
+    return ((1 + number) << 3 * log) + ((z >> half << log | y >> half) << log | x >> half);
 }

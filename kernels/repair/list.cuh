@@ -50,46 +50,79 @@ __device__ __forceinline__ bool vertex_at_position(const Job& job, u64 position,
     return here;
 }
 
-// Decodes a chunk by a warp. Of a chunk of zero or filled vertices, `run(position, count)` gets those that
-// follow each other; of another one, each lane's `vertex(listed)` gets some of its vertices. `last` becomes
-// the last position. False where the bytes are no chunk. The lanes read the same numbers.
-template <i32 COMPONENTS, typename Run, typename Vertex>
-__device__ __forceinline__ bool decode_chunk(
-    const ListEntry& entry, const u32* words, u32 value_bits, u64& last, Run run, Vertex vertex) {
-    const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
-    const bool has_runs = entry.gaps & LIST_RUNS;
+// Decodes a chunk of zero or of filled vertices: `run(position, count)` gets those that follow each other.
+// `last` becomes the last position. False where the bytes are no chunk. The lanes of a warp read the same
+// numbers.
+template <typename Run>
+__device__ __forceinline__ bool decode_constant_chunk(
+    const ListEntry& entry, const u32* words, u64& last, Run run) {
     BitReader bits(words, entry.bytes / 4);
+    const u32 order = entry.gaps & ~LIST_RUNS;
+    const bool has_runs = entry.gaps & LIST_RUNS;
     u64 position = entry.first;
-    u32 kept = 0;  // vertices that lanes hold
-    ListedVertex mine;
 #pragma unroll 1
-    for (u32 k = 0; k < entry.vertices && bits.is_good;) {
+    for (u32 k = 0; k < entry.vertices;) {
         if (k > 0) position += bits.golomb(order) + (has_runs ? 2 : 1);
         const u64 length = has_runs ? bits.golomb(0) + 1 : 1;
         bits.is_good &= length <= entry.vertices - k && position < 1ull << 62;
-        if (!bits.is_good) break;
-        if (entry.is_constant()) {
-            run(position, (u32)length);
-        } else {
-            for (u32 i = 0; i < (u32)length; i++) {
-                ListedVertex listed;
-                listed.position = position + i;
-                const u64 level = bits.golomb(entry.levels);
-                bits.is_good &= level < LEVEL_EXACT;
-                listed.level = bits.is_good ? (u32)level + 1 : 1;
-                for (i32 c = 0; c < COMPONENTS; c++)
-                    listed.data[c] = bits.get_wide(listed.level == LEVEL_EXACT ? value_bits : listed.level);
-                if (lane == kept) mine = listed;
-                if (++kept == 32) {
-                    if (bits.is_good) vertex(mine);
-                    kept = 0;
-                }
-            }
-        }
+        if (!bits.is_good || !bits.is_inside()) return false;
+        run(position, (u32)length);
         position += length - 1;
         k += (u32)length;
     }
-    if (lane < kept && bits.is_good) vertex(mine);
+    last = position;
+    return bits.is_at_end();
+}
+
+// The cells of a refinement, or the bits of an exact vertex.
+__device__ __forceinline__ void read_data(BitReader& bits, u32 value_bits, ListedVertex& listed) {
+    if (3 * listed.level <= 32) {
+        const u32 all = bits.get(3 * listed.level), mask = (1u << listed.level) - 1;
+#pragma unroll
+        for (u32 c = 0; c < 3; c++) listed.data[c] = all >> c * listed.level & mask;
+        return;
+    }
+#pragma unroll 1
+    for (u32 c = 0; c < 3; c++) {
+        const u64 data = bits.get_wide(listed.level == LEVEL_EXACT ? value_bits : listed.level);
+        if (c == 0) listed.data[0] = data;
+        if (c == 1) listed.data[1] = data;
+        if (c == 2) listed.data[2] = data;
+    }
+}
+
+// Decodes a chunk of vertices with levels of their own by a warp: each lane's `vertex(listed)` gets some of
+// them. `last` becomes the last position. False where the bytes are no chunk. The lanes read the same
+// numbers.
+template <typename Vertex>
+__device__ __forceinline__ bool decode_chunk(
+    const ListEntry& entry, const u32* words, u32 value_bits, u64& last, Vertex vertex) {
+    const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
+    const bool has_runs = entry.gaps & LIST_RUNS;
+    BitReader bits(words, entry.bytes / 4);
+    u64 position = entry.first - 1, left = 0;  // vertices of a run behind this one
+    ListedVertex mine;
+#pragma unroll 1
+    for (u32 k = 0; k < entry.vertices; k++) {
+        position++;
+        if (left == 0) {
+            if (k > 0) position += bits.golomb(order) + has_runs;
+            left = has_runs ? bits.golomb(0) + 1 : 1;
+            bits.is_good &= left <= entry.vertices - k && position < 1ull << 62;
+        }
+        left--;
+        ListedVertex listed;
+        listed.position = position;
+        const u64 level = bits.golomb(entry.levels);
+        bits.is_good &= level < LEVEL_EXACT;
+        listed.level = bits.is_good ? (u32)level + 1 : 1;
+        read_data(bits, value_bits, listed);
+        if (lane == (k & 31)) mine = listed;
+        const bool is_last = k + 1 == entry.vertices;
+        if ((k & 31) < 31 && !is_last) continue;
+        if (!bits.is_good || !bits.is_inside()) return false;
+        if (lane <= (k & 31)) vertex(mine);
+    }
     last = position;
     return bits.is_at_end();
 }

@@ -75,43 +75,26 @@ __device__ __forceinline__ bool mark_run(const Job& job, const ListEntry& entry,
     return good;
 }
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Decodes all chunks, and marks the vertices that are zero
-// or filled. Reads: stream, offsets of chunks. Writes: hidden vertices, last positions of chunks. Another
-// block may set the status meanwhile.
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Marks the vertices that are zero or filled. Reads:
+// stream, offsets of chunks. Writes: hidden vertices, last positions of chunks. Another block may set the
+// status meanwhile.
 template <typename T>
-__device__ __forceinline__ void check_chunks(const Job& job) {
+__device__ __forceinline__ void mark_chunks(const Job& job) {
     Control& control = control_of(job);
     if (__syncthreads_or(!is_coded(control))) return;
     const ListControl list = control.list;
     const VolumeView work(job);
-    bool bad = false;
-    u64 exact = 0;
     for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < list.chunks;
          chunk += (u64)gridDim.x * LIST_WARPS) {
         const ListEntry entry = list_entry(job, list, chunk);
+        if (!entry.is_constant()) return;  // nor are those behind it
         u64 last;
-        bad |= !decode_chunk<3>(
-            entry, list_words(job, work.chunks()[chunk].x), 8 * sizeof(T), last,
-            [&](u64 position, u32 count) { bad |= !mark_run(job, entry, position, count); },
-            [&](const ListedVertex& listed) {
-                u64 at[3];
-                bad |= !vertex_at_position(job, listed.position, at);
-                exact += listed.level == LEVEL_EXACT;
-            });
+        bool inside = true;
+        const bool decoded = decode_constant_chunk(entry, list_words(job, work.chunks()[chunk].x), last,
+            [&](u64 position, u32 count) { inside &= mark_run(job, entry, position, count); });
+        if (!decoded || !inside) return fail(control, STATUS_CORRUPT_STREAM);
         if ((threadIdx.x & 31) == 0) work.chunks()[chunk].y = last;
     }
-    exact = warp_sum_long(exact);
-    if ((threadIdx.x & 31) == 0 && exact) atomicAdd((ull*)&control.list.found, (ull)exact);
-    if (bad) fail(control, STATUS_CORRUPT_STREAM);
-    // The last block knows where all chunks end.
-    if (!last_block(control, TICKET_LIST)) return;
-    bad = __ldcg(&control.list.found) != list.exact;
-    for (u64 chunk = 1 + threadIdx.x; chunk < list.chunks; chunk += blockDim.x) {
-        const ListEntry entry = list_entry(job, list, chunk);
-        bad |= list_entry(job, list, chunk - 1).kind() == entry.kind() &&
-               entry.first <= __ldcg(&work.chunks()[chunk - 1].y);
-    }
-    if (bad) fail(control, STATUS_CORRUPT_STREAM);
 }
 
 // The bin widths of a volume by bound shift and level. Call with a block.
@@ -127,6 +110,11 @@ __device__ __forceinline__ void fill_widths(const Control& control, T (*widths)[
     __syncthreads();
 }
 
+// The bits of a component of filled vertices.
+__device__ __forceinline__ u64 fill_of(const Control& control, i32 component) {
+    return component == 0 ? control.fill[0] : component == 1 ? control.fill[1] : control.list.fill_w;
+}
+
 // The vertex of a component.
 template <typename T>
 __device__ __forceinline__ T* component_at(const Job& job, i32 component, u64 x, u64 y, u64 z) {
@@ -136,15 +124,16 @@ __device__ __forceinline__ T* component_at(const Job& job, i32 component, u64 x,
                             : vertex_at<T>(job.w, job.w_layout, (long long)x, row);
 }
 
-// Writes the values of a vertex with a level of its own, in the place of that of layer 1.
+// Writes the values of a vertex with a level of its own, in the place of that of layer 1. False if the volume
+// has no such vertex.
 template <typename T>
-__device__ __forceinline__ void put_listed(
+__device__ __forceinline__ bool put_listed(
     const Job& job, const ListedVertex& listed, const T (*widths)[LEVELS]) {
     const VolumeView work(job);
     u64 at[3];
-    vertex_at_position(job, listed.position, at);
+    if (!vertex_at_position(job, listed.position, at)) return false;
     const u64 vertex = number_of(job, at[0], at[1], at[2]);
-    if (control_of(job).list.has_constant && (work.is_zero(vertex) || work.is_filled(vertex))) return;
+    if (control_of(job).list.has_constant && (work.is_zero(vertex) || work.is_filled(vertex))) return true;
     const u32 all = (u32)at[0] | (u32)at[1] | (u32)at[2],
               level = min((u32)__ffs((i32)all) - 1, (u32)VOLUME_ANCHOR_LEVEL),
               shift = bound_shift_in(work.headers()[listed.position / VOLUME_TILE_VERTICES]);
@@ -155,42 +144,55 @@ __device__ __forceinline__ void put_listed(
         *to = listed.level == LEVEL_EXACT ? Real<T>::from_bits(listed.data[c])
                                           : refined<T>(radius, listed.level, *to, (u32)listed.data[c]);
     }
+    return true;
 }
 
-// Writes the fill pattern to the vertices from a position on that are not zero. Call with a warp.
+// Compares the chunks with each other and with the header, and writes the report. Call with the last block.
 template <typename T>
-__device__ __forceinline__ void put_filled(const Job& job, u64 position, u32 count) {
-    const Control& control = control_of(job);
-    const u64 fill[3] = {control.fill[0], control.fill[1], control.list.fill_w};
-    for (u32 i = threadIdx.x & 31; i < count; i += 32) {
-        u64 at[3];
-        vertex_at_position(job, position + i, at);
-        if (VolumeView(job).is_zero(number_of(job, at[0], at[1], at[2]))) continue;
-#pragma unroll
-        for (i32 c = 0; c < 3; c++)
-            *component_at<T>(job, c, at[0], at[1], at[2]) = Real<T>::from_bits(fill[c]);
+__device__ __forceinline__ void end_list(const Job& job, Control& control) {
+    const ListControl& list = control.list;
+    const VolumeView work(job);
+    bool bad = __ldcg(&list.found) != list.exact;
+    for (u64 chunk = 1 + threadIdx.x; chunk < list.chunks; chunk += blockDim.x) {
+        const ListEntry entry = list_entry(job, list, chunk);
+        bad |= list_entry(job, list, chunk - 1).kind() == entry.kind() &&
+               entry.first <= __ldcg(&work.chunks()[chunk - 1].y);
     }
+    if (bad) fail(control, STATUS_CORRUPT_STREAM);
+    __syncthreads();
+    if (threadIdx.x == 0) write_report<T>(job, control);
 }
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Writes the repaired vertices, and the report. Zero
-// vertices have their values already. Reads: stream, chunks, hidden vertices, header words. Writes: the
-// field, the report.
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Writes the vertices that have a level of their own, and
+// the report. Reads: stream, chunks, hidden vertices, header words. Writes: the field, last positions of
+// chunks, the report.
 template <typename T>
 __device__ __forceinline__ void put_chunks(const Job& job) {
     __shared__ T widths[BOUND_SHIFTS][LEVELS];
-    const Control& control = control_of(job);
-    if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
-    if (!is_coded(control)) return;
+    Control& control = control_of(job);
+    if (__syncthreads_or(!is_coded(control))) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
+        return;
+    }
     fill_widths(control, widths);
     const ListControl list = control.list;
+    const VolumeView work(job);
+    u32 exact = 0;
     for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < list.chunks;
          chunk += (u64)gridDim.x * LIST_WARPS) {
         const ListEntry entry = list_entry(job, list, chunk);
-        if (entry.kind() == 0) continue;
-        u64 last;
-        decode_chunk<3>(
-            entry, list_words(job, VolumeView(job).chunks()[chunk].x), 8 * sizeof(T), last,
-            [&](u64 position, u32 count) { put_filled<T>(job, position, count); },
-            [&](const ListedVertex& listed) { put_listed<T>(job, listed, widths); });
+        if (entry.is_constant()) continue;
+        u64 last = 0;
+        bool inside = true;
+        const bool decoded = decode_chunk(entry, list_words(job, work.chunks()[chunk].x), 8 * sizeof(T), last,
+            [&](const ListedVertex& listed) {
+                inside &= put_listed<T>(job, listed, widths);
+                exact += listed.level == LEVEL_EXACT;
+            });
+        if (!decoded || !inside) fail(control, STATUS_CORRUPT_STREAM);
+        if ((threadIdx.x & 31) == 0) work.chunks()[chunk].y = last;
     }
+    exact = warp_sum(exact);
+    if ((threadIdx.x & 31) == 0 && exact) atomicAdd((ull*)&control.list.found, (ull)exact);
+    if (last_block(control, TICKET_LIST)) end_list<T>(job, control);
 }

@@ -140,10 +140,12 @@ shared! {
     ASSEMBLE_WARPS: u32 = 16;
 
     PARSE_THREADS: u32 = 1024;
-    /// Volumes: warps of a block that decodes groups, threads of a block that reconstructs a tile, threads that
-    /// place chunks of the list of repaired vertices, warps of a block that decodes them.
+    /// Volumes: warps of a block that decodes groups, threads of a block that reconstructs a tile, places of a row
+    /// of its values, threads that place chunks of the list of repaired vertices, warps of a block that decodes
+    /// them.
     VOLUME_DECODE_WARPS: i32 = shared_memory::VOLUME_DECODE_WARPS;
     VOLUME_THREADS: u32 = 256;
+    VOLUME_PITCH: i32 = shared_memory::VOLUME_PITCH as i32;
     LIST_THREADS: u32 = 1024;
     LIST_WARPS: u32 = 4;
     DECODE_GROUPS: i32 = shared_memory::DECODE_GROUPS;

@@ -48,7 +48,7 @@ pub use analysis::{
 pub use driver::Stream;
 pub use kernel_args::DevicePointer;
 pub use launcher::set_overlap;
-pub use volume::{decompress_volume_device, VolumeBuffers};
+pub use volume::{decompress_volume_device, each_volume_kernel, VolumeBuffers};
 
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::error::{Error, Result, Status};

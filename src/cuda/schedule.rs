@@ -6,7 +6,7 @@ use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits};
 use super::shared_memory::{
     COUNT_LORENZO_SHARED_BYTES, COUNT_SHARED_BYTES, DECODE_HUFFMAN_SHARED_BYTES, DECODE_RANS_SHARED_BYTES,
     DECODE_VOLUME_HUFFMAN_SHARED_BYTES, DECODE_VOLUME_RANS_SHARED_BYTES, ENCODE_LORENZO_SHARED_BYTES,
-    ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES, VOLUME_SHARED_BYTES,
+    ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES, VOLUME_SHARED_BYTES, VOLUME_SMALL_SHARED_BYTES,
 };
 use crate::error::Result;
 use crate::predict::interpolation::INTERPOLANTS;
@@ -242,6 +242,21 @@ const fn decode(
         .waits(Waits::Overlaps)
 }
 
+const RECONSTRUCT_VOLUME: Launch = {
+    let small = Small {
+        grid: |s, _| s.tiles,
+        block: VOLUME_THREADS,
+        resident: 1,
+        shared_bytes: VOLUME_SMALL_SHARED_BYTES,
+    };
+    let large = kernel(phase::RECONSTRUCT_VOLUME, "reconstruct_volume", [VOLUME_THREADS; 2], [3; 2])
+        .grid(|s, _| s.tiles)
+        .shared(VOLUME_SHARED_BYTES);
+    Launch { small: Some(small), ..large }
+        .data("control stream tile_headers symbols raw_bits hidden", "field")
+        .work("tiles once, a block each")
+};
+
 const fn decode_volume(
     name: &'static str,
     function: &'static str,
@@ -474,7 +489,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::PARSE_VOLUME, "place_chunks", [LIST_THREADS; 2], [1; 2])
         .data("stream control", "control chunks")
         .work("an entry for each chunk; all chunks, 1024 at a time"),
-    kernel(phase::PARSE_VOLUME, "check_chunks", warps(LIST_WARPS as i32), [0; 2])
+    kernel(phase::PARSE_VOLUME, "mark_chunks", warps(LIST_WARPS as i32), [0; 2])
         .grid(|s, _| s.list_blocks())
         .data("stream control chunks", "control hidden chunks")
         .work("chunks once, a warp each; their number / the warps of the grid, of 16384 vertices"),
@@ -490,16 +505,11 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         "stream control huffman_codes group_offsets group_tiles",
         DECODE_VOLUME_HUFFMAN_SHARED_BYTES,
     ),
-    kernel(phase::RECONSTRUCT_VOLUME, "reconstruct_volume", [VOLUME_THREADS; 2], [3; 2])
-        .grid(|s, _| s.tiles)
-        .shared(VOLUME_SHARED_BYTES)
-        .small(1)
-        .data("control stream tile_headers symbols raw_bits hidden", "field")
-        .work("tiles once, a block each"),
+    RECONSTRUCT_VOLUME,
     kernel(phase::RECONSTRUCT_VOLUME, "put_chunks", warps(LIST_WARPS as i32), [0; 2])
         .grid(|s, _| s.list_blocks())
-        .data("stream control chunks hidden tile_headers field", "field report")
-        .work("chunks once, a warp each; their number / the warps of the grid, of 16384 vertices"),
+        .data("stream control chunks hidden tile_headers field", "control chunks field report")
+        .work("chunks once, a warp each; their number / the warps of the grid, of 512 vertices"),
     FIND_RANGE.only(|n| !n.is_stack),
     FIND_RANGE_STACK.only(|n| n.is_stack),
     analysis(Call::Range, "range_end", "analysis::range_end<T>", |_, _| 1, 32, 1)

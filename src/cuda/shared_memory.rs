@@ -7,8 +7,9 @@ use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables::{
     ACTIVITIES, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, MASK_BYTE, ROW_ACTIVITIES, RUN,
 };
+use crate::entropy::triples::FIRST_LARGE;
 use crate::grid::tiles::{LEVELS, TILE, TILE_VERTICES};
-use crate::grid::volume_tiles::CLOSED_SIDE;
+use crate::grid::volume_tiles::{CLOSED_SIDE, VOLUME_TILE_VERTICES};
 use crate::stream::sections::TABLES;
 
 /// Warps of a block that counts symbols.
@@ -27,8 +28,11 @@ pub(super) const DECODE_ROLES: i32 = 2;
 pub(super) const BATCH: usize = 32;
 /// Warps of a block that decodes the groups of a volume, one each.
 pub(super) const VOLUME_DECODE_WARPS: i32 = 8;
-/// Values of a closed tile of a volume.
-const VOLUME_WINDOW: usize = CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE;
+/// Places of a row of a closed tile of a volume, and of the tile.
+pub(super) const VOLUME_PITCH: usize = 20;
+const VOLUME_WINDOW: usize = VOLUME_PITCH * CLOSED_SIDE * CLOSED_SIDE;
+/// Vertices on the far sides of a closed tile.
+const FAR_VERTICES: usize = CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE - VOLUME_TILE_VERTICES;
 /// Lanes of a warp.
 const LANES: usize = 32;
 /// Largest number of symbols in a table: of mask states and activities; of vertex codes; of runs.
@@ -244,10 +248,25 @@ structs! {
         tables: DecodeTables<BYTES>,
         groups: [VolumeDecodeGroup; VOLUME_DECODE_WARPS as usize],
     }
-    struct VolumeShared {
-        window: [[f32; VOLUME_WINDOW]; 3],
+    #[repr(align(16))]
+    struct AlignedSymbols {
+        bytes: [u8; VOLUME_TILE_VERTICES + FAR_VERTICES.next_multiple_of(16)],
+    }
+    struct VolumeShared<const COMPONENTS: usize> {
+        window: [[f32; VOLUME_WINDOW]; COMPONENTS],
         widths: [[f32; LEVELS]; BOUND_SHIFTS],
         infos: [u32; 8],
+        triples: [u32; FIRST_LARGE as usize],
+        residuals: [[f32; 3]; FIRST_LARGE as usize],
+        symbols: AlignedSymbols,
+    }
+    struct VolumeShared64 {
+        window: [f64; VOLUME_WINDOW],
+        widths: [[f64; LEVELS]; BOUND_SHIFTS],
+        infos: [u32; 8],
+        triples: [u32; FIRST_LARGE as usize],
+        residuals: [[f64; 3]; FIRST_LARGE as usize],
+        symbols: AlignedSymbols,
     }
 }
 
@@ -271,7 +290,10 @@ pub(super) const DECODE_HUFFMAN_SHARED_BYTES: u32 = size_of::<DecodeShared<HUFFM
 pub(super) const DECODE_VOLUME_RANS_SHARED_BYTES: u32 = size_of::<VolumeDecodeShared<RANS_BYTES>>() as u32;
 pub(super) const DECODE_VOLUME_HUFFMAN_SHARED_BYTES: u32 =
     size_of::<VolumeDecodeShared<HUFFMAN_BYTES>>() as u32;
-pub(super) const VOLUME_SHARED_BYTES: u32 = size_of::<VolumeShared>() as u32;
+pub(super) const VOLUME_SHARED_BYTES: u32 = size_of::<VolumeShared<3>>() as u32;
+/// Of one component of binary64, on devices with less shared memory.
+pub(super) const VOLUME_SMALL_SHARED_BYTES: u32 = size_of::<VolumeShared64>() as u32;
+const _: () = assert!(VOLUME_SMALL_SHARED_BYTES <= VOLUME_SHARED_BYTES);
 
 /// Names and sizes of structs of the kernels; the third entry is the size on devices with less shared memory
 /// if it differs there.
@@ -295,5 +317,6 @@ pub(super) const SIZES: &[(&str, usize, Option<usize>)] = &[
     ("DecodeShared<true>", DECODE_HUFFMAN_SHARED_BYTES as usize, None),
     ("VolumeDecodeShared<false>", DECODE_VOLUME_RANS_SHARED_BYTES as usize, None),
     ("VolumeDecodeShared<true>", DECODE_VOLUME_HUFFMAN_SHARED_BYTES as usize, None),
-    ("VolumeShared<float>", VOLUME_SHARED_BYTES as usize, None),
+    ("VolumeShared<float>", VOLUME_SHARED_BYTES as usize, Some(size_of::<VolumeShared<1>>())),
+    ("VolumeShared<double>", VOLUME_SMALL_SHARED_BYTES as usize, None),
 ];

@@ -41,6 +41,40 @@ pub unsafe fn decompress_volume_device(
     buffers: &VolumeBuffers,
     stream: Stream,
 ) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { decompression(request, buffers, stream, |launcher| launcher.enqueue(stream)) }
+}
+
+/// Hands the launches of a decompression in their order to `each`, as [`super::each_kernel`].
+///
+/// # Safety
+/// As for [`super::decompress_device`].
+pub unsafe fn each_volume_kernel(
+    request: &VolumeRequest,
+    buffers: &VolumeBuffers,
+    stream: Stream,
+    mut each: impl FnMut(String, &'static str, &dyn Fn() -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let launches = |launcher: &Launcher<Job>| {
+        launcher.launches().try_for_each(|(number, launch)| {
+            // SAFETY: the caller's promise; the context is current.
+            each(launch.symbol(launcher.dtype), launch.phase, &|| unsafe { launcher.launch(number, stream) })
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { decompression(request, buffers, stream, launches) }
+}
+
+/// Checks the arguments of a decompression, enters the context, hands a launcher to `body` and leaves.
+///
+/// # Safety
+/// As for [`super::decompress_device`].
+unsafe fn decompression(
+    request: &VolumeRequest,
+    buffers: &VolumeBuffers,
+    stream: Stream,
+    body: impl FnOnce(&Launcher<Job>) -> Result<()>,
+) -> Result<()> {
     let (config, memory) = (request.config(), &buffers.planes);
     let shape = Shape::of_volume(request, memory.stream_bytes);
     Call::DecompressVolume.check(&shape)?;
@@ -49,15 +83,14 @@ pub unsafe fn decompress_volume_device(
     // SAFETY: the caller's promise.
     unsafe {
         within(stream, &buffers.ranges(request), |module| {
-            let launcher = Launcher {
+            body(&Launcher {
                 module,
                 call: Call::DecompressVolume,
                 dtype: matches!(config.dtype, Dtype::F64) as usize,
                 shape,
                 argument: Job::volume(request, &plan, (memory, buffers.w), Direction::Decompress),
                 needs: Needs::of(config, &shape),
-            };
-            launcher.enqueue(stream)
+            })
         })
     }
 }

@@ -431,7 +431,7 @@ void decompress_volume(const Job& job) {
     RUN(parse_volume, TABLES + 1 + FEW, PARSE_THREADS);
     RUN(check, FEW, 256);
     RUN(place_chunks, 1, LIST_THREADS);
-    RUN(check_chunks, FEW, 32 * LIST_WARPS);
+    RUN(mark_chunks, FEW, 32 * LIST_WARPS);
     RUN(decode_volume_rans, FEW, 32 * VOLUME_DECODE_WARPS);
     RUN(decode_volume_huffman, FEW, 32 * VOLUME_DECODE_WARPS);
     RUN(reconstruct_volume, job.tiles(), VOLUME_THREADS);
