@@ -23,6 +23,12 @@
 ! A stack of planes, such as times or levels, is u(nx, ny, nz) and v(nx, ny, nz): nz fields of their own in one
 ! stream, with one bound. Ghost layers lie around each plane.
 !
+! A volume is u(nx, ny, nz), v(nx, ny, nz) and w(nx, ny, nz), without ghost layers. The default mode of a
+! configuration becomes FACTZ_MODE_REPAIR, which is that of volumes:
+!
+!     call factz_compress(u, v, w, config, stream)
+!     call factz_decompress(stream, u2, v2, w2)
+!
 ! A part of a field, or some planes of a stack, is decompressed alone into arrays of its size. first has the
 ! indices of its first vertex, counted from 1: u2 of shape (64, 32) becomes columns 101 to 164 and rows 41 to 72
 ! of the field, and u3 of shape (nx, ny, 2) planes 5 and 6:
@@ -268,17 +274,21 @@ module factz
   ! ---------------------------------------------------------------- arrays in host memory
 
   ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
+  ! call factz_compress(u, v, w, config, stream [, report] [, threads] [, stat] [, errmsg])
   ! The array stream is allocated with exactly the length of the compressed stream.
   interface factz_compress
-    module procedure compress_real32, compress_real64, compress_stack_real32, compress_stack_real64
+    module procedure compress_real32, compress_real64, compress_stack_real32, compress_stack_real64, &
+        compress_volume_real32, compress_volume_real64
   end interface factz_compress
 
   ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat]
   !                       [, errmsg])
+  ! call factz_decompress(stream, u, v, w [, report] [, threads] [, verify_checksum] [, stat] [, errmsg])
   ! The array stream may be longer than the compressed stream. Ghost layers stay as they are.
   ! verify_checksum=.false. does not compare the checksum.
   interface factz_decompress
-    module procedure decompress_real32, decompress_real64, decompress_stack_real32, decompress_stack_real64
+    module procedure decompress_real32, decompress_real64, decompress_stack_real32, decompress_stack_real64, &
+        decompress_volume_real32, decompress_volume_real64
   end interface factz_decompress
 
   ! call factz_decompress_region(stream, first, u, v [, report] [, ghosts] [, threads] [, verify_checksum]
@@ -1227,6 +1237,54 @@ contains
         threads, stat, errmsg)
   end subroutine critical_points_stack_real64
 
+  subroutine compress_volume_real32(u, v, w, config, stream, report, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(stack_real32('u', u), stack_real32('v', v), config, stream, report, threads, stat, errmsg, &
+        stack_real32('w', w))
+  end subroutine compress_volume_real32
+
+  subroutine compress_volume_real64(u, v, w, config, stream, report, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(stack_real64('u', u), stack_real64('v', v), config, stream, report, threads, stat, errmsg, &
+        stack_real64('w', w))
+  end subroutine compress_volume_real64
+
+  subroutine decompress_volume_real32(stream, u, v, w, report, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real32), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real32('u', u), stack_real32('v', v), report, threads, verify_checksum, stat, errmsg, &
+        w=stack_real32('w', w))
+  end subroutine decompress_volume_real32
+
+  subroutine decompress_volume_real64(stream, u, v, w, report, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real64), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real64('u', u), stack_real64('v', v), report, threads, verify_checksum, stat, errmsg, &
+        w=stack_real64('w', w))
+  end subroutine decompress_volume_real64
+
   function component_real32(name, values, ghosts) result(c)
     character(*), intent(in) :: name
     real(real32), intent(in), target :: values(:, :)
@@ -1410,7 +1468,41 @@ contains
     config%v_stride = v%stride
   end subroutine describe
 
-  subroutine compress(u, v, config, stream, report, threads, stat, errmsg)
+  ! The same with the three components of a volume. There are no ghosts: the library says what a halo needs.
+  subroutine describe_volume(u, v, w, config, n, refusal)
+    type(component), intent(in) :: u, v, w
+    type(factz_config), intent(inout) :: config
+    integer(c_size_t), intent(out) :: n
+    character(:), allocatable, intent(out) :: refusal
+    integer(c_int32_t) :: halo
+    halo = config%halo
+    config%halo = 0
+    call describe(u, v, config, n, refusal)
+    if (.not. allocated(refusal)) call describe(u, w, config, n, refusal)
+    config%halo = halo
+    config%components = 3
+    if (config%mode == FACTZ_MODE_BLOCK_WISE) config%mode = FACTZ_MODE_REPAIR
+    config%v_pitch = v%pitch
+    config%v_stride = v%stride
+    config%w_pitch = w%pitch
+    config%w_stride = w%stride
+  end subroutine describe_volume
+
+  ! Bytes that always suffice for a stream.
+  integer(c_int32_t) function find_largest_stream(config, bytes) result(status)
+    type(factz_config), intent(in) :: config
+    integer(c_int64_t), intent(out) :: bytes
+    type(factz_sizes) :: sizes
+    if (config%components == 3) then
+      status = factz_volume_stream_bytes(config, bytes)
+    else
+      status = factz_compress_sizes(config, sizes)
+      bytes = sizes%max_stream_bytes
+    end if
+  end function find_largest_stream
+
+  ! Compresses a field, or with w a volume.
+  subroutine compress(u, v, config, stream, report, threads, stat, errmsg, w)
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: stream(:)
@@ -1418,31 +1510,41 @@ contains
     class(*), intent(in), optional :: threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(component), intent(in), optional :: w
     type(factz_config) :: c
-    type(factz_sizes) :: sizes
     type(factz_report) :: r
     integer(int8), allocatable, target :: buffer(:)
     character(:), allocatable :: reason
+    integer(c_int64_t) :: most
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
     integer(c_int) :: threads_used
     integer :: failed
     r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = config
-    call describe(u, v, c, n, reason)
+    if (present(w)) then
+      call describe_volume(u, v, w, c, n, reason)
+    else
+      call describe(u, v, c, n, reason)
+    end if
     call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
-      status = factz_compress_sizes(c, sizes)
+      status = find_largest_stream(c, most)
       if (status == FACTZ_OK) then
-        allocate (buffer(sizes%max_stream_bytes), stat=failed)
+        allocate (buffer(most), stat=failed)
         if (failed /= 0) then
           status = FACTZ_ERROR_OUT_OF_MEMORY
-          reason = 'no memory for '//decimal(sizes%max_stream_bytes)//' bytes, the largest that the stream may be'
+          reason = 'no memory for '//decimal(most)//' bytes, the largest that the stream may be'
         else
-          status = factz_compress_host(u%first, v%first, n, c, c_loc(buffer), size(buffer, kind=c_size_t), r, &
-              threads_used)
+          if (present(w)) then
+            status = factz_compress_volume_host(u%first, v%first, w%first, n, c, c_loc(buffer), &
+                size(buffer, kind=c_size_t), r, threads_used)
+          else
+            status = factz_compress_host(u%first, v%first, n, c, c_loc(buffer), size(buffer, kind=c_size_t), r, &
+                threads_used)
+          end if
           if (status == FACTZ_OK) stream = buffer(:r%stream_bytes)
         end if
       end if
@@ -1453,8 +1555,8 @@ contains
     call conclude('factz_compress', status, reason, stat, errmsg)
   end subroutine compress
 
-  ! Decompresses all of a field, or the part that begins at first.
-  subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg, first)
+  ! Decompresses all of a field, the part that begins at first, or with w a volume.
+  subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg, first, w)
     integer(int8), contiguous, intent(in), target :: stream(:)
     type(component), intent(in) :: u, v
     type(factz_report), intent(out), optional :: report
@@ -1463,6 +1565,7 @@ contains
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     class(*), intent(in), optional :: first(:)
+    type(component), intent(in), optional :: w
     type(factz_config) :: c
     type(factz_report) :: r
     character(:), allocatable :: reason, name, told
@@ -1475,7 +1578,11 @@ contains
     name = 'factz_decompress'
     told = ''
     if (present(verify_checksum)) c%verify_checksum = merge(1_c_int32_t, 0_c_int32_t, verify_checksum)
-    call describe(u, v, c, n, reason)
+    if (present(w)) then
+      call describe_volume(u, v, w, c, n, reason)
+    else
+      call describe(u, v, c, n, reason)
+    end if
     if (present(first)) then
       call take_first(first, origin, reason)
       name = name//'_region'
@@ -1489,6 +1596,9 @@ contains
         status = factz_decompress_region_host(address(stream), size(stream, kind=c_size_t), c, origin(1), origin(2), &
             origin(3), u%first, v%first, n, r, threads_used)
         if (status == FACTZ_ERROR_INVALID_ARGUMENT) told = ' (x0, y0 and z0 are counted from 0: first - 1)'
+      else if (present(w)) then
+        status = factz_decompress_volume_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, &
+            w%first, n, r, threads_used)
       else
         status = factz_decompress_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, n, r, &
             threads_used)

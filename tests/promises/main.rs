@@ -25,6 +25,8 @@ mod cli_stacks;
 mod cli_steps;
 #[cfg(all(feature = "cli", unix))]
 mod cli_streams;
+#[cfg(feature = "cli")]
+mod cli_volumes;
 mod compare;
 mod component;
 mod configurations;

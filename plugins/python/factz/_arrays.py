@@ -264,12 +264,13 @@ def check_pair(u: Array, v: Array) -> None:
         raise TypeError("%s is %s and %s is %s: convert one of them" % (u.name, u.dtype, v.name, v.dtype))
 
 
-def set_layout(config: _abi.Config, u: Array, v: Array) -> Tuple[int, int, int]:
-    """Writes shape, type and layout into a configuration, whose halo says which lines of the arrays are
-    ghosts. Both arrays have the same rows from plane to plane.
+def set_layout(config: _abi.Config, *components: Array) -> Tuple[int, ...]:
+    """Writes shape, type and layout of u and v, or of u, v and w, into a configuration, whose halo says which lines
+    of the arrays are ghosts. All arrays have the same rows from plane to plane.
 
-    Returns the addresses of the first owned u and v, and the number of owned vertices.
+    Returns the address of the first owned value of each, and the number of owned vertices.
     """
+    u = components[0]
     size, halo = u.dtype.itemsize, config.halo
     ny, nx = u.shape[-2:]
     x_min, x_max, y_min, y_max = (halo & bit != 0 for bit in SIDES.values())
@@ -282,7 +283,7 @@ def set_layout(config: _abi.Config, u: Array, v: Array) -> Tuple[int, int, int]:
     config.plane_rows = plane_rows(u)
     config.dtype = _abi.DTYPE_F32 if size == 4 else _abi.DTYPE_F64
     addresses = []
-    for component, array in zip("uv", (u, v)):
+    for component, array in zip("uvw", components):
         stride = array.strides[-1] // size if nx > 1 else 1
         if ny > 1:
             pitch = array.strides[-2] // size
@@ -291,4 +292,4 @@ def set_layout(config: _abi.Config, u: Array, v: Array) -> Tuple[int, int, int]:
         setattr(config, component + "_pitch", pitch)
         setattr(config, component + "_stride", stride)
         addresses.append(array.address + (y_min * pitch + x_min * stride) * size)
-    return addresses[0], addresses[1], owned_x * owned_y * config.nz
+    return (*addresses, owned_x * owned_y * config.nz)

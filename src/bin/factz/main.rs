@@ -111,10 +111,8 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         standard::refuse_closed(1, "standard output", "(> FILE, or | PROGRAM), or give --quiet")?;
     }
     match command {
-        Command::Compress(a) => match &a.w {
-            Some(w) => volume::compress(a, w),
-            None => commands::compress(a),
-        },
+        Command::Compress(a) if volume::is_given(a) => volume::compress(a),
+        Command::Compress(a) => commands::compress(a),
         Command::Decompress(a) if volume::is_asked(a)? => volume::decompress(a),
         Command::Decompress(a) => commands::decompress(a),
         Command::Split(a) => halves::split(a),

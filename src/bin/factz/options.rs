@@ -69,20 +69,20 @@ pub struct ShapeArguments {
     /// Type of the values; f32 unless a .npy or .npz contains another
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
     pub dtype: Option<Dtype>,
-    /// Names of u and v in a .npz, or of one array that holds both
-    #[arg(long, value_name = "U,V", value_parser = parse_keys, default_value = "u,v")]
+    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all
+    #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys, default_value = "u,v")]
     pub keys: Keys,
 }
 
-/// One or two names of arrays.
+/// One to three names of arrays.
 #[derive(Clone, Debug)]
 pub struct Keys(Vec<String>);
 
 pub fn parse_keys(text: &str) -> Result<Keys, String> {
     let keys: Vec<String> = text.split(',').map(str::to_owned).collect();
     match keys.len() {
-        1 | 2 if keys.iter().all(|k| !k.is_empty()) => Ok(Keys(keys)),
-        _ => Err("give two names, U,V, or that of one array with both components".into()),
+        1..=3 if keys.iter().all(|k| !k.is_empty()) => Ok(Keys(keys)),
+        _ => Err("give two names, U,V, or that of one array with both components; of a volume three".into()),
     }
 }
 
