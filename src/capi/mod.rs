@@ -42,3 +42,4 @@ pub mod sizes;
 pub mod status;
 pub mod version;
 pub mod volume;
+pub mod volume_analysis;

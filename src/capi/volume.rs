@@ -13,16 +13,17 @@ use crate::request::{Config, VolumeRequest};
 use crate::volume;
 use std::ffi::{c_int, c_void};
 
+const NAMES: [&str; 3] = ["u", "v", "w"];
+
 /// The layouts of u, v and w.
 fn layouts(config: &Config) -> [Layout; 3] {
     [config.u, config.v, config.w]
 }
 
-/// The bytes of u, v and w.
-fn spans(components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
-    let span = |k: usize| {
-        Span::component(["u", "v", "w"][k], components[k], config, layouts(config)[k], Ghosts::Ignored)
-    };
+/// The bytes of u, v and w, by their names.
+pub(super) fn spans(names: [&str; 3], components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
+    let span =
+        |k: usize| Span::component(names[k], components[k], config, layouts(config)[k], Ghosts::Ignored);
     Ok([span(0)?, span(1)?, span(2)?])
 }
 
@@ -32,7 +33,10 @@ fn extent(request: &VolumeRequest, layout: Layout) -> Extent {
 
 /// # Safety
 /// The components cover the grid of the request in elements of type T, and nobody writes to them during `'a`.
-unsafe fn views<'a, T: Real>(request: &VolumeRequest, components: [*const c_void; 3]) -> [View<'a, T>; 3] {
+pub(super) unsafe fn views<'a, T: Real>(
+    request: &VolumeRequest,
+    components: [*const c_void; 3],
+) -> [View<'a, T>; 3] {
     let layouts = layouts(request.config());
     // SAFETY: the promise of this function.
     [0, 1, 2].map(|k| unsafe { View::new(components[k].cast(), layouts[k], extent(request, layouts[k])) })
@@ -66,10 +70,7 @@ fn check_components_apart(spans: &[Span; 3], components: [*mut c_void; 3], confi
         if !is_between && !is_plane {
             return Err(Error::argument(format!(
                 "{} at {:p} and {} at {:p} share values: every vertex of the output needs its own u, v and w",
-                ["u", "v", "w"][i],
-                components[i],
-                ["u", "v", "w"][j],
-                components[j]
+                NAMES[i], components[i], NAMES[j], components[j]
             )));
         }
     }
@@ -138,7 +139,7 @@ pub unsafe extern "C" fn factz_compress_volume_host(
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_volume_request(config) }?;
         check_vertices(n, &request)?;
-        let inputs = spans([u, v, w], request.config())?;
+        let inputs = spans(NAMES, [u, v, w], request.config())?;
         check_outputs(&[output.span(), &target], &inputs.each_ref())?;
         let execution = Execution { threads: thread_count(threads)?, progress: None };
         let dst = match dst_bytes {
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn factz_decompress_volume_host(
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_volume_request(config) }?;
         check_vertices(n, &request)?;
-        let arrays = spans([u, v, w], request.config())?;
+        let arrays = spans(NAMES, [u, v, w], request.config())?;
         output.check_apart(&arrays.each_ref())?;
         output.check_apart(&[&source])?;
         source.check_apart(&arrays.each_ref())?;

@@ -9,6 +9,7 @@ mod adios2;
 mod bindings;
 mod capi;
 mod capi_analysis;
+mod capi_volume_analysis;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(all(feature = "cli", target_os = "linux"))]
@@ -25,6 +26,8 @@ mod cli_stacks;
 mod cli_steps;
 #[cfg(all(feature = "cli", unix))]
 mod cli_streams;
+#[cfg(feature = "cli")]
+mod cli_volume_points;
 mod compare;
 mod component;
 mod configurations;
@@ -75,6 +78,7 @@ mod sweep;
 mod symbols;
 mod textbook;
 mod unwritten;
+mod volume_analysis;
 mod volumes;
 #[cfg(target_os = "linux")]
 mod zarr;

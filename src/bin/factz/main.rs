@@ -55,6 +55,10 @@ mod synthetic;
 mod verify;
 mod violations;
 mod volume;
+mod volume_pair;
+mod volume_point_list;
+mod volume_points;
+mod volume_verify;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
@@ -119,11 +123,13 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Decompress(a) => commands::decompress(a),
         Command::Split(a) => halves::split(a),
         Command::Join(a) => halves::join(a),
+        Command::Verify(a) if volume_verify::is_asked(a)? => volume_verify::verify(a),
         Command::Verify(a) => verify::verify(a),
         Command::Protect(a) => fix::protect(a),
         Command::Apply(a) => fix::apply(a),
         Command::Test(a) => inspect::test(a),
         Command::Info(a) => inspect::info(a),
+        Command::Points(a) if volume_points::is_asked(a)? => volume_points::points(a),
         Command::Points(a) => points::points(a),
         Command::Diff(a) => diff::diff(a),
         Command::Render(a) => render::render(a),
