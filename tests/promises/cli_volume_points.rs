@@ -109,6 +109,49 @@ fn volumes_are_compared() {
 }
 
 #[test]
+fn ranges_of_planes_and_volumes() {
+    let f = Folder::new("ranges");
+    flow(&f, ["u.f32", "v.f32", "w.f32"], |[x, y, z]| match [x, y, z] {
+        [3.0, 3.0, 3.0] => [f32::NAN, 1.0, 50.0],
+        [4.0, 4.0, 4.0] => [-9.0, 99.0, 99.0],
+        [5.0, _, 1.0] => [0.0; 3],
+        _ => [x, -y, 2.0 * z],
+    });
+    let planes = f.json(&format!("range u.f32 v.f32 {DIMS} --fill-value -9"));
+    let ends = |r: &Value| [&r["low"], &r["high"]].map(|x| x.as_f64());
+    assert_eq!(ends(&planes), [Some(-5.0), Some(6.0)]);
+    let counts = |r: &Value| {
+        ["nonfinite_vertices", "filled_vertices", "zero_vertices", "components"]
+            .map(|k| r[k].as_u64().expect("a count"))
+    };
+    // u = v = 0 at the first vertex of each plane, too.
+    assert_eq!(counts(&planes), [1, 1, 11, 2]);
+    let volume = f.json(&format!("range u.f32 v.f32 w.f32 {DIMS} --fill-value -9"));
+    assert_eq!((ends(&volume), counts(&volume)), ([Some(-5.0), Some(50.0)], [1, 1, 7, 3]));
+    let said = f.succeeds(&format!("range u.f32 v.f32 w.f32 {DIMS} --fill-value -9"));
+    let files = "u.f32, v.f32, w.f32";
+    let expected = "-5 to 50; 7 zero vertices; 1 vertex with NaN or infinity; 1 vertex with the fill value";
+    assert_eq!(said, format!("{files}: {expected}\n"));
+    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {DIMS} --abs 0 --fill-value -9 -o s.fz"));
+    assert_eq!(ends(&f.json("range s.fz")), ends(&volume));
+    f.succeeds(&format!("compress u.f32 v.f32 {DIMS} --abs 0 --fill-value -9 -o planes.fz"));
+    assert_eq!(
+        (ends(&f.json("range planes.fz")), counts(&f.json("range planes.fz"))),
+        (ends(&planes), counts(&planes))
+    );
+    // Nothing but missing values.
+    f.write("no.f32", &bytes_of(&[f32::NAN; 210]));
+    let nothing = f.json(&format!("range no.f32 no.f32 no.f32 {DIMS}"));
+    assert_eq!((&nothing["low"], &nothing["high"]), (&Value::Null, &Value::Null));
+    assert!(f
+        .succeeds(&format!("range no.f32 no.f32 {DIMS}"))
+        .starts_with("no.f32, no.f32: no finite value; 210 "));
+    f.fails("range u.f32 v.f32 --dims 7x6x6", &["u.f32", "7x6x6"]);
+    f.fails("range u.f32 v.f32 w.f32 --dims 42x5", &["nz = 1"]);
+    f.fails(&format!("range u.f32 v.f32 w.f32 {DIMS} --step 0"), &["--step 0"]);
+}
+
+#[test]
 fn what_is_no_volume_is_refused() {
     let f = Folder::new("volume-refusals");
     flow(&f, ["u.f32", "v.f32", "w.f32"], saddle);

@@ -40,6 +40,7 @@ mod picture;
 mod point_list;
 mod points;
 mod progress;
+mod range;
 mod region;
 mod render;
 mod say;
@@ -129,8 +130,11 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Apply(a) => fix::apply(a),
         Command::Test(a) => inspect::test(a),
         Command::Info(a) => inspect::info(a),
-        Command::Points(a) if volume_points::is_asked(a)? => volume_points::points(a),
+        Command::Points(a) if volume_pair::is_given(&a.field, a.w.as_deref(), &a.step)? => {
+            volume_points::points(a)
+        }
         Command::Points(a) => points::points(a),
+        Command::Range(a) => range::range(a),
         Command::Diff(a) => diff::diff(a),
         Command::Render(a) => render::render(a),
         Command::Bench(a) => bench::run(a),

@@ -3,7 +3,9 @@
 use crate::array::{Dims, Element, Values};
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
-use crate::options::{DepthArguments, FillArguments, ShapeArguments, Spacing, SpacingArguments};
+use crate::options::{
+    DepthArguments, FillArguments, ShapeArguments, SourceArguments, Spacing, SpacingArguments, StepArgument,
+};
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::stream::Stream;
@@ -31,6 +33,22 @@ impl Volume {
         let progress = Progress::new("decompressing", voice);
         let (components, _) = volume::decode(stream, threads, &progress)?;
         Ok(Volume { dims: stream.dims(), components })
+    }
+
+    /// The volume that three components or a stream hold, and the header of the stream.
+    pub fn given(
+        (field, w): (&SourceArguments, Option<&Path>),
+        fill: &FillArguments,
+        (step, threads): (&StepArgument, usize),
+        voice: &Voice,
+    ) -> Result<(Volume, Option<StreamInfo>), Failure> {
+        if w.is_none() {
+            let stream = steps::read(&field.u, step.step)?;
+            return Ok((Volume::decode(&stream, threads, voice)?, Some(stream.info)));
+        }
+        let files: Vec<&Path> = field.files().into_iter().chain(w).collect();
+        step.refuse_without_stream(&files)?;
+        Ok((Volume::read(&files, &field.shape.expected(fill.fill_value))?, None))
     }
 
     /// Views of the components, which have this type.
@@ -63,6 +81,11 @@ impl Volume {
             ..base
         })
     }
+}
+
+/// Whether there are three components, or a stream of a volume in their place.
+pub fn is_given(field: &SourceArguments, w: Option<&Path>, step: &StepArgument) -> Result<bool, Failure> {
+    Ok(w.is_some() || (field.v.is_none() && is_stream(&field.u, step.step)?))
 }
 
 /// Whether a file is a stream of a volume.

@@ -8,17 +8,12 @@ use crate::figures::{joined, periodic_name, shape_json};
 use crate::output::{refuse_input, ListTarget};
 use crate::point_list::ListFormat;
 use crate::say::{critical_points_text, grouped, Voice};
-use crate::volume_pair::{self, Volume};
-use crate::{steps, volume_point_list, Verdict};
+use crate::volume_pair::Volume;
+use crate::{volume_point_list, Verdict};
 use factz::{critical_points_volume, Config, Dtype, VolumeKind, VolumePoint, VolumeRequest};
 use serde_json::{json, Value};
 use std::path::Path;
 use std::time::Instant;
-
-/// Whether there are three components, or a stream of a volume.
-pub fn is_asked(a: &Points) -> Result<bool, Failure> {
-    Ok(a.w.is_some() || (a.field.v.is_none() && volume_pair::is_stream(&a.field.u, a.step.step)?))
-}
 
 fn found<T: Element>(volume: &mut Volume, config: Config, threads: usize) -> factz::Result<Vec<VolumePoint>> {
     critical_points_volume(&VolumeRequest::new(config)?, volume.views::<T>(), threads)
@@ -56,13 +51,8 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     if let Some(path) = target.path() {
         refuse_input(path, &files, "list")?;
     }
-    let (mut volume, info) = if a.w.is_some() {
-        a.step.refuse_without_stream(&files)?;
-        (Volume::read(&files, &a.field.shape.expected(a.fill.fill_value))?, None)
-    } else {
-        let stream = steps::read(files[0], a.step.step)?;
-        (Volume::decode(&stream, a.place.threads, &voice)?, Some(stream.info))
-    };
+    let source = (&a.field, a.w.as_deref());
+    let (mut volume, info) = Volume::given(source, &a.fill, (&a.step, a.place.threads), &voice)?;
     let names = || input_names(&files, ", ");
     let config =
         volume.config((&a.spacing, &a.depth), &a.fill, info.as_ref()).map_err(|e| e.about(names()))?;

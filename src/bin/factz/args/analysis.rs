@@ -86,6 +86,37 @@ pub struct Points {
     pub talk: Talk,
 }
 
+/// Finds the least and the largest value of a field, all components together, and counts special vertices.
+#[derive(Args)]
+#[command(
+    override_usage = "factz range [OPTIONS] <U> <V>\n       factz range [OPTIONS] <FIELD>\n       \
+factz range [OPTIONS] <U> <V> <W>\n       factz range [OPTIONS] <STREAM>",
+    after_long_help = "\
+Only finite values count, and none of a vertex with the fill value. --rel T allows errors of T times the difference of \
+both ends. With --json an end without values is null. A stream in place of the arrays is decoded: its values differ from \
+those that were compressed by the bound at most.
+
+Exit status: 0 done; 2 wrong usage, or a file that cannot be read.
+
+Examples:
+  factz range u.f32 v.f32 --dims 360x181
+  factz range u.npy v.npy w.npy --fill-value -999 --json"
+)]
+pub struct Range {
+    #[command(flatten)]
+    pub field: SourceArguments,
+    /// Third component, of a volume of NX x NY x NZ vertices
+    pub w: Option<PathBuf>,
+    #[command(flatten)]
+    pub step: StepArgument,
+    #[command(flatten)]
+    pub fill: FillArguments,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
 /// Lists the critical points in which two fields differ.
 ///
 /// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type or
