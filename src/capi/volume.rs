@@ -20,8 +20,17 @@ fn layouts(config: &Config) -> [Layout; 3] {
     [config.u, config.v, config.w]
 }
 
-/// The bytes of u, v and w, by their names.
-pub(super) fn spans(names: [&str; 3], components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
+/// The bytes of u, v and w.
+pub(super) fn spans(components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
+    named_spans(NAMES, components, config)
+}
+
+/// The bytes of three components, by their names.
+pub(super) fn named_spans(
+    names: [&str; 3],
+    components: [*const c_void; 3],
+    config: &Config,
+) -> Result<[Span; 3]> {
     let span =
         |k: usize| Span::component(names[k], components[k], config, layouts(config)[k], Ghosts::Ignored);
     Ok([span(0)?, span(1)?, span(2)?])
@@ -139,7 +148,7 @@ pub unsafe extern "C" fn factz_compress_volume_host(
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_volume_request(config) }?;
         check_vertices(n, &request)?;
-        let inputs = spans(NAMES, [u, v, w], request.config())?;
+        let inputs = spans([u, v, w], request.config())?;
         check_outputs(&[output.span(), &target], &inputs.each_ref())?;
         let execution = Execution { threads: thread_count(threads)?, progress: None };
         let dst = match dst_bytes {
@@ -195,7 +204,7 @@ pub unsafe extern "C" fn factz_decompress_volume_host(
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_volume_request(config) }?;
         check_vertices(n, &request)?;
-        let arrays = spans(NAMES, [u, v, w], request.config())?;
+        let arrays = spans([u, v, w], request.config())?;
         output.check_apart(&arrays.each_ref())?;
         output.check_apart(&[&source])?;
         source.check_apart(&arrays.each_ref())?;

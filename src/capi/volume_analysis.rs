@@ -5,7 +5,7 @@ use super::arguments::{check_vertices, guard_with_output, thread_count, typed, O
 use super::config::{factz_config, read_volume_request, read_volume_request_of};
 use super::range::factz_range;
 use super::status::factz_status;
-use super::volume::{spans, views};
+use super::volume::{named_spans, spans, views};
 use crate::analysis::{self, ValueRange, VolumeComparison, VolumeKind, VolumePoint, VolumeSimplex};
 use crate::error::{Error, Result, Status};
 use crate::request::VolumeRequest;
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn factz_critical_points_volume_host(
         output.check_apart(&inputs(config, [u, v, w]).each_ref())?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_counted_request(config, n) }?;
-        let components = spans(NAMES, [u, v, w], request.config())?;
+        let components = spans([u, v, w], request.config())?;
         output.check_apart(&components.each_ref())?;
         let target = check_points(points, capacity)?;
         target.check_apart(&components.each_ref())?;
@@ -313,8 +313,8 @@ pub unsafe extern "C" fn factz_compare_volume_host(
         output.check_apart(&[&Span::of("other_config", other_config)])?;
         // SAFETY: the caller gave whole structs.
         let pair = unsafe { read_pair(config, other_config, n) }?;
-        output.check_apart(&spans(NAMES, first, pair[0].config())?.each_ref())?;
-        output.check_apart(&spans(OTHER_NAMES, other, pair[1].config())?.each_ref())?;
+        output.check_apart(&spans(first, pair[0].config())?.each_ref())?;
+        output.check_apart(&named_spans(OTHER_NAMES, other, pair[1].config())?.each_ref())?;
         let threads = thread_count(threads)?;
         let found = typed!(pair[0].config().dtype, T => {
             // SAFETY: the components cover the grids of the requests, as the caller promised.
@@ -359,7 +359,7 @@ pub unsafe extern "C" fn factz_range_volume_host(
         output.check_apart(&inputs(config, [u, v, w]).each_ref())?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_counted_request(config, n) }?;
-        output.check_apart(&spans(NAMES, [u, v, w], request.config())?.each_ref())?;
+        output.check_apart(&spans([u, v, w], request.config())?.each_ref())?;
         let threads = thread_count(threads)?;
         let found = typed!(request.config().dtype, T => {
             // SAFETY: the components cover the request's grid, as the caller promised.

@@ -441,6 +441,29 @@ fn what_compression_keeps_is_kept() {
     }
 }
 
+/// With all ties, compression keeps zeros between tetrahedra and their indices.
+#[test]
+fn isolated_zeros_are_kept_with_all_ties() {
+    let mut zeros = 0;
+    for (seed, most) in [(70, 1), (71, 2), (72, 3)] {
+        let mut random = Random(seed);
+        let mut volume = integers::<f32>([13, 12, 11], most, seed);
+        // Some vertices move, so that others than integers are coded.
+        for x in volume.components.iter_mut().flatten().filter(|x| **x != 0.0) {
+            if random.below(16) == 0 {
+                *x += 0.2 * random.signed() as f32;
+            }
+        }
+        let config = Config { bound_kind: BoundKind::Absolute, dz: -3.0, ..volume.config(0.3) };
+        let found: Volume<f32> = decompressed(&compressed(&volume, config, 2).0, &config, 2).expect("intact");
+        let c = compared(&volume, &found, config);
+        assert_eq!((c.violations(), c.changed_zero_points()), (0, 0), "{c:?}");
+        assert!(c.max_error > 0.0, "{c:?}");
+        zeros += c.critical_points - c.points_in_tetrahedra();
+    }
+    assert!(zeros > 50, "{zeros}");
+}
+
 /// A periodic volume has the points of one with the first planes once more behind the last.
 #[test]
 fn periodic_axes_hold_points_between_their_ends() {
