@@ -79,6 +79,15 @@ module factz
       FACTZ_POINT_CENTER = 5, FACTZ_POINT_VERTEX_ZERO = 6, FACTZ_POINT_EDGE_ZERO = 7
   integer(c_int32_t), parameter, public :: FACTZ_SIMPLEX_LOWER = 0, FACTZ_SIMPLEX_UPPER = 1, &
       FACTZ_SIMPLEX_EDGE_X = 2, FACTZ_SIMPLEX_EDGE_Y = 3, FACTZ_SIMPLEX_DIAGONAL = 4, FACTZ_SIMPLEX_VERTEX = 5
+  integer(c_int32_t), parameter, public :: FACTZ_VOLUME_POINT_REPELLING_NODE = 0, &
+      FACTZ_VOLUME_POINT_REPELLING_NODE_SADDLE = 1, FACTZ_VOLUME_POINT_ATTRACTING_NODE_SADDLE = 2, &
+      FACTZ_VOLUME_POINT_ATTRACTING_NODE = 3, FACTZ_VOLUME_POINT_REPELLING_FOCUS = 4, &
+      FACTZ_VOLUME_POINT_REPELLING_FOCUS_SADDLE = 5, FACTZ_VOLUME_POINT_ATTRACTING_FOCUS_SADDLE = 6, &
+      FACTZ_VOLUME_POINT_ATTRACTING_FOCUS = 7, FACTZ_VOLUME_POINT_REPELLING_CENTER = 8, &
+      FACTZ_VOLUME_POINT_ATTRACTING_CENTER = 9, FACTZ_VOLUME_POINT_VERTEX_ZERO = 10, &
+      FACTZ_VOLUME_POINT_EDGE_ZERO = 11, FACTZ_VOLUME_POINT_FACE_ZERO = 12
+  integer(c_int32_t), parameter, public :: FACTZ_VOLUME_SIMPLEX_TETRAHEDRON = 0, FACTZ_VOLUME_SIMPLEX_FACE = 6, &
+      FACTZ_VOLUME_SIMPLEX_EDGE = 18, FACTZ_VOLUME_SIMPLEX_VERTEX = 25
   integer(c_int32_t), parameter, public :: FACTZ_INDEX_UNDEFINED = -100
   integer(c_int32_t), parameter, public :: FACTZ_LOG_ERROR = 1, FACTZ_LOG_WARN = 2, FACTZ_LOG_INFO = 3, &
       FACTZ_LOG_DEBUG = 4, FACTZ_LOG_TRACE = 5
@@ -230,6 +239,50 @@ module factz
     integer(c_int64_t) :: reserved(2)
   end type factz_comparison
 
+  ! Cells count from 0, as in C: that of the vertex u(1, 1, 1) is (0, 0, 0).
+  type, bind(c), public :: factz_volume_point
+    integer(c_int64_t) :: cell_x
+    integer(c_int64_t) :: cell_y
+    integer(c_int64_t) :: cell_z
+    real(c_double) :: x
+    real(c_double) :: y
+    real(c_double) :: z
+    integer(c_int32_t) :: simplex
+    integer(c_int32_t) :: dimension
+    integer(c_int32_t) :: point_type
+    integer(c_int32_t) :: index
+    integer(c_int64_t) :: reserved(6)
+  end type factz_volume_point
+
+  ! points_by_type(k + 1) counts the points of type k.
+  type, bind(c), public :: factz_volume_comparison
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: reserved_status
+    integer(c_int64_t) :: violations
+    integer(c_int64_t) :: critical_points
+    integer(c_int64_t) :: other_critical_points
+    integer(c_int64_t) :: lost_points
+    integer(c_int64_t) :: spurious_points
+    integer(c_int64_t) :: changed_types
+    integer(c_int64_t) :: ties
+    integer(c_int64_t) :: changed_ties
+    integer(c_int64_t) :: new_ties
+    integer(c_int64_t) :: nonfinite_vertices
+    integer(c_int64_t) :: changed_missing
+    integer(c_int64_t) :: zero_vertices
+    integer(c_int64_t) :: changed_zero_vertices
+    integer(c_int64_t) :: bound_exceeded
+    real(c_double) :: bound
+    real(c_double) :: max_error
+    real(c_double) :: psnr
+    integer(c_int64_t) :: points_by_type(16)
+    integer(c_int64_t) :: filled_vertices
+    integer(c_int64_t) :: lost_zeros
+    integer(c_int64_t) :: spurious_zeros
+    integer(c_int64_t) :: changed_indices
+    integer(c_int64_t) :: reserved(2)
+  end type factz_volume_comparison
+
   type, bind(c), public :: factz_fix_report
     integer(c_int32_t) :: status
     integer(c_int32_t) :: reserved_status
@@ -350,7 +403,8 @@ module factz
   ! ---------------------------------------------------------------- the functions of factz.h
 
   public :: factz_config_init_volume, factz_volume_stream_bytes, factz_compress_volume_host, &
-      factz_decompress_volume_host, factz_decompress_volume_sizes, factz_decompress_volume_device
+      factz_decompress_volume_host, factz_decompress_volume_sizes, factz_decompress_volume_device, &
+      factz_critical_points_volume_host, factz_compare_volume_host, factz_range_volume_host
   public :: factz_config_init, factz_config_from_info, factz_config_to_words, factz_config_from_words, &
       factz_readable_formats, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
       factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, factz_range_host, &
@@ -420,6 +474,42 @@ module factz
       integer(c_size_t), value :: workspace_bytes
       type(c_ptr), value :: report, stream
     end function factz_decompress_volume_device
+
+    ! points is the address of type(factz_volume_point) :: points(capacity), or c_null_ptr.
+    integer(c_int32_t) function factz_critical_points_volume_host(u, v, w, n, config, points, capacity, count, &
+        threads) bind(c)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: points
+      integer(c_size_t), value :: capacity
+      integer(c_int64_t), intent(out) :: count
+      integer(c_int), value :: threads
+    end function factz_critical_points_volume_host
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_compare_volume_host(u, v, w, n, config, other_u, other_v, other_w, &
+        other_config, comparison, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_volume_comparison
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v, other_w
+      type(factz_config), intent(in), optional :: other_config
+      type(factz_volume_comparison), intent(out) :: comparison
+      integer(c_int), value :: threads
+    end function factz_compare_volume_host
+
+    integer(c_int32_t) function factz_range_volume_host(u, v, w, n, config, range, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_range
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(factz_range), intent(out) :: range
+      integer(c_int), value :: threads
+    end function factz_range_volume_host
+
     integer(c_int32_t) function factz_compress_sizes(config, sizes) bind(c)
       import :: c_int32_t, factz_config, factz_sizes
       type(factz_config), intent(in) :: config

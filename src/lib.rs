@@ -90,7 +90,9 @@ mod topology;
 mod volume;
 
 pub use analysis::{
-    compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, Simplex, ValueRange,
+    compare, compare_volume, critical_points, critical_points_volume, range, range_volume, relative_bound,
+    Comparison, ComparisonOf, CriticalPoint, Kind, Simplex, ValueRange, VolumeComparison, VolumeKind,
+    VolumePoint, VolumeSimplex,
 };
 pub use cpu::{
     compress, decompress, decompress_planes, decompress_region, inspect, join, max_stream_bytes, split,

@@ -330,8 +330,20 @@ pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Re
 /// As for [`read_request`].
 pub(super) unsafe fn read_volume_request(config: *const factz_config) -> Result<VolumeRequest> {
     // SAFETY: the promise of this function.
-    let copy = unsafe { read_struct("config", config) }?;
-    copy.to_config().and_then(VolumeRequest::new).map_err(|e| about("config", e))
+    unsafe { read_volume_request_of("config", config) }
+}
+
+/// The request of a volume, from a configuration by its name.
+///
+/// # Safety
+/// As for [`read_request`].
+pub(super) unsafe fn read_volume_request_of(
+    name: &str,
+    config: *const factz_config,
+) -> Result<VolumeRequest> {
+    // SAFETY: the promise of this function.
+    let copy = unsafe { read_struct(name, config) }?;
+    copy.to_config().and_then(VolumeRequest::new).map_err(|e| about(name, e))
 }
 
 /// The choices of a configuration besides shape, element type and layout, which are not looked at.

@@ -42,4 +42,5 @@ pub mod sizes;
 pub mod status;
 pub mod version;
 pub mod volume;
+pub mod volume_analysis;
 pub mod volume_device;

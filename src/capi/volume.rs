@@ -13,6 +13,8 @@ use crate::request::{Config, VolumeRequest};
 use crate::volume;
 use std::ffi::{c_int, c_void};
 
+const NAMES: [&str; 3] = ["u", "v", "w"];
+
 /// The layouts of u, v and w.
 fn layouts(config: &Config) -> [Layout; 3] {
     [config.u, config.v, config.w]
@@ -20,9 +22,17 @@ fn layouts(config: &Config) -> [Layout; 3] {
 
 /// The bytes of u, v and w.
 pub(super) fn spans(components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
-    let span = |k: usize| {
-        Span::component(["u", "v", "w"][k], components[k], config, layouts(config)[k], Ghosts::Ignored)
-    };
+    named_spans(NAMES, components, config)
+}
+
+/// The bytes of three components, by their names.
+pub(super) fn named_spans(
+    names: [&str; 3],
+    components: [*const c_void; 3],
+    config: &Config,
+) -> Result<[Span; 3]> {
+    let span =
+        |k: usize| Span::component(names[k], components[k], config, layouts(config)[k], Ghosts::Ignored);
     Ok([span(0)?, span(1)?, span(2)?])
 }
 
@@ -32,7 +42,10 @@ fn extent(request: &VolumeRequest, layout: Layout) -> Extent {
 
 /// # Safety
 /// The components cover the grid of the request in elements of type T, and nobody writes to them during `'a`.
-unsafe fn views<'a, T: Real>(request: &VolumeRequest, components: [*const c_void; 3]) -> [View<'a, T>; 3] {
+pub(super) unsafe fn views<'a, T: Real>(
+    request: &VolumeRequest,
+    components: [*const c_void; 3],
+) -> [View<'a, T>; 3] {
     let layouts = layouts(request.config());
     // SAFETY: the promise of this function.
     [0, 1, 2].map(|k| unsafe { View::new(components[k].cast(), layouts[k], extent(request, layouts[k])) })
@@ -70,10 +83,7 @@ pub(super) fn check_components_apart(
         if !is_between && !is_plane {
             return Err(Error::argument(format!(
                 "{} at {:p} and {} at {:p} share values: every vertex of the output needs its own u, v and w",
-                ["u", "v", "w"][i],
-                components[i],
-                ["u", "v", "w"][j],
-                components[j]
+                NAMES[i], components[i], NAMES[j], components[j]
             )));
         }
     }

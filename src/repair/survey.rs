@@ -2,8 +2,7 @@
 //! checksum, its largest error, and the vertices that take their original values whatever is around them.
 
 use super::values::{at, place, Level, EXACT, UNCHANGED, ZERO};
-use crate::analysis::compare::exceeds;
-use crate::analysis::in_bands;
+use crate::analysis::{exceeds, in_bands};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::View;

@@ -1,9 +1,10 @@
 //! The tetrahedra of a volume, and the search for those that do not keep their signature.
 
 use super::mesh::Mesh;
-use super::row::{settle, Row, MISSING, SAME};
+use super::row::{Row, MISSING, SAME};
 use super::values::{place, Refiner, Values};
 use crate::analysis::in_bands;
+use crate::analysis::strict_signs::open_tetrahedra;
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -33,10 +34,6 @@ impl<T: Real> Rows<T> {
     fn new(columns: u64) -> Result<Self> {
         let row = || Row::new(columns);
         Ok(Rows([row()?, row()?, row()?, row()?]))
-    }
-
-    fn each(&self) -> [&Row<T, 3>; 4] {
-        self.0.each_ref()
     }
 
     /// The vectors at the corners of a tetrahedron of cube x, in the original (0) or now (1).
@@ -125,7 +122,9 @@ impl Tetrahedra {
             let [_, low, _, high] = &mut layer.0;
             self.load(low, values, y + 1, z);
             self.load(high, values, y + 1, z + 1);
-            open_tetrahedra(layer.each(), settled, &mut open);
+            let rows = layer.0.each_ref().map(|row| (&row.signs[..], &row.flags[..]));
+            // A vertex is missing, or all have one of the flags.
+            open_tetrahedra(rows, |any, all| any & MISSING != 0 || all & settled != 0, &mut open);
             for (x, &open) in open.iter().enumerate().filter(|(_, open)| **open != 0) {
                 let cube = self.grid.number([x as i64, y as i64, z as i64]);
                 for t in (0..TETRAHEDRA).filter(|t| open >> t & 1 != 0) {
@@ -192,32 +191,5 @@ impl<T: Real> Mesh<T, 3, VERTICES> for Tetrahedra {
 
     fn violated(&self, values: &Values<'_, T, 3>, threads: Threads) -> Result<Vec<Vec<u64>>> {
         in_bands(self.grid, threads, |z, rows| self.violated_in_band(values, z, rows))
-    }
-}
-
-/// Finds the tetrahedra of a row of cubes that signs do not settle: bit t of a cube says so of its tetrahedron t.
-/// In both fields a component of a tetrahedron that is settled has one strict sign; or a vertex is missing, or all
-/// have one of the flags `settled`.
-fn open_tetrahedra<T>(rows: [&Row<T, 3>; 4], settled: u8, open: &mut [u8]) {
-    let n = open.len() + 1;
-    let [a, b, c, d] = rows.map(|row| &row.signs[..n]);
-    // Written without branches, so that the compiler can use vector instructions.
-    for (x, open) in open.iter_mut().enumerate() {
-        let common = (a[x] & b[x]) & (c[x] & d[x]) & (a[x + 1] & b[x + 1]) & (c[x + 1] & d[x + 1]);
-        *open = !settle::<3>(common) as u8;
-    }
-    for (x, open) in open.iter_mut().enumerate().filter(|(_, open)| **open != 0) {
-        let corner = |corner: usize| {
-            let (row, x) = (rows[corner >> 1], x + (corner & 1));
-            (row.signs[x], row.flags[x])
-        };
-        let corners: [(u16, u8); 8] = std::array::from_fn(corner);
-        *open = 0;
-        for (t, tetrahedron) in CUBE.iter().enumerate() {
-            let [p, q, r, s] = tetrahedron.map(|corner| corners[corner]);
-            let (common, any, all) = (p.0 & q.0 & r.0 & s.0, p.1 | q.1 | r.1 | s.1, p.1 & q.1 & r.1 & s.1);
-            let is_open = !settle::<3>(common) && any & MISSING == 0 && all & settled == 0;
-            *open |= (is_open as u8) << t;
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! The triangles of a grid, and the search for those that do not keep their signature.
 
 use super::mesh::Mesh;
-use super::row::{settle, Row, MISSING, SAME};
+use super::row::{Row, MISSING, SAME};
 use super::values::{place, Values};
 use crate::analysis::compare::Both;
 use crate::analysis::in_bands;
+use crate::analysis::strict_signs::settle;
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;

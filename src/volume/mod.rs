@@ -9,7 +9,7 @@ mod layer;
 mod tune;
 
 use crate::cpu::Execution;
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::{View, ViewMut};
 use crate::report::Report;
@@ -33,13 +33,7 @@ pub fn compress_volume<T: Real>(
 ) -> Result<Report> {
     let config = request.config();
     config.check_elements::<T>()?;
-    if config.halo != 0 {
-        let message = format!(
-            "halo = {:#x}: volumes have no halo yet; give pin the sides that other blocks lie beside",
-            config.halo
-        );
-        return Err(Error::new(Status::Unsupported, message));
-    }
+    request.check_no_halo()?;
     for (name, view) in ["u", "v", "w"].into_iter().zip(&components) {
         view.check_covers(name, request.grid(), 0)?;
     }

@@ -9,6 +9,7 @@ mod adios2;
 mod bindings;
 mod capi;
 mod capi_analysis;
+mod capi_volume_analysis;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(all(feature = "cli", target_os = "linux"))]
@@ -26,6 +27,7 @@ mod cli_steps;
 #[cfg(all(feature = "cli", unix))]
 mod cli_streams;
 #[cfg(feature = "cli")]
+mod cli_volume_points;
 mod cli_volumes;
 mod compare;
 mod component;
@@ -77,6 +79,7 @@ mod sweep;
 mod symbols;
 mod textbook;
 mod unwritten;
+mod volume_analysis;
 mod volumes;
 #[cfg(target_os = "linux")]
 mod zarr;

@@ -15,13 +15,13 @@ use std::path::Path;
 
 /// u, v and w, x fastest.
 #[derive(Clone, PartialEq, Debug)]
-struct Volume<T> {
-    sizes: [u64; 3],
-    components: [Vec<T>; 3],
+pub struct Volume<T> {
+    pub sizes: [u64; 3],
+    pub components: [Vec<T>; 3],
 }
 
 impl<T: Real> Volume<T> {
-    fn of(sizes: [u64; 3], mut value: impl FnMut([u64; 3]) -> [f64; 3]) -> Self {
+    pub fn of(sizes: [u64; 3], mut value: impl FnMut([u64; 3]) -> [f64; 3]) -> Self {
         let [nx, ny, nz] = sizes;
         let mut components = [Vec::new(), Vec::new(), Vec::new()];
         for k in 0..nx * ny * nz {
@@ -32,7 +32,7 @@ impl<T: Real> Volume<T> {
     }
 
     /// Waves of several lengths, which are smooth where `shortest` is long.
-    fn waves(sizes: [u64; 3], shortest: f64, seed: u64) -> Self {
+    pub fn waves(sizes: [u64; 3], shortest: f64, seed: u64) -> Self {
         let mut random = Random(seed);
         let waves: Vec<([f64; 3], f64, [f64; 3])> = (0..16)
             .map(|_| {
@@ -50,7 +50,7 @@ impl<T: Real> Volume<T> {
         })
     }
 
-    fn views(&self) -> [View<'_, T>; 3] {
+    pub fn views(&self) -> [View<'_, T>; 3] {
         self.components.each_ref().map(|c| View::stack(c, self.sizes[0], self.sizes[1]))
     }
 
@@ -62,17 +62,17 @@ impl<T: Real> Volume<T> {
         }
     }
 
-    fn config(&self, bound: f64) -> Config {
+    pub fn config(&self, bound: f64) -> Config {
         Config { dtype: Self::dtype(), ..Config::volume(self.sizes, BoundKind::Relative, bound) }
     }
 
-    fn at(&self, [x, y, z]: [u64; 3]) -> [T; 3] {
+    pub fn at(&self, [x, y, z]: [u64; 3]) -> [T; 3] {
         let k = ((z * self.sizes[1] + y) * self.sizes[0] + x) as usize;
         self.components.each_ref().map(|c| c[k])
     }
 
     /// A part of the volume, which may reach over its ends and then begins again.
-    fn part(&self, first: [u64; 3], sizes: [u64; 3]) -> Self {
+    pub fn part(&self, first: [u64; 3], sizes: [u64; 3]) -> Self {
         let mut components = [Vec::new(), Vec::new(), Vec::new()];
         for k in 0..sizes.iter().product() {
             let local = [k % sizes[0], k / sizes[0] % sizes[1], k / sizes[0] / sizes[1]];
@@ -85,7 +85,7 @@ impl<T: Real> Volume<T> {
 
 const ONE_THREAD: Execution<'static> = Execution { threads: 1, progress: None };
 
-fn compressed<T: Real>(volume: &Volume<T>, config: Config, threads: usize) -> (Vec<u8>, Report) {
+pub fn compressed<T: Real>(volume: &Volume<T>, config: Config, threads: usize) -> (Vec<u8>, Report) {
     let request = VolumeRequest::new(config).expect("valid");
     let mut stream = vec![0; max_volume_stream_bytes(&request) as usize];
     let execution = Execution { threads, progress: None };
@@ -94,7 +94,7 @@ fn compressed<T: Real>(volume: &Volume<T>, config: Config, threads: usize) -> (V
     (stream, report)
 }
 
-fn decompressed<T: Real>(stream: &[u8], config: &Config, threads: usize) -> factz::Result<Volume<T>> {
+pub fn decompressed<T: Real>(stream: &[u8], config: &Config, threads: usize) -> factz::Result<Volume<T>> {
     let sizes = [config.nx, config.ny, config.nz];
     let mut volume = Volume::of(sizes, |_| [7.0; 3]);
     let [u, v, w] = volume.components.each_mut().map(|c| ViewMut::stack(c, sizes[0], sizes[1]));
@@ -104,7 +104,7 @@ fn decompressed<T: Real>(stream: &[u8], config: &Config, threads: usize) -> fact
 }
 
 /// The counts of the independent checker.
-fn counts<T: Real>(
+pub fn counts<T: Real>(
     folder: &Path,
     volumes: [&Volume<T>; 2],
     config: &Config,
@@ -166,7 +166,7 @@ fn keeps<T: Real>(name: &str, volume: &Volume<T>, config: Config) -> (u64, f64) 
 }
 
 /// Waves with a solid ball and a solid wall, where all components are zero.
-fn with_solids<T: Real>(sizes: [u64; 3], seed: u64) -> Volume<T> {
+pub fn with_solids<T: Real>(sizes: [u64; 3], seed: u64) -> Volume<T> {
     let mut volume = Volume::waves(sizes, 9.0, seed);
     let [nx, ny, _] = sizes;
     for k in 0..volume.components[0].len() as u64 {

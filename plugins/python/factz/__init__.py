@@ -33,6 +33,8 @@ from ._library import library as _loaded
 from ._results import (
     CRITICAL_POINT,
     INDEX_UNDEFINED,
+    VOLUME_POINT,
+    VOLUME_SIMPLICES,
     Comparison,
     FixInfo,
     FixReport,
@@ -42,8 +44,11 @@ from ._results import (
     Report,
     Simplex,
     Sizes,
+    VolumeComparison,
+    VolumePointType,
 )
 from ._steps import Step, Steps, load, steps
+from ._volume_analysis import compare_volume, critical_points_volume, value_range_volume
 from ._volumes import compress_volume, decompress_volume
 from .errors import (
     BufferTooSmallError,
@@ -98,14 +103,20 @@ __all__ = [
     "Steps",
     "UnsupportedError",
     "UnsupportedVersionError",
+    "VOLUME_POINT",
+    "VOLUME_SIMPLICES",
+    "VolumeComparison",
+    "VolumePointType",
     "WideRangeWarning",
     "WorkspaceTooSmallError",
     "apply",
     "compare",
+    "compare_volume",
     "compress",
     "compress_sizes",
     "compress_volume",
     "critical_points",
+    "critical_points_volume",
     "decompress",
     "decompress_sizes",
     "decompress_volume",
@@ -121,4 +132,5 @@ __all__ = [
     "split",
     "steps",
     "value_range",
+    "value_range_volume",
 ]

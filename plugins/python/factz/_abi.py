@@ -28,6 +28,14 @@ POINT_ATTRACTING_FOCUS, POINT_REPELLING_FOCUS, POINT_CENTER = 3, 4, 5
 POINT_VERTEX_ZERO, POINT_EDGE_ZERO = 6, 7
 SIMPLEX_LOWER, SIMPLEX_UPPER, SIMPLEX_EDGE_X = 0, 1, 2
 SIMPLEX_EDGE_Y, SIMPLEX_DIAGONAL, SIMPLEX_VERTEX = 3, 4, 5
+VOLUME_POINT_REPELLING_NODE, VOLUME_POINT_REPELLING_NODE_SADDLE = 0, 1
+VOLUME_POINT_ATTRACTING_NODE_SADDLE, VOLUME_POINT_ATTRACTING_NODE = 2, 3
+VOLUME_POINT_REPELLING_FOCUS, VOLUME_POINT_REPELLING_FOCUS_SADDLE = 4, 5
+VOLUME_POINT_ATTRACTING_FOCUS_SADDLE, VOLUME_POINT_ATTRACTING_FOCUS = 6, 7
+VOLUME_POINT_REPELLING_CENTER, VOLUME_POINT_ATTRACTING_CENTER = 8, 9
+VOLUME_POINT_VERTEX_ZERO, VOLUME_POINT_EDGE_ZERO, VOLUME_POINT_FACE_ZERO = 10, 11, 12
+VOLUME_SIMPLEX_TETRAHEDRON, VOLUME_SIMPLEX_FACE = 0, 6
+VOLUME_SIMPLEX_EDGE, VOLUME_SIMPLEX_VERTEX = 18, 25
 INDEX_UNDEFINED = -100
 
 OK = 0
@@ -123,6 +131,21 @@ class Comparison(ctypes.Structure):
     )
 
 
+class VolumePoint(ctypes.Structure):
+    _fields_ = (
+        _fields(c_uint64, "cell_x cell_y cell_z")
+        + _fields(c_double, "x y z")
+        + _fields(c_int32, "simplex dimension point_type index")
+        + [("reserved", c_uint64 * 6)]
+    )
+
+
+class VolumeComparison(ctypes.Structure):
+    _fields_ = [
+        (name, c_uint64 * 16 if name == "points_by_type" else kind) for name, kind in Comparison._fields_
+    ]
+
+
 class FixReport(ctypes.Structure):
     _fields_ = (
         _fields(c_int32, "status reserved_status")
@@ -182,6 +205,17 @@ FUNCTIONS = {
     "volume_stream_bytes": (c_int32, [_config, ctypes.POINTER(c_uint64)]),
     "compress_volume_host": (c_int32, _volume + [_config] + _memory + [ctypes.POINTER(Report), c_int]),
     "decompress_volume_host": (c_int32, _memory + [_config] + _volume + [ctypes.POINTER(Report), c_int]),
+    "critical_points_volume_host": (
+        c_int32,
+        _volume + [_config, c_void_p, c_size_t, ctypes.POINTER(c_uint64), c_int],
+    ),
+    "compare_volume_host": (
+        c_int32,
+        _volume
+        + [_config, c_void_p, c_void_p, c_void_p, _config]
+        + [ctypes.POINTER(VolumeComparison), c_int],
+    ),
+    "range_volume_host": (c_int32, _volume + [_config, ctypes.POINTER(Range), c_int]),
     "decompress_region_host": (c_int32, _memory + [_config] + _part),
     "read_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _part),
     "split_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),

@@ -40,6 +40,38 @@ class Simplex(enum.IntEnum):
     VERTEX = _abi.SIMPLEX_VERTEX
 
 
+class VolumePointType(enum.IntEnum):
+    """Types of critical points of volumes, the values of ``point_type``. Those below 8 are the number of eigenvalues of
+    the Jacobian with a negative real part, along which the field flows in, and 4 more if two are complex. A center has
+    two with real parts of exactly 0. The last three lie on the boundary of tetrahedra: their ``index`` tells more."""
+
+    REPELLING_NODE = _abi.VOLUME_POINT_REPELLING_NODE
+    REPELLING_NODE_SADDLE = _abi.VOLUME_POINT_REPELLING_NODE_SADDLE
+    ATTRACTING_NODE_SADDLE = _abi.VOLUME_POINT_ATTRACTING_NODE_SADDLE
+    ATTRACTING_NODE = _abi.VOLUME_POINT_ATTRACTING_NODE
+    REPELLING_FOCUS = _abi.VOLUME_POINT_REPELLING_FOCUS
+    REPELLING_FOCUS_SADDLE = _abi.VOLUME_POINT_REPELLING_FOCUS_SADDLE
+    ATTRACTING_FOCUS_SADDLE = _abi.VOLUME_POINT_ATTRACTING_FOCUS_SADDLE
+    ATTRACTING_FOCUS = _abi.VOLUME_POINT_ATTRACTING_FOCUS
+    REPELLING_CENTER = _abi.VOLUME_POINT_REPELLING_CENTER
+    ATTRACTING_CENTER = _abi.VOLUME_POINT_ATTRACTING_CENTER
+    VERTEX_ZERO = _abi.VOLUME_POINT_VERTEX_ZERO
+    EDGE_ZERO = _abi.VOLUME_POINT_EDGE_ZERO
+    FACE_ZERO = _abi.VOLUME_POINT_FACE_ZERO
+
+
+#: The simplices that hold the critical points of volumes, by their number ``simplex``: the name of each. A simplex is a
+#: path from the vertex (cell_x, cell_y, cell_z), and each part of the name after the first is a step that goes one further
+#: along these axes: face_x_yz has the corners (x, y, z), (x+1, y, z) and (x+1, y+1, z+1).
+VOLUME_SIMPLICES: Tuple[str, ...] = (
+    *("tetrahedron_" + steps for steps in ("x_y_z", "x_z_y", "y_x_z", "y_z_x", "z_x_y", "z_y_x")),
+    *("face_" + steps for steps in ("x_y", "x_z", "x_yz", "y_x", "y_z", "y_xz")),
+    *("face_" + steps for steps in ("xy_z", "z_x", "z_y", "z_xy", "xz_y", "yz_x")),
+    *("edge_" + step for step in ("x", "y", "xy", "z", "xz", "yz", "xyz")),
+    "vertex",
+)
+
+
 #: The ``index`` of a zero at the border of the grid or beside missing vertices, where it is not defined.
 INDEX_UNDEFINED = _abi.INDEX_UNDEFINED
 
@@ -52,6 +84,18 @@ def _values(kind: Any, found: Any) -> Dict[str, Any]:
 
 #: The elements of the array that :func:`factz.critical_points` returns.
 CRITICAL_POINT = np.dtype(_abi.CriticalPoint)
+
+
+_PLACE = ["cell_x", "cell_y", "cell_z", "x", "y", "z", "simplex", "dimension", "point_type", "index"]
+#: The elements of the array that :func:`factz.critical_points_volume` returns.
+VOLUME_POINT = np.dtype(
+    {
+        "names": _PLACE,
+        "formats": [np.dtype(_abi.VolumePoint)[name] for name in _PLACE],
+        "offsets": [getattr(_abi.VolumePoint, name).offset for name in _PLACE],
+        "itemsize": ctypes.sizeof(_abi.VolumePoint),
+    }
+)
 
 
 @dataclasses.dataclass
@@ -205,6 +249,48 @@ class Comparison:
     def _of(cls, found: _abi.Comparison) -> "Comparison":
         values = _values(cls, found)
         values["points_by_type"] = {kind: found.points_by_type[kind] for kind in PointType}
+        return cls(**values)
+
+
+@dataclasses.dataclass(frozen=True)
+class VolumeComparison:
+    """How a volume differs from another. The attributes are those of :class:`Comparison`, with tetrahedra in place of
+    triangles, zeros at vertices, on edges and on faces, and vertices with u = v = w = 0.
+
+    Attributes:
+        violations: what must be 0 after compression with ``preserve="types"``.
+        changed_ties: with ``ties="all"`` those where the sign of a determinant, of a component or of a 2 x 2 minor
+            differs.
+        points_by_type: the first volume's critical points of each :class:`VolumePointType`.
+    """
+
+    violations: int
+    critical_points: int
+    other_critical_points: int
+    lost_points: int
+    spurious_points: int
+    changed_types: int
+    ties: int
+    changed_ties: int
+    new_ties: int
+    nonfinite_vertices: int
+    changed_missing: int
+    zero_vertices: int
+    changed_zero_vertices: int
+    bound_exceeded: int
+    bound: float
+    max_error: float
+    psnr: float
+    points_by_type: Dict[VolumePointType, int]
+    filled_vertices: int
+    lost_zeros: int
+    spurious_zeros: int
+    changed_indices: int
+
+    @classmethod
+    def _of(cls, found: _abi.VolumeComparison) -> "VolumeComparison":
+        values = _values(cls, found)
+        values["points_by_type"] = {kind: found.points_by_type[kind] for kind in VolumePointType}
         return cls(**values)
 
 

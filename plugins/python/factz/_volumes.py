@@ -67,6 +67,50 @@ def _outputs(out: Any) -> Tuple[Tuple[Any, Any, Any], List[Array]]:
     return given, arrays
 
 
+def _dense(arrays: Tuple[Any, Any, Any], names: str = "u, v and w") -> List[np.ndarray]:
+    """The components as dense arrays of one shape and type."""
+    found = [np.asarray(array) for array in arrays]
+    shapes, types = [array.shape for array in found], [array.dtype for array in found]
+    if len(shapes[0]) != 3 or len(set(shapes)) > 1:
+        raise ValueError("%s must have one shape (nz, ny, nx), not %s, %s and %s" % (names, *shapes))
+    if len(set(types)) > 1 or types[0].kind != "f" or types[0].itemsize not in (4, 8):
+        raise TypeError("%s must all be float32 or all float64, not %s, %s and %s" % (names, *types))
+    return [np.ascontiguousarray(array, array.dtype.newbyteorder("=")) for array in found]
+
+
+def _given_bound(abs: Optional[float], rel: Optional[float]) -> Tuple[int, float]:
+    """The kind of the one bound that is given, and its value."""
+    if (abs is None) == (rel is None):
+        raise ValueError("give one bound: abs= or rel=; there %s" % ("is none" if abs is None else "are both"))
+    if abs is None:
+        return _abi.BOUND_RELATIVE, float_of("rel", rel)
+    return _abi.BOUND_ABSOLUTE, float_of("abs", abs)
+
+
+def _configured(
+    component: np.ndarray,
+    bound: Tuple[int, float],
+    *,
+    ties: str = "all",
+    dx: float = 1.0,
+    dy: float = 1.0,
+    dz: float = 1.0,
+    fill: Optional[float] = None,
+    periodic: Optional[str] = None,
+) -> _abi.Config:
+    """The configuration of a dense volume with the shape and type of a component."""
+    nz, ny, nx = component.shape
+    config = _abi.Config()
+    check(library.config_init_volume(config, nx, ny, nz, *bound))
+    config.dtype = DTYPES[component.dtype.name]
+    config.ties = number_of("ties", ties, CHOICES["ties"])
+    config.dx, config.dy, config.dz = (float_of(n, d) for n, d in (("dx", dx), ("dy", dy), ("dz", dz)))
+    config.periodic = axes_of_volume("periodic", periodic)
+    if fill is not None:
+        config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
+    return config
+
+
 def compress_volume(
     u: Any,
     v: Any = None,

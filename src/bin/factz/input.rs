@@ -35,6 +35,16 @@ impl Expected {
     fn stream(&self) -> Option<&str> {
         self.otherwise.as_ref().filter(|_| self.dims.is_none()).map(|(_, _, name)| name.as_str())
     }
+
+    /// Shape and type, after all headers were read: as they say, or else as a stream does.
+    fn settled<'a>(&self, pieces: impl Iterator<Item = &'a Piece> + Clone) -> Result<(Dims, Dtype), Failure> {
+        let (dims, dtype) = match &self.otherwise {
+            Some((dims, dtype, _)) => (Some(*dims), *dtype),
+            None => (None, Dtype::F32),
+        };
+        let dims = self.dims.or(dims).ok_or_else(|| shapeless(pieces))?;
+        Ok((dims, self.dtype.unwrap_or(dtype)))
+    }
 }
 
 trait Seekable: Read + Seek {}
@@ -80,8 +90,8 @@ pub fn read_components(files: &[&Path], expected: &Expected) -> Result<(Dims, [V
     for piece in &pieces {
         agree(piece, &mut known)?;
     }
-    let dims = known.dims.ok_or_else(|| shapeless(pieces.iter()))?;
-    let values = match known.dtype.unwrap_or(Dtype::F32) {
+    let (dims, dtype) = known.settled(pieces.iter())?;
+    let values = match dtype {
         Dtype::F32 => read_pieces::<f32>(pieces, dims, expected)?,
         Dtype::F64 => read_pieces::<f64>(pieces, dims, expected)?,
     };
@@ -130,12 +140,7 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
         }
         opened.push(pieces);
     }
-    let (dims, dtype) = match &known.otherwise {
-        Some((dims, dtype, _)) => (Some(*dims), *dtype),
-        None => (None, Dtype::F32),
-    };
-    let dims = known.dims.or(dims).ok_or_else(|| shapeless(opened.iter().flatten()))?;
-    let dtype = known.dtype.unwrap_or(dtype);
+    let (dims, dtype) = known.settled(opened.iter().flatten())?;
     opened
         .into_iter()
         .map(|pieces| {

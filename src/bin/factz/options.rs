@@ -238,7 +238,40 @@ impl SpacingArguments {
 
     /// The periodic axes of a volume.
     pub fn periodic_of_volume(&self) -> u32 {
-        self.periodic.unwrap_or(0)
+        self.periodic_of_volume_or(0)
+    }
+
+    /// The periodic axes of a volume: as given, or else others.
+    pub fn periodic_of_volume_or(&self, otherwise: u32) -> u32 {
+        self.periodic.unwrap_or(otherwise)
+    }
+}
+
+/// The grid spacing of a volume along z.
+#[derive(Args)]
+pub struct DepthArguments {
+    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream,
+    /// if there is one, otherwise 1
+    #[arg(long, value_name = "DZ", value_parser = parse_distance)]
+    pub dz: Option<f64>,
+}
+
+impl DepthArguments {
+    /// Refuses the option for planes.
+    pub fn refuse_for_planes(&self) -> Result<(), Failure> {
+        match self.dz {
+            None => Ok(()),
+            Some(dz) => Err(failure!(
+                "--dz {dz}: planes have no axis z: leave it out, or give three components U V W"
+            )),
+        }
+    }
+}
+
+fn parse_distance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(d) if d.is_finite() && d != 0.0 => Ok(d),
+        _ => Err("a distance is a finite number other than 0, for example 0.5 or -1".into()),
     }
 }
 

@@ -134,10 +134,13 @@ pub struct Decompress {
 #[derive(Args)]
 #[command(
     override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       \
-factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0> <STREAM>",
+factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0> <STREAM>\n       \
+factz verify [OPTIONS] <U0> <V0> <W0> <U1> <V1> <W1>\n       factz verify [OPTIONS] <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
 A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, \
 the bound, the fill value, the spacing, --preserve and --ties. With arrays give these options as in `factz compress`.
+
+Six arrays, or three and a stream, are two volumes, whose tetrahedra are compared on the processor.
 
 Whole fields are compared, since critical points at the border of a part depend on its neighbours. Of planes of a stack, \
 which are fields of their own, compare the arrays that `factz decompress --planes` makes.
@@ -152,6 +155,7 @@ Examples:
   factz verify u.f32 v.f32 wind.fz
   factz verify u06.npy v06.npy day.fz --step 1
   factz verify flow.npz flow2.npz --abs 0.05
+  factz verify u.npy v.npy w.npy volume.fz
   factz verify u.npy v.npy flow2.npz --abs 0.05
   factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
 )]
@@ -170,6 +174,8 @@ pub struct Verify {
     pub fill: FillArguments,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     /// Promise besides the error bound; default: as the stream says, otherwise types
     #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED))]
     pub preserve: Option<Preserve>,
