@@ -353,6 +353,12 @@ pub(super) unsafe fn read_shapes(
     }
     // SAFETY: the promise of this function.
     let other = unsafe { read_request("other_config", other_config) }?;
+    check_same_shape(&first, &other)?;
+    Ok([first, other])
+}
+
+/// Refuses requests of fields with other shapes, element types or periodic axes.
+pub(super) fn check_same_shape(first: &Request, other: &Request) -> Result<()> {
     let (a, b) = (first.config(), other.config());
     let [of_a, of_b] = [first.grid(), other.grid()];
     if (a.nx, a.ny, a.nz) != (b.nx, b.ny, b.nz) {
@@ -370,7 +376,7 @@ pub(super) unsafe fn read_shapes(
             b.dtype, a.dtype
         )));
     }
-    Ok([first, other])
+    Ok(())
 }
 
 pub(super) fn check_fields(

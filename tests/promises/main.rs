@@ -65,6 +65,8 @@ mod periodic;
 mod pictures;
 mod protect;
 mod protect_interfaces;
+mod protect_volume_interfaces;
+mod protect_volumes;
 #[cfg(target_os = "linux")]
 mod python;
 mod region;
@@ -75,6 +77,7 @@ mod sweep;
 mod symbols;
 mod textbook;
 mod unwritten;
+mod volume_blocks;
 mod volumes;
 #[cfg(target_os = "linux")]
 mod zarr;

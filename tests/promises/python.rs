@@ -71,6 +71,11 @@ fn volumes_go_through_python() {
 }
 
 #[test]
+fn fixes_of_volumes_go_through_python() {
+    passes(python(), "test_volume_fixes.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }

@@ -44,6 +44,7 @@ from ._results import (
     Sizes,
 )
 from ._steps import Step, Steps, load, steps
+from ._volume_fixes import apply_volume, protect_volume
 from ._volumes import compress_volume, decompress_volume
 from .errors import (
     BufferTooSmallError,
@@ -101,6 +102,7 @@ __all__ = [
     "WideRangeWarning",
     "WorkspaceTooSmallError",
     "apply",
+    "apply_volume",
     "compare",
     "compress",
     "compress_sizes",
@@ -117,6 +119,7 @@ __all__ = [
     "load",
     "prepare_device",
     "protect",
+    "protect_volume",
     "relative_bound",
     "split",
     "steps",

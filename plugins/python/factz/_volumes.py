@@ -1,36 +1,15 @@
 """compress_volume and decompress_volume: three components on a grid of cubes."""
 
-import ctypes
-from typing import Any, List, Optional, Tuple
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
 from . import _abi
-from ._config import (
-    CHOICES,
-    DTYPES,
-    SIDES_OF_VOLUME,
-    axes_of_volume,
-    count_of,
-    float_of,
-    name_of,
-    number_of,
-    sides_of,
-)
+from ._config import CHOICES, DTYPES, Sides, count_of, name_of, number_of
 from ._fields import find_bytes
 from ._library import check, library
 from ._results import Report
-
-
-def _dense(arrays: Tuple[Any, Any, Any]) -> List[np.ndarray]:
-    """The components as dense arrays of one shape and type."""
-    found = [np.asarray(array) for array in arrays]
-    shapes, types = [array.shape for array in found], [array.dtype for array in found]
-    if len(shapes[0]) != 3 or len(set(shapes)) > 1:
-        raise ValueError("u, v and w must have one shape (nz, ny, nx), not %s, %s and %s" % tuple(shapes))
-    if len(set(types)) > 1 or types[0].kind != "f" or types[0].itemsize not in (4, 8):
-        raise TypeError("u, v and w must all be float32 or all float64, not %s, %s and %s" % tuple(types))
-    return [np.ascontiguousarray(array, array.dtype.newbyteorder("=")) for array in found]
+from ._volume_config import configured_volume, dense_components, room_of_volume
 
 
 def compress_volume(
@@ -46,7 +25,8 @@ def compress_volume(
     dx: float = 1.0,
     dy: float = 1.0,
     dz: float = 1.0,
-    pin: Optional[str] = None,
+    pin: Sides = None,
+    halo: Sides = None,
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
     threads: int = 0,
@@ -64,6 +44,8 @@ def compress_volume(
         ties: "all" or "zeros": what tetrahedra keep whose zero lies on a face, an edge or a vertex.
         dx, dy, dz: grid spacing, negative where the axis runs against the component.
         pin: sides that are stored exactly: names of :func:`compress`, "zmin" and "zmax", joined by +, or "all".
+        halo: sides where the arrays hold one layer of ghosts, with the values of a neighbouring block: the
+            tetrahedra between blocks are kept then, whatever the other block does. The shape counts the ghosts.
         periodic: periodic axes, for instance "xyz".
 
     Returns:
@@ -73,27 +55,15 @@ def compress_volume(
         ValueError, TypeError: arguments that are no volume.
         FactzError: as :func:`compress`.
     """
-    components = _dense((u, v, w))
-    if (abs is None) == (rel is None):
-        raise ValueError("give one bound: abs= or rel=; there %s" % ("is none" if abs is None else "are both"))
-    nz, ny, nx = components[0].shape
-    config, found = _abi.Config(), _abi.Report()
-    kind = _abi.BOUND_RELATIVE if abs is None else _abi.BOUND_ABSOLUTE
-    bound = float_of("rel", rel) if abs is None else float_of("abs", abs)
-    check(library.config_init_volume(config, nx, ny, nz, kind, bound))
-    config.dtype = DTYPES[components[0].dtype.name]
-    for option, value in (("coder", coder), ("preserve", preserve), ("ties", ties)):
-        setattr(config, option, number_of(option, value, CHOICES[option]))
-    config.dx, config.dy, config.dz = (float_of(n, d) for n, d in (("dx", dx), ("dy", dy), ("dz", dz)))
-    config.pin, config.periodic = sides_of("pin", pin, SIDES_OF_VOLUME), axes_of_volume("periodic", periodic)
-    if fill is not None:
-        config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
-    most = ctypes.c_uint64()
-    check(library.volume_stream_bytes(config, most))
+    components = dense_components((u, v, w))
+    options = {"preserve": preserve, "ties": ties, "dx": dx, "dy": dy, "dz": dz, "pin": pin, "fill": fill}
+    config, addresses, vertices = configured_volume(
+        components, abs, rel, halo=halo, periodic=periodic, **options
+    )
+    config.coder, found = number_of("coder", coder, CHOICES["coder"]), _abi.Report()
     # Pages that nothing is written to take no memory.
-    data = np.empty(most.value, np.uint8)
-    addresses = [component.ctypes.data for component in components]
-    call = (*addresses, components[0].size, config, *find_bytes("data", data, None).memory, found)
+    data = np.empty(room_of_volume(config), np.uint8)
+    call = (*addresses, vertices, config, *find_bytes("data", data, None).memory, found)
     check(library.compress_volume_host(*call, count_of("threads", threads)))
     if report is not None:
         report._take(found)

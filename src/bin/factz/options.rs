@@ -238,7 +238,12 @@ impl SpacingArguments {
 
     /// The periodic axes of a volume.
     pub fn periodic_of_volume(&self) -> u32 {
-        self.periodic.unwrap_or(0)
+        self.periodic_of_volume_or(0)
+    }
+
+    /// The periodic axes of a volume: as given, or else others.
+    pub fn periodic_of_volume_or(&self, otherwise: u32) -> u32 {
+        self.periodic.unwrap_or(otherwise)
     }
 }
 
