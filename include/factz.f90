@@ -320,7 +320,7 @@ module factz
     integer(c_int32_t) :: has_fill_value
     integer(c_int32_t) :: periodic
     integer(c_int32_t) :: reconstruction_checksum
-    integer(c_int32_t) :: reserved_flags
+    integer(c_int32_t) :: components
     integer(c_int64_t) :: reserved(6)
   end type factz_fix_info
 
@@ -412,7 +412,8 @@ module factz
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
       factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host, factz_split_host, &
       factz_join_host, factz_decompress_planes_device, factz_decompress_planes_sizes, &
-      factz_protect_host, factz_apply_host, factz_inspect_fix_host
+      factz_protect_host, factz_apply_host, factz_inspect_fix_host, factz_protect_volume_host, &
+      factz_apply_volume_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -695,6 +696,32 @@ module factz
       type(factz_fix_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_apply_host
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_protect_volume_host(u, v, w, n, config, other_u, other_v, other_w, &
+        other_config, dst, dst_bytes, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v, other_w
+      type(factz_config), intent(in), optional :: other_config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_protect_volume_host
+
+    integer(c_int32_t) function factz_apply_volume_host(fix, fix_bytes, config, u, v, w, n, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_apply_volume_host
 
     integer(c_int32_t) function factz_inspect_fix_host(fix, fix_bytes, info) bind(c)
       import :: c_int32_t, c_ptr, c_size_t, factz_fix_info

@@ -603,7 +603,8 @@ typedef struct factz_config {
     int32_t preserve;
     /**
      * FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the block,
-     * at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet).
+     * at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet); of a
+     * volume also a plane at z = -1 or z = nz, with the edges and corners where sides meet.
      * Critical points in the cells between blocks are then preserved too, whatever the other block's owner
      * does. Ghost vertices are read when compressing, never written and not part of the stream.
      * `factz_critical_points_host`, `factz_compare_host` and their device twins read them as well. Default
@@ -1123,12 +1124,13 @@ typedef struct factz_fix_report {
      */
     uint64_t exact_vertices;
     /**
-     * Triangles of the reconstruction that do not keep what config asks for; 0 after applying.
+     * Triangles, of a volume tetrahedra, of the reconstruction that do not keep what config asks for; 0 after
+     * applying.
      */
     uint64_t violated_triangles;
     /**
-     * Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices),
-     * rounded up.
+     * Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices, of a
+     * volume 16 x 16 x 16), rounded up.
      */
     uint64_t rounds;
     /**
@@ -1170,7 +1172,7 @@ typedef struct factz_fix_info {
      */
     uint64_t ny;
     /**
-     * Planes.
+     * Planes; of a volume, vertices along z.
      */
     uint64_t nz;
     /**
@@ -1182,7 +1184,7 @@ typedef struct factz_fix_info {
      */
     double dy;
     /**
-     * 1.
+     * Grid spacing along z of a volume, negative if planes run against w; 1 of planes.
      */
     double dz;
     /**
@@ -1238,9 +1240,9 @@ typedef struct factz_fix_info {
      */
     uint32_t reconstruction_checksum;
     /**
-     * 0.
+     * 2: u and v on planes. 3: u, v and w on a volume.
      */
-    uint32_t reserved_flags;
+    uint32_t components;
     /**
      * 0.
      */
@@ -2114,20 +2116,23 @@ factz_status factz_apply_host(const void *fix,
 /**
  * Reads the header of a fix in host memory.
  *
- * Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the fix is not checked, and the checksum is
- * not compared. Does not block, thread-safe.
+ * Reads only the first FACTZ_INSPECT_BYTES bytes, of a volume 8 more: the rest of the fix is not checked, and the
+ * checksum is not compared. Does not block, thread-safe.
  *
  * @param fix        the start of a fix, any alignment; not changed
- * @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES
+ * @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES, of a volume FACTZ_INSPECT_BYTES + 8
  * @param info       always written, unless info itself is the bad argument; if the call fails, `status` has
  *                   the error and all other fields are 0
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps fix);
  *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no fix); FACTZ_ERROR_UNSUPPORTED_VERSION
  */
-factz_status factz_inspect_fix_host(const void *fix, size_t fix_bytes, struct factz_fix_info *info);
+factz_status factz_inspect_fix_host(const void *fix,
+                                    size_t fix_bytes,
+                                    struct factz_fix_info *info);
 
 /**
- * The bytes that hold the stream of any volume with a configuration, whatever its values.
+ * The bytes that hold the stream, or the fix (`factz_protect_volume_host`), of any volume with a configuration,
+ * whatever its values.
  *
  * A pure function of the configuration. Does not block, thread-safe.
  *
@@ -2145,9 +2150,10 @@ factz_status factz_volume_stream_bytes(const struct factz_config *config,
  * Every cube of vertices is divided into six tetrahedra along its main diagonal. Critical points of the piecewise
  * linear field stay in their tetrahedron, none appears, and with FACTZ_PRESERVE_TYPES the eigenvalues of each keep
  * the signs of their real parts and stay real or complex. The stream does not depend on the number of threads. The
- * components may be interleaved. A halo is FACTZ_ERROR_UNSUPPORTED.
+ * components may be interleaved. With a halo the tetrahedra between blocks are kept too, whatever the owner of the
+ * other block does.
  *
- * @param u          x components, laid out as config says
+ * @param u          x components, laid out as config says; ghosts of config->halo are read
  * @param v          y components
  * @param w          z components
  * @param n          number of vertices, nx * ny * nz
@@ -2258,6 +2264,39 @@ factz_status factz_critical_points_volume_host(const void *u,
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compare_volume_host(const void *u,
+ * Makes a fix for the reconstruction of a volume by any compressor: with it (`factz_apply_volume_host`) the
+ * reconstruction keeps the bound and the critical points, as a compression with the same configuration does.
+ *
+ * The reconstruction must be within the bound of config at every vertex that has data; factz_last_error says
+ * where it is not. The fix belongs to this reconstruction, bit for bit: no other one takes it. It does not
+ * depend on the number of threads. Concurrent calls may share the volumes.
+ *
+ * @param u             x components of the original, laid out as config says; ghosts of config->halo are
+ *                      read
+ * @param v             its y components
+ * @param w             its z components
+ * @param n             number of vertices, nx * ny * nz
+ * @param config        the configuration of a volume (`factz_config_init_volume`): shape, type and layout of the
+ *                      original, the bound, and what is preserved: preserve, ties, fill value, dx, dy, dz,
+ *                      periodic, halo and pin. coder and verify_checksum must be valid and have no effect
+ * @param other_u       x components of the reconstruction; ghosts are not read
+ * @param other_v       its y components
+ * @param other_w       its z components
+ * @param other_config  the layout of other_u, other_v and other_w; nx, ny, nz, dtype and periodic as in config.
+ *                      NULL stands for config
+ * @param dst           receives the fix; any alignment
+ * @param dst_bytes     writable bytes at dst; `factz_volume_stream_bytes` gives a number that always suffices.
+ *                      With 0, dst may be NULL: the call fails, and report->required_bytes is the length of
+ *                      the fix
+ * @param report        receives the result; report->fix_bytes is the length of the fix, and
+ *                      report->violated_triangles counts tetrahedra
+ * @param threads       see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the reconstruction is not within the bound);
+ *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_BUFFER_TOO_SMALL
+ *         (report->required_bytes bytes are needed; the content of dst is undefined);
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_protect_volume_host(const void *u,
                                        const void *v,
                                        const void *w,
                                        size_t n,
@@ -2291,6 +2330,42 @@ factz_status factz_range_volume_host(const void *u,
                                      size_t n,
                                      const struct factz_config *config,
                                      struct factz_range *range,
+                                       void *dst,
+                                       size_t dst_bytes,
+                                       struct factz_fix_report *report,
+                                       int threads);
+
+/**
+ * Applies a fix to the reconstruction of a volume that it was made for, in place.
+ *
+ * Before anything is written the checksums of the fix and of the reconstruction are compared, and the whole
+ * fix is checked: if the call fails, u, v and w keep their values. The output does not depend on the number of
+ * threads.
+ *
+ * @param fix        the fix; any alignment
+ * @param fix_bytes  readable bytes at fix: the length of the fix or more
+ * @param config     the configuration of a volume: nx, ny, nz and dtype must be those of the fix. Pitches and
+ *                   strides are those of u, v and w. The rest must be valid and has no effect
+ * @param u          x components of the reconstruction, laid out as config says; receives those of the
+ *                   repaired volume
+ * @param v          its y components; may be interleaved with the others, without sharing an element
+ * @param w          its z components
+ * @param n          number of vertices, nx * ny * nz
+ * @param report     receives the result
+ * @param threads    see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the fix belongs to another reconstruction, to
+ *         other dimensions, another dtype, or to planes); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
+ *         FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_apply_volume_host(const void *fix,
+                                     size_t fix_bytes,
+                                     const struct factz_config *config,
+                                     void *u,
+                                     void *v,
+                                     void *w,
+                                     size_t n,
+                                     struct factz_fix_report *report,
                                      int threads);
 
 /**

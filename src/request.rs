@@ -140,9 +140,10 @@ pub struct Config {
     pub u: Layout,
     pub v: Layout,
     pub w: Layout,
-    /// Sides on which one line of ghost vertices with original values lies beside the block.
+    /// Sides on which one line, of a volume one plane, of ghost vertices with original values lies beside the
+    /// block.
     pub halo: u32,
-    /// Sides whose border line is stored exactly.
+    /// Sides whose border line, of a volume border plane, is stored exactly.
     pub pin: u32,
     /// Axes along which the last vertex is a neighbour of the first, as bits PERIODIC_X, PERIODIC_Y and, for
     /// volumes, PERIODIC_Z.

@@ -357,7 +357,7 @@ pub(super) unsafe fn read_shapes(
     Ok([first, other])
 }
 
-/// Refuses two fields whose shape, periodic axes or element type differ.
+/// Refuses requests of fields with other shapes, element types or periodic axes.
 pub(super) fn check_same_shape(first: &Request, other: &Request) -> Result<()> {
     let (a, b) = (first.config(), other.config());
     let [of_a, of_b] = [first.grid(), other.grid()];

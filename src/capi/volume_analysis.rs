@@ -1,11 +1,11 @@
 //! Range and critical points of a volume and comparison of two volumes, on the host.
 
 use super::analysis::{check_points, check_same_shape, FACTZ_INDEX_UNDEFINED};
-use super::arguments::{check_vertices, guard_with_output, thread_count, typed, Output, Span};
-use super::config::{factz_config, read_volume_request, read_volume_request_of};
+use super::arguments::{check_vertices, guard_with_output, thread_count, typed, Ghosts, Output, Span};
+use super::config::{factz_config, read_volume_request};
 use super::range::factz_range;
 use super::status::factz_status;
-use super::volume::{named_spans, spans, views};
+use super::volume::{spans, views, NAMES};
 use crate::analysis::{self, ValueRange, VolumeComparison, VolumeKind, VolumePoint, VolumeSimplex};
 use crate::error::{Error, Result, Status};
 use crate::request::VolumeRequest;
@@ -186,7 +186,6 @@ assert_layout! {
     changed_indices 296, reserved 304
 }
 
-const NAMES: [&str; 3] = ["u", "v", "w"];
 const OTHER_NAMES: [&str; 3] = ["other_u", "other_v", "other_w"];
 
 /// The configuration and the first bytes of the components, which an output must not overlap.
@@ -201,7 +200,7 @@ fn inputs(config: *const factz_config, components: [*const c_void; 3]) -> [Span;
 /// As for [`read_volume_request`].
 unsafe fn read_counted_request(config: *const factz_config, n: usize) -> Result<VolumeRequest> {
     // SAFETY: the promise of this function.
-    let request = unsafe { read_volume_request(config) }?;
+    let request = unsafe { read_volume_request("config", config) }?;
     check_vertices(n, request.common())?;
     Ok(request)
 }
@@ -243,7 +242,7 @@ pub unsafe extern "C" fn factz_critical_points_volume_host(
         output.check_apart(&inputs(config, [u, v, w]).each_ref())?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_counted_request(config, n) }?;
-        let components = spans([u, v, w], request.config())?;
+        let components = spans(NAMES, [u, v, w], request.config(), Ghosts::Ignored)?;
         output.check_apart(&components.each_ref())?;
         let target = check_points(points, capacity)?;
         target.check_apart(&components.each_ref())?;
@@ -251,7 +250,7 @@ pub unsafe extern "C" fn factz_critical_points_volume_host(
         let threads = thread_count(threads)?;
         let found = typed!(request.config().dtype, T => {
             // SAFETY: the components cover the request's grid, as the caller promised.
-            let views = unsafe { views::<T>(&request, [u, v, w]) };
+            let views = unsafe { views::<T>(&request, [u, v, w], Ghosts::Ignored) };
             analysis::critical_points_volume(&request, views, threads)
         })?;
         for (k, point) in found.iter().take(capacity).enumerate() {
@@ -313,12 +312,12 @@ pub unsafe extern "C" fn factz_compare_volume_host(
         output.check_apart(&[&Span::of("other_config", other_config)])?;
         // SAFETY: the caller gave whole structs.
         let pair = unsafe { read_pair(config, other_config, n) }?;
-        output.check_apart(&spans(first, pair[0].config())?.each_ref())?;
-        output.check_apart(&named_spans(OTHER_NAMES, other, pair[1].config())?.each_ref())?;
+        output.check_apart(&spans(NAMES, first, pair[0].config(), Ghosts::Ignored)?.each_ref())?;
+        output.check_apart(&spans(OTHER_NAMES, other, pair[1].config(), Ghosts::Ignored)?.each_ref())?;
         let threads = thread_count(threads)?;
         let found = typed!(pair[0].config().dtype, T => {
             // SAFETY: the components cover the grids of the requests, as the caller promised.
-            let [first, other] = unsafe { [views::<T>(&pair[0], first), views::<T>(&pair[1], other)] };
+            let [first, other] = unsafe { [views::<T>(&pair[0], first, Ghosts::Ignored), views::<T>(&pair[1], other, Ghosts::Ignored)] };
             analysis::compare_volume(&pair[0], first, other, true, threads)
         })?;
         output.set(factz_volume_comparison::from(&found));
@@ -359,11 +358,11 @@ pub unsafe extern "C" fn factz_range_volume_host(
         output.check_apart(&inputs(config, [u, v, w]).each_ref())?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_counted_request(config, n) }?;
-        output.check_apart(&spans([u, v, w], request.config())?.each_ref())?;
+        output.check_apart(&spans(NAMES, [u, v, w], request.config(), Ghosts::Ignored)?.each_ref())?;
         let threads = thread_count(threads)?;
         let found = typed!(request.config().dtype, T => {
             // SAFETY: the components cover the request's grid, as the caller promised.
-            let views = unsafe { views::<T>(&request, [u, v, w]) };
+            let views = unsafe { views::<T>(&request, [u, v, w], Ghosts::Ignored) };
             analysis::range_volume(&request, views, threads)
         })?;
         output.set(found.into());
@@ -389,7 +388,7 @@ unsafe fn read_pair(
         return Ok([first, first]);
     }
     // SAFETY: the promise of this function.
-    let other = unsafe { read_volume_request_of("other_config", other_config) }?;
+    let other = unsafe { read_volume_request("other_config", other_config) }?;
     check_same_shape(first.common(), other.common())?;
     other.check_no_halo()?;
     Ok([first, other])

@@ -24,7 +24,8 @@ pub fn max_volume_stream_bytes(request: &VolumeRequest) -> u64 {
     header::max_volume_stream_bytes(request.field_bytes())
 }
 
-/// Compresses a volume into `dst`; otherwise as [`crate::compress()`]. The views hold its planes one after another.
+/// Compresses a volume into `dst`; otherwise as [`crate::compress()`]. The views hold its planes one after another,
+/// with the ghosts of the sides in `halo`.
 pub fn compress_volume<T: Real>(
     request: &VolumeRequest,
     components: [View<'_, T>; 3],
@@ -33,9 +34,8 @@ pub fn compress_volume<T: Real>(
 ) -> Result<Report> {
     let config = request.config();
     config.check_elements::<T>()?;
-    request.check_no_halo()?;
     for (name, view) in ["u", "v", "w"].into_iter().zip(&components) {
-        view.check_covers(name, request.grid(), 0)?;
+        view.check_covers(name, request.grid(), config.halo)?;
     }
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;

@@ -69,6 +69,8 @@ mod periodic;
 mod pictures;
 mod protect;
 mod protect_interfaces;
+mod protect_volume_interfaces;
+mod protect_volumes;
 #[cfg(target_os = "linux")]
 mod python;
 mod region;
@@ -80,6 +82,7 @@ mod symbols;
 mod textbook;
 mod unwritten;
 mod volume_analysis;
+mod volume_blocks;
 mod volumes;
 #[cfg(target_os = "linux")]
 mod zarr;

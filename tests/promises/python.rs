@@ -76,6 +76,11 @@ fn volumes_are_compared_and_their_points_found() {
 }
 
 #[test]
+fn fixes_of_volumes_go_through_python() {
+    passes(python(), "test_volume_fixes.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }

@@ -49,6 +49,7 @@ from ._results import (
 )
 from ._steps import Step, Steps, load, steps
 from ._volume_analysis import compare_volume, critical_points_volume, value_range_volume
+from ._volume_fixes import apply_volume, protect_volume
 from ._volumes import compress_volume, decompress_volume
 from .errors import (
     BufferTooSmallError,
@@ -110,6 +111,7 @@ __all__ = [
     "WideRangeWarning",
     "WorkspaceTooSmallError",
     "apply",
+    "apply_volume",
     "compare",
     "compare_volume",
     "compress",
@@ -128,6 +130,7 @@ __all__ = [
     "load",
     "prepare_device",
     "protect",
+    "protect_volume",
     "relative_bound",
     "split",
     "steps",

@@ -164,7 +164,7 @@ class FixInfo(ctypes.Structure):
         + _fields(c_uint64, "repaired_vertices exact_vertices")
         + _fields(c_double, "fill_value")
         + _fields(c_int32, "bound_kind dtype preserve ties has_fill_value")
-        + _fields(c_uint32, "periodic reconstruction_checksum reserved_flags")
+        + _fields(c_uint32, "periodic reconstruction_checksum components")
         + [("reserved", c_uint64 * 6)]
     )
 
@@ -235,6 +235,11 @@ FUNCTIONS = {
         c_int32,
         _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(FixReport), c_int],
     ),
+    "protect_volume_host": (
+        c_int32,
+        _volume + [_config] + 3 * [c_void_p] + [_config] + _memory + [ctypes.POINTER(FixReport), c_int],
+    ),
+    "apply_volume_host": (c_int32, _memory + [_config] + _volume + [ctypes.POINTER(FixReport), c_int]),
     "inspect_fix_host": (c_int32, _memory + [ctypes.POINTER(FixInfo)]),
     "prepare_device": (c_int32, [c_void_p]),
     "compress_device": (c_int32, _field + _memory + _memory + [c_void_p, c_void_p]),

@@ -10,7 +10,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _abi
-from ._config import SIDES
+from ._config import SIDES_OF_VOLUME
 
 CUDA, CUDA_MANAGED = 2, 13  # DLDeviceType of DLPack
 HOST = (1, 3)  # host memory and pinned host memory
@@ -273,13 +273,13 @@ def set_layout(config: _abi.Config, *components: Array) -> Tuple[int, ...]:
     u = components[0]
     size, halo = u.dtype.itemsize, config.halo
     ny, nx = u.shape[-2:]
-    x_min, x_max, y_min, y_max = (halo & bit != 0 for bit in SIDES.values())
-    owned_x, owned_y = nx - x_min - x_max, ny - y_min - y_max
-    if halo and (owned_x < 1 or owned_y < 1):
+    x_min, x_max, y_min, y_max, z_min, z_max = (halo & bit != 0 for bit in SIDES_OF_VOLUME.values())
+    owned_x, owned_y, owned_z = nx - x_min - x_max, ny - y_min - y_max, planes_of(u) - z_min - z_max
+    if halo and min(owned_x, owned_y, owned_z) < 1:
         raise ValueError(
             "halo leaves nothing of arrays of the shape %s: they must include the ghost lines" % (u.shape,)
         )
-    config.nx, config.ny, config.nz = owned_x, owned_y, planes_of(u)
+    config.nx, config.ny, config.nz = owned_x, owned_y, owned_z
     config.plane_rows = plane_rows(u)
     config.dtype = _abi.DTYPE_F32 if size == 4 else _abi.DTYPE_F64
     addresses = []
@@ -288,8 +288,9 @@ def set_layout(config: _abi.Config, *components: Array) -> Tuple[int, ...]:
         if ny > 1:
             pitch = array.strides[-2] // size
         else:
-            pitch = array.strides[0] // size if config.nz > 1 else nx * stride
+            pitch = array.strides[0] // size if planes_of(u) > 1 else nx * stride
         setattr(config, component + "_pitch", pitch)
         setattr(config, component + "_stride", stride)
-        addresses.append(array.address + (y_min * pitch + x_min * stride) * size)
-    return (*addresses, owned_x * owned_y * config.nz)
+        rows = z_min * config.plane_rows + y_min
+        addresses.append(array.address + (rows * pitch + x_min * stride) * size)
+    return (*addresses, owned_x * owned_y * owned_z)

@@ -62,7 +62,7 @@ def _options(function: Any, *without: str) -> Tuple[str, ...]:
 # A chunk has no ghost lines, and volumes have one predictor.
 PLANES = Content(2, "u and v", ("ny", "nx"), _options(configured, "halo"), SIDES)
 VOLUME = Content(
-    3, "u, v and w", ("nz", "ny", "nx"), _options(configured_volume, "predictor"), SIDES_OF_VOLUME
+    3, "u, v and w", ("nz", "ny", "nx"), _options(configured_volume, "predictor", "halo"), SIDES_OF_VOLUME
 )
 
 

@@ -188,12 +188,14 @@ def configured_volume(
     pin: Sides = None,
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
+    halo: Sides = None,
 ) -> _abi.Config:
     """A configuration of volumes without what arrays say: shape and element type."""
     config = _abi.Config()
     check(library.config_init_volume(config, 0, 0, 0, *_bound_of(abs, rel, "u, v and w")))
     _choose(config, (mode, coder, predictor, preserve, ties), dx, dy, fill)
     config.dz, config.pin = float_of("dz", dz), sides_of("pin", pin, SIDES_OF_VOLUME)
+    config.halo = sides_of("halo", halo, SIDES_OF_VOLUME)
     config.periodic = axes_of_volume("periodic", periodic)
     return config
 

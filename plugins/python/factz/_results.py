@@ -343,14 +343,14 @@ class Sizes:
 
 @dataclasses.dataclass
 class FixReport:
-    """The outcome of :func:`factz.protect` or :func:`factz.apply`.
+    """The outcome of :func:`factz.protect` or :func:`factz.apply`, or of their twins for volumes.
 
     Attributes:
         fix_bytes: bytes of the fix.
         repaired_vertices: vertices whose values the fix replaces.
         exact_vertices: of these, vertices that take the bits of the original.
-        violated_triangles: triangles of the reconstruction that do not keep what was asked for; 0 after
-            applying.
+        violated_triangles: triangles, of a volume tetrahedra, of the reconstruction that do not keep what was
+            asked for; 0 after applying.
         rounds: rounds of repair; 0 after applying.
         bound: the absolute bound, in the unit of the field.
         max_error: largest \\|reconstruction - original\\| where the original has data.
@@ -374,8 +374,9 @@ class FixInfo:
     """The header of a fix.
 
     Attributes:
-        shape: of u and of v: (ny, nx), or (nz, ny, nx) of a stack of several planes.
+        shape: of u and of v: (ny, nx), or (nz, ny, nx) of a stack of several planes and of a volume.
         dtype: their element type.
+        components: 2, or 3 of a volume.
         fix_bytes: bytes of the fix.
         format_version: version of the format of fixes.
         abs: the absolute bound as it was given, or None where it was a relative one.
@@ -383,13 +384,15 @@ class FixInfo:
         absolute_bound: the absolute bound, in the unit of the field.
         max_error, repaired_vertices, exact_vertices: as in :class:`FixReport`.
         preserve, ties, dx, dy: as in :func:`factz.protect`.
+        dz: the spacing along z of a volume; 1 of planes.
         fill: the fill value of the field, or None.
-        periodic: the periodic axes, "x", "y" or "xy", or None.
+        periodic: the periodic axes, for instance "xy", or None.
         reconstruction_checksum: of the reconstruction that the fix belongs to.
     """
 
     shape: Tuple[int, ...]
     dtype: np.dtype
+    components: int
     fix_bytes: int
     format_version: int
     abs: Optional[float]
@@ -402,6 +405,7 @@ class FixInfo:
     ties: str
     dx: float
     dy: float
+    dz: float
     fill: Optional[float]
     periodic: Optional[str]
     reconstruction_checksum: int

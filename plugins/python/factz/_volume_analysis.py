@@ -1,7 +1,7 @@
 """compare_volume, critical_points_volume and value_range_volume: analysis of three components on a grid of cubes."""
 
 import ctypes
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
@@ -9,14 +9,13 @@ from . import _abi
 from ._config import count_of
 from ._library import check, library
 from ._results import VOLUME_POINT, Range, VolumeComparison
-from ._volumes import _configured, _dense, _given_bound
-
-_NO_BOUND = (_abi.BOUND_ABSOLUTE, 0.0)
+from ._volume_config import configured_dense_volume, dense_components
 
 
-def _call(components: List[np.ndarray], config: _abi.Config) -> List[Any]:
+def _call(components: List[np.ndarray], **options: Any) -> Tuple[Any, ...]:
     """Addresses, number of vertices and configuration."""
-    return [*(c.ctypes.data for c in components), components[0].size, config]
+    config, addresses, vertices = configured_dense_volume(components, **options)
+    return (*addresses, vertices, config)
 
 
 def compare_volume(
@@ -51,17 +50,16 @@ def compare_volume(
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`. Differences are no error.
     """
-    first, other = _dense((u, v, w)), _dense((u2, v2, w2), "u2, v2 and w2")
+    first, other = dense_components((u, v, w)), dense_components((u2, v2, w2), ("u2", "v2", "w2"))
     if first[0].shape != other[0].shape or first[0].dtype != other[0].dtype:
         raise ValueError(
             "u2, v2 and w2 must have the shape and dtype of u, v and w: they have %s of %s and %s of %s"
             % (other[0].shape, other[0].dtype, first[0].shape, first[0].dtype)
         )
     options = {"ties": ties, "dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
-    config = _configured(first[0], _given_bound(abs, rel), **options)
+    *call, config = _call(first, abs=abs, rel=rel, **options)
     found = _abi.VolumeComparison()
-    others = [c.ctypes.data for c in other]
-    call = (*_call(first, config), *others, config, found)
+    call = (*call, config, *(c.ctypes.data for c in other), config, found)
     check(library.compare_volume_host(*call, count_of("threads", threads)))
     return VolumeComparison._of(found)
 
@@ -99,9 +97,9 @@ def critical_points_volume(
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
-    components = _dense((u, v, w))
+    components = dense_components((u, v, w))
     options = {"dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
-    call = _call(components, _configured(components[0], _NO_BOUND, **options))
+    call = _call(components, abs=0.0, rel=None, **options)
     count = ctypes.c_uint64()
     # Memory is taken only by pages that points are written to. More points than this are rare.
     points = np.empty(components[0].size // 16 + 1024, VOLUME_POINT)
@@ -126,8 +124,8 @@ def value_range_volume(u: Any, v: Any, w: Any, *, fill: Optional[float] = None, 
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
-    components = _dense((u, v, w))
-    call = _call(components, _configured(components[0], _NO_BOUND, fill=fill))
+    components = dense_components((u, v, w))
+    call = _call(components, abs=0.0, rel=None, fill=fill)
     found = _abi.Range()
     check(library.range_volume_host(*call, found, count_of("threads", threads)))
     return Range._of(found)

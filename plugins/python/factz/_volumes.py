@@ -1,16 +1,16 @@
 """compress_volume and decompress_volume: three components on a grid of cubes."""
 
-import ctypes
 from typing import Any, List, Optional, Tuple
 
 import numpy as np
 
 from . import _abi
 from ._arrays import Array, fits, host_array, plane_rows, set_layout
-from ._config import DTYPES, configured_volume, count_of, name_of
+from ._config import DTYPES, Sides, configured_volume, count_of, name_of
 from ._fields import check_output, find_bytes, find_output
 from ._library import check, library
 from ._results import Report
+from ._volume_config import room_of_volume
 
 
 def components_of(array: Any, name: str = "u") -> Tuple[Any, Any, Any]:
@@ -67,50 +67,6 @@ def _outputs(out: Any) -> Tuple[Tuple[Any, Any, Any], List[Array]]:
     return given, arrays
 
 
-def _dense(arrays: Tuple[Any, Any, Any], names: str = "u, v and w") -> List[np.ndarray]:
-    """The components as dense arrays of one shape and type."""
-    found = [np.asarray(array) for array in arrays]
-    shapes, types = [array.shape for array in found], [array.dtype for array in found]
-    if len(shapes[0]) != 3 or len(set(shapes)) > 1:
-        raise ValueError("%s must have one shape (nz, ny, nx), not %s, %s and %s" % (names, *shapes))
-    if len(set(types)) > 1 or types[0].kind != "f" or types[0].itemsize not in (4, 8):
-        raise TypeError("%s must all be float32 or all float64, not %s, %s and %s" % (names, *types))
-    return [np.ascontiguousarray(array, array.dtype.newbyteorder("=")) for array in found]
-
-
-def _given_bound(abs: Optional[float], rel: Optional[float]) -> Tuple[int, float]:
-    """The kind of the one bound that is given, and its value."""
-    if (abs is None) == (rel is None):
-        raise ValueError("give one bound: abs= or rel=; there %s" % ("is none" if abs is None else "are both"))
-    if abs is None:
-        return _abi.BOUND_RELATIVE, float_of("rel", rel)
-    return _abi.BOUND_ABSOLUTE, float_of("abs", abs)
-
-
-def _configured(
-    component: np.ndarray,
-    bound: Tuple[int, float],
-    *,
-    ties: str = "all",
-    dx: float = 1.0,
-    dy: float = 1.0,
-    dz: float = 1.0,
-    fill: Optional[float] = None,
-    periodic: Optional[str] = None,
-) -> _abi.Config:
-    """The configuration of a dense volume with the shape and type of a component."""
-    nz, ny, nx = component.shape
-    config = _abi.Config()
-    check(library.config_init_volume(config, nx, ny, nz, *bound))
-    config.dtype = DTYPES[component.dtype.name]
-    config.ties = number_of("ties", ties, CHOICES["ties"])
-    config.dx, config.dy, config.dz = (float_of(n, d) for n, d in (("dx", dx), ("dy", dy), ("dz", dz)))
-    config.periodic = axes_of_volume("periodic", periodic)
-    if fill is not None:
-        config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
-    return config
-
-
 def compress_volume(
     u: Any,
     v: Any = None,
@@ -124,7 +80,8 @@ def compress_volume(
     dx: float = 1.0,
     dy: float = 1.0,
     dz: float = 1.0,
-    pin: Optional[str] = None,
+    pin: Sides = None,
+    halo: Sides = None,
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
     threads: int = 0,
@@ -143,6 +100,8 @@ def compress_volume(
         ties: "all" or "zeros": what tetrahedra keep whose zero lies on a face, an edge or a vertex.
         dx, dy, dz: grid spacing, negative where the axis runs against the component.
         pin: sides that are stored exactly: names of :func:`compress`, "zmin" and "zmax", joined by +, or "all".
+        halo: sides where the arrays hold one layer of ghosts, with the values of a neighbouring block: the
+            tetrahedra between blocks are kept then, whatever the other block does. The shape counts the ghosts.
         periodic: periodic axes, for instance "xyz".
 
     Returns:
@@ -154,13 +113,11 @@ def compress_volume(
     """
     components = _inputs(u, v, w)
     options = {"coder": coder, "preserve": preserve, "ties": ties, "dx": dx, "dy": dy, "dz": dz}
-    config = configured_volume(abs, rel, pin=pin, fill=fill, periodic=periodic, **options)
+    config = configured_volume(abs, rel, pin=pin, halo=halo, fill=fill, periodic=periodic, **options)
     found = _abi.Report()
     *addresses, vertices = set_layout(config, *components)
-    most = ctypes.c_uint64()
-    check(library.volume_stream_bytes(config, most))
     # Pages that nothing is written to take no memory.
-    data = np.empty(most.value, np.uint8)
+    data = np.empty(room_of_volume(config), np.uint8)
     call = (*addresses, vertices, config, *find_bytes("data", data, None).memory, found)
     check(library.compress_volume_host(*call, count_of("threads", threads)))
     if report is not None:

@@ -56,6 +56,7 @@ mod synthetic;
 mod verify;
 mod violations;
 mod volume;
+mod volume_fix;
 mod volume_pair;
 mod volume_point_list;
 mod volume_points;
@@ -124,7 +125,9 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Join(a) => halves::join(a),
         Command::Verify(a) if volume_verify::is_asked(a)? => volume_verify::verify(a),
         Command::Verify(a) => verify::verify(a),
+        Command::Protect(a) if volume_fix::is_asked(a)? => volume_fix::protect(a),
         Command::Protect(a) => fix::protect(a),
+        Command::Apply(a) if volume_fix::is_applied(a)? => volume_fix::apply(a),
         Command::Apply(a) => fix::apply(a),
         Command::Test(a) => inspect::test(a),
         Command::Info(a) => inspect::info(a),

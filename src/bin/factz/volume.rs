@@ -122,6 +122,13 @@ pub fn chosen(
     })
 }
 
+/// Views of components of the type and shape of a configuration.
+pub fn views<'a, T: Element>(components: &'a mut [Values; 3], config: &Config) -> [View<'a, T>; 3] {
+    components.each_mut().map(|values| {
+        View::stack(T::unwrap(values).expect("the type is that of the configuration"), config.nx, config.ny)
+    })
+}
+
 fn compressed<T: Element>(
     components: &mut [Values; 3],
     config: &Config,
@@ -130,9 +137,7 @@ fn compressed<T: Element>(
 ) -> Result<(Report, Vec<u8>), Failure> {
     let request = VolumeRequest::new(*config)?;
     let mut stream = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
-    let views = components.each_mut().map(|values| {
-        View::stack(T::unwrap(values).expect("the type is that of the configuration"), config.nx, config.ny)
-    });
+    let views = views::<T>(components, config);
     let report = with_progress(threads, Some(progress), |execution| {
         compress_volume(&request, views, &mut stream, execution)
     })?;
@@ -172,6 +177,26 @@ fn decoded<T: Element>(
         decompress_volume(&config, &stream.bytes, views, execution)
     })?;
     Ok((components.map(T::wrap), report))
+}
+
+/// Writes U, V and W; without a format the endings of their names tell it.
+pub fn write_components(
+    paths: [&Path; 3],
+    format: Option<Format>,
+    components: &[Values; 3],
+    dims: Dims,
+) -> Result<(), Failure> {
+    let mut outputs = Vec::new();
+    for (path, values) in paths.into_iter().zip(components) {
+        let format = match format.unwrap_or(Format::of(path)) {
+            Format::Npz => {
+                return Err(failure!("{}: volumes are written as .npy or raw values", output_name(path)));
+            }
+            format => format,
+        };
+        outputs.push(store::component(path, format, values, dims)?);
+    }
+    Output::commit(outputs)
 }
 
 /// Whether the stream is one of a volume, or a place for W is given.
