@@ -1,6 +1,6 @@
 /*
- * Compress and decompress fields from C++: dense, with ghost layers, interleaved, stacks of planes, one
- * component alone; find the critical points; and see what a wrong call is told.
+ * Compress and decompress fields from C++: dense, with ghost layers, interleaved, stacks of planes, volumes,
+ * one component alone; find the critical points; and see what a wrong call is told.
  *
  *     c++ -std=c++17 roundtrip.cpp -lfactz -o roundtrip && ./roundtrip
  *
@@ -205,6 +205,59 @@ void stack()
         FACTZ_ERROR_INVALID_ARGUMENT, "z0 = 3 and nz = 2: the region is not inside");
 }
 
+/* A volume in three arrays, in one array after another, interleaved, and with padded rows: one stream. */
+void volume()
+{
+    constexpr std::uint64_t width = 20, height = 17, depth = 18, n = width * height * depth,
+                            pitch = width + 3;
+    constexpr float bound = 0.01F;
+    std::vector<float> uvw(3 * n), mixed(3 * n), after(3 * n), padded(3 * pitch * height * depth, 7);
+    const auto before = factz::triple(uvw.data(), width, height, depth);
+    for (std::uint64_t k = 0; k < n; k++) {
+        const auto x = static_cast<float>(k % width), y = static_cast<float>(k / width % height),
+                   z = static_cast<float>(k / width / height);
+        uvw[k] = std::sin(0.31F * x + 0.2F * y + 0.11F * z);
+        uvw[n + k] = std::sin(0.13F * x - 0.27F * y + 0.33F * z);
+        uvw[2 * n + k] = std::sin(0.29F * z + 0.17F * y - 0.21F * x);
+        for (std::uint64_t c = 0; c < 3; c++)
+            mixed[3 * k + c] = uvw[c * n + k];
+    }
+    factz_report report;
+    const factz_config config = factz::absolute_bound(bound);
+    const std::vector<std::byte> stream = factz::compress(before, config, &report);
+    const factz_info info = factz::inspect(stream);
+    require(info.nz == depth && info.component == FACTZ_COMPONENT_VOLUME && report.points_in_triangles > 0,
+        "the header of a volume");
+    require(stream.size() <= factz::volume_stream_bytes(before, config), "the largest stream of a volume");
+    const factz::volume<const float> interleaved =
+        factz::interleaved_volume(mixed.data(), width, height, depth);
+    require(factz::compress(interleaved, config) == stream, "layouts of a volume give one stream");
+
+    factz::decompress(stream, factz::triple(after.data(), width, height, depth));
+    for (std::uint64_t k = 0; k < 3 * n; k++)
+        require(std::abs(after[k] - uvw[k]) <= bound, "the bound of a volume");
+    float *const u = padded.data(), *const v = u + pitch * height * depth,
+                 *const w = v + pitch * height * depth;
+    factz::decompress(stream, factz::pitched(u, v, w, width, height, depth, pitch), config, 2);
+    factz::decompress(stream, factz::interleaved_volume(mixed.data(), width, height, depth));
+    for (std::uint64_t k = 0; k < 3 * n; k++) {
+        require(mixed[k % n * 3 + k / n] == after[k], "an interleaved volume");
+        require(padded[k / width * pitch + k % width] == after[k], "padded rows of a volume");
+    }
+    require(padded[width] == 7, "what lies between rows stays");
+    std::printf("%-24s %8zu bytes\n", "a volume", stream.size());
+
+    const auto flat = factz::dense(u, v, w, width, height, 1);
+    refused([&] { factz::compress(flat, config); }, FACTZ_ERROR_INVALID_CONFIG, "nz = 1 makes no volume");
+    factz_config wrong = config;
+    wrong.mode = FACTZ_MODE_SPECULATIVE;
+    refused([&] { factz::compress(before, wrong); }, FACTZ_ERROR_INVALID_CONFIG, "mode = speculative");
+    refused([&] { factz::decompress(stream, factz::dense(u, v, width, height, depth)); },
+        FACTZ_ERROR_INVALID_ARGUMENT, "volume");
+    refused([&] { factz::decompress(stream, factz::dense(u, v, w, width, height, depth - 1)); },
+        FACTZ_ERROR_INVALID_ARGUMENT, "nz = 17");
+}
+
 /* One component alone: the stream is split, each half decompressed, as a whole and in part, and both joined.
  */
 void components(const factz::field<const float> &field)
@@ -270,6 +323,7 @@ void everything()
     region(dense);
     components(dense);
     stack();
+    volume();
 }
 
 }  // namespace

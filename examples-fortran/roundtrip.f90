@@ -1,5 +1,5 @@
-! Compress and decompress arrays of both kinds: whole arrays, arrays with ghost layers, sections, and stacks of
-! planes; decompress parts alone; list the critical points; and see what a wrong call is told.
+! Compress and decompress arrays of both kinds: whole arrays, arrays with ghost layers, sections, stacks of planes,
+! and volumes; decompress parts alone; list the critical points; and see what a wrong call is told.
 !
 !     gfortran factz.f90 roundtrip.f90 -lfactz -o roundtrip && ./roundtrip
 !
@@ -15,6 +15,7 @@ program roundtrip
   call ghost_layers()
   call sections()
   call stack()
+  call volume()
   call fixes()
   call parts()
   call options()
@@ -171,6 +172,69 @@ contains
     call require(all(plane(:, :, 1) <= u2(:, :, 2)) .and. all(plane(:, :, 1) >= u2(:, :, 2)), 'the values of a plane')
     call show('stack, real32', size(stream), 2 * 4 * nx * ny * nz, comparison)
   end subroutine stack
+
+  ! Volumes of both kinds, in whole arrays and in sections.
+  subroutine volume()
+    integer, parameter :: n(3) = [20, 17, 18]
+    real(real32), allocatable, dimension(:, :, :, :) :: whole, after
+    real(real64), allocatable :: u(:, :, :), v(:, :, :), w(:, :, :), found(:, :, :, :)
+    integer(int8), allocatable :: stream(:), again(:)
+    type(factz_config) :: config
+    type(factz_info) :: info
+    type(factz_report) :: report
+    integer(c_int32_t) :: status
+    character(500) :: reason
+    integer :: x, y, z
+    allocate (u(n(1), n(2), n(3)), found(3, n(1), n(2), n(3)), whole(0:n(1) + 1, 0:n(2), n(3), 3))
+    allocate (v, w, mold=u)
+    do z = 1, n(3)
+      do y = 1, n(2)
+        do x = 1, n(1)
+          u(x, y, z) = sin(0.31_real64 * x + 0.2_real64 * y + 0.11_real64 * z)
+          v(x, y, z) = sin(0.13_real64 * x - 0.27_real64 * y + 0.33_real64 * z)
+          w(x, y, z) = sin(0.29_real64 * z + 0.17_real64 * y - 0.21_real64 * x)
+        end do
+      end do
+    end do
+    config = factz_absolute_bound(bound)
+    call factz_compress(u, v, w, config, stream, report, threads=2)
+    call factz_inspect(stream, info)
+    call require(info%component == FACTZ_COMPONENT_VOLUME .and. info%nz == n(3) .and. &
+        report%points_in_triangles > 0, 'the header of a volume')
+    found = 0
+    call factz_decompress(stream, found(1, :, :, :), found(2, :, :, :), found(3, :, :, :), report)
+    call require(report%stream_bytes == size(stream), 'the report of a volume')
+    call require(maxval(abs(found(1, :, :, :) - u)) <= bound .and. maxval(abs(found(2, :, :, :) - v)) <= bound &
+        .and. maxval(abs(found(3, :, :, :) - w)) <= bound, 'the bound of a volume')
+
+    whole = 7
+    whole(1:n(1), 1:n(2), :, 1) = real(u, real32)
+    whole(1:n(1), 1:n(2), :, 2) = real(v, real32)
+    whole(1:n(1), 1:n(2), :, 3) = real(w, real32)
+    after = whole(1:n(1), 1:n(2), :, :)
+    config%pin = FACTZ_SIDE_Z_MIN
+    call factz_compress(whole(1:n(1), 1:n(2), :, 1), whole(1:n(1), 1:n(2), :, 2), whole(1:n(1), 1:n(2), :, 3), &
+        config, stream)
+    call factz_compress(after(:, :, :, 1), after(:, :, :, 2), after(:, :, :, 3), config, again)
+    call require(size(again) == size(stream), 'the length of a stream of sections')
+    call require(all(again == stream), 'a section and its copy give one stream')
+    call factz_decompress(stream, after(:, :, :, 1), after(:, :, :, 2), after(:, :, :, 3), verify_checksum=.false.)
+    call require(maxval(abs(after - whole(1:n(1), 1:n(2), :, :))) <= real(bound, real32), 'the bound of sections')
+    call require(.not. any(abs(after(:, :, 1, :) - whole(1:n(1), 1:n(2), 1, :)) > 0), 'the side z = 1 is pinned')
+
+    call factz_compress(u, v, w(:, :, :n(3) - 1), config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'u has 20 x 17 x 18 vertices but w has 20 x 17 x 17')
+    call factz_compress(u(:, :, :1), v(:, :, :1), w(:, :, :1), config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'nz = 1')
+    config%mode = FACTZ_MODE_SPECULATIVE
+    call factz_compress(u, v, w, config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'mode = speculative')
+    call factz_decompress(again, u, v, w, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'F32')
+    call factz_decompress(again, after(:, :, :, 1), after(:, :, :, 2), stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'volume')
+    print '(a,i0,a)', 'a volume: ', size(again), ' bytes'
+  end subroutine volume
 
   ! A reconstruction that another method made, and its fix: then all critical points are there.
   subroutine fixes()

@@ -23,6 +23,12 @@
 ! A stack of planes, such as times or levels, is u(nx, ny, nz) and v(nx, ny, nz): nz fields of their own in one
 ! stream, with one bound. Ghost layers lie around each plane.
 !
+! A volume is u(nx, ny, nz), v(nx, ny, nz) and w(nx, ny, nz), without ghost layers. The default mode of a
+! configuration becomes FACTZ_MODE_REPAIR, which is that of volumes:
+!
+!     call factz_compress(u, v, w, config, stream)
+!     call factz_decompress(stream, u2, v2, w2)
+!
 ! A part of a field, or some planes of a stack, is decompressed alone into arrays of its size. first has the
 ! indices of its first vertex, counted from 1: u2 of shape (64, 32) becomes columns 101 to 164 and rows 41 to 72
 ! of the field, and u3 of shape (nx, ny, 2) planes 5 and 6:
@@ -73,6 +79,15 @@ module factz
       FACTZ_POINT_CENTER = 5, FACTZ_POINT_VERTEX_ZERO = 6, FACTZ_POINT_EDGE_ZERO = 7
   integer(c_int32_t), parameter, public :: FACTZ_SIMPLEX_LOWER = 0, FACTZ_SIMPLEX_UPPER = 1, &
       FACTZ_SIMPLEX_EDGE_X = 2, FACTZ_SIMPLEX_EDGE_Y = 3, FACTZ_SIMPLEX_DIAGONAL = 4, FACTZ_SIMPLEX_VERTEX = 5
+  integer(c_int32_t), parameter, public :: FACTZ_VOLUME_POINT_REPELLING_NODE = 0, &
+      FACTZ_VOLUME_POINT_REPELLING_NODE_SADDLE = 1, FACTZ_VOLUME_POINT_ATTRACTING_NODE_SADDLE = 2, &
+      FACTZ_VOLUME_POINT_ATTRACTING_NODE = 3, FACTZ_VOLUME_POINT_REPELLING_FOCUS = 4, &
+      FACTZ_VOLUME_POINT_REPELLING_FOCUS_SADDLE = 5, FACTZ_VOLUME_POINT_ATTRACTING_FOCUS_SADDLE = 6, &
+      FACTZ_VOLUME_POINT_ATTRACTING_FOCUS = 7, FACTZ_VOLUME_POINT_REPELLING_CENTER = 8, &
+      FACTZ_VOLUME_POINT_ATTRACTING_CENTER = 9, FACTZ_VOLUME_POINT_VERTEX_ZERO = 10, &
+      FACTZ_VOLUME_POINT_EDGE_ZERO = 11, FACTZ_VOLUME_POINT_FACE_ZERO = 12
+  integer(c_int32_t), parameter, public :: FACTZ_VOLUME_SIMPLEX_TETRAHEDRON = 0, FACTZ_VOLUME_SIMPLEX_FACE = 6, &
+      FACTZ_VOLUME_SIMPLEX_EDGE = 18, FACTZ_VOLUME_SIMPLEX_VERTEX = 25
   integer(c_int32_t), parameter, public :: FACTZ_INDEX_UNDEFINED = -100
   integer(c_int32_t), parameter, public :: FACTZ_LOG_ERROR = 1, FACTZ_LOG_WARN = 2, FACTZ_LOG_INFO = 3, &
       FACTZ_LOG_DEBUG = 4, FACTZ_LOG_TRACE = 5
@@ -224,6 +239,50 @@ module factz
     integer(c_int64_t) :: reserved(2)
   end type factz_comparison
 
+  ! Cells count from 0, as in C: that of the vertex u(1, 1, 1) is (0, 0, 0).
+  type, bind(c), public :: factz_volume_point
+    integer(c_int64_t) :: cell_x
+    integer(c_int64_t) :: cell_y
+    integer(c_int64_t) :: cell_z
+    real(c_double) :: x
+    real(c_double) :: y
+    real(c_double) :: z
+    integer(c_int32_t) :: simplex
+    integer(c_int32_t) :: dimension
+    integer(c_int32_t) :: point_type
+    integer(c_int32_t) :: index
+    integer(c_int64_t) :: reserved(6)
+  end type factz_volume_point
+
+  ! points_by_type(k + 1) counts the points of type k.
+  type, bind(c), public :: factz_volume_comparison
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: reserved_status
+    integer(c_int64_t) :: violations
+    integer(c_int64_t) :: critical_points
+    integer(c_int64_t) :: other_critical_points
+    integer(c_int64_t) :: lost_points
+    integer(c_int64_t) :: spurious_points
+    integer(c_int64_t) :: changed_types
+    integer(c_int64_t) :: ties
+    integer(c_int64_t) :: changed_ties
+    integer(c_int64_t) :: new_ties
+    integer(c_int64_t) :: nonfinite_vertices
+    integer(c_int64_t) :: changed_missing
+    integer(c_int64_t) :: zero_vertices
+    integer(c_int64_t) :: changed_zero_vertices
+    integer(c_int64_t) :: bound_exceeded
+    real(c_double) :: bound
+    real(c_double) :: max_error
+    real(c_double) :: psnr
+    integer(c_int64_t) :: points_by_type(16)
+    integer(c_int64_t) :: filled_vertices
+    integer(c_int64_t) :: lost_zeros
+    integer(c_int64_t) :: spurious_zeros
+    integer(c_int64_t) :: changed_indices
+    integer(c_int64_t) :: reserved(2)
+  end type factz_volume_comparison
+
   type, bind(c), public :: factz_fix_report
     integer(c_int32_t) :: status
     integer(c_int32_t) :: reserved_status
@@ -261,24 +320,28 @@ module factz
     integer(c_int32_t) :: has_fill_value
     integer(c_int32_t) :: periodic
     integer(c_int32_t) :: reconstruction_checksum
-    integer(c_int32_t) :: reserved_flags
+    integer(c_int32_t) :: components
     integer(c_int64_t) :: reserved(6)
   end type factz_fix_info
 
   ! ---------------------------------------------------------------- arrays in host memory
 
   ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
+  ! call factz_compress(u, v, w, config, stream [, report] [, threads] [, stat] [, errmsg])
   ! The array stream is allocated with exactly the length of the compressed stream.
   interface factz_compress
-    module procedure compress_real32, compress_real64, compress_stack_real32, compress_stack_real64
+    module procedure compress_real32, compress_real64, compress_stack_real32, compress_stack_real64, &
+        compress_volume_real32, compress_volume_real64
   end interface factz_compress
 
   ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat]
   !                       [, errmsg])
+  ! call factz_decompress(stream, u, v, w [, report] [, threads] [, verify_checksum] [, stat] [, errmsg])
   ! The array stream may be longer than the compressed stream. Ghost layers stay as they are.
   ! verify_checksum=.false. does not compare the checksum.
   interface factz_decompress
-    module procedure decompress_real32, decompress_real64, decompress_stack_real32, decompress_stack_real64
+    module procedure decompress_real32, decompress_real64, decompress_stack_real32, decompress_stack_real64, &
+        decompress_volume_real32, decompress_volume_real64
   end interface factz_decompress
 
   ! call factz_decompress_region(stream, first, u, v [, report] [, ghosts] [, threads] [, verify_checksum]
@@ -340,7 +403,8 @@ module factz
   ! ---------------------------------------------------------------- the functions of factz.h
 
   public :: factz_config_init_volume, factz_volume_stream_bytes, factz_compress_volume_host, &
-      factz_decompress_volume_host, factz_decompress_volume_sizes, factz_decompress_volume_device
+      factz_decompress_volume_host, factz_decompress_volume_sizes, factz_decompress_volume_device, &
+      factz_critical_points_volume_host, factz_compare_volume_host, factz_range_volume_host
   public :: factz_config_init, factz_config_from_info, factz_config_to_words, factz_config_from_words, &
       factz_readable_formats, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
       factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, factz_range_host, &
@@ -348,7 +412,8 @@ module factz
       factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version, &
       factz_decompress_region_host, factz_decompress_planes_host, factz_read_region_host, factz_split_host, &
       factz_join_host, factz_decompress_planes_device, factz_decompress_planes_sizes, &
-      factz_protect_host, factz_apply_host, factz_inspect_fix_host
+      factz_protect_host, factz_apply_host, factz_inspect_fix_host, factz_protect_volume_host, &
+      factz_apply_volume_host
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -410,6 +475,42 @@ module factz
       integer(c_size_t), value :: workspace_bytes
       type(c_ptr), value :: report, stream
     end function factz_decompress_volume_device
+
+    ! points is the address of type(factz_volume_point) :: points(capacity), or c_null_ptr.
+    integer(c_int32_t) function factz_critical_points_volume_host(u, v, w, n, config, points, capacity, count, &
+        threads) bind(c)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: points
+      integer(c_size_t), value :: capacity
+      integer(c_int64_t), intent(out) :: count
+      integer(c_int), value :: threads
+    end function factz_critical_points_volume_host
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_compare_volume_host(u, v, w, n, config, other_u, other_v, other_w, &
+        other_config, comparison, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_volume_comparison
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v, other_w
+      type(factz_config), intent(in), optional :: other_config
+      type(factz_volume_comparison), intent(out) :: comparison
+      integer(c_int), value :: threads
+    end function factz_compare_volume_host
+
+    integer(c_int32_t) function factz_range_volume_host(u, v, w, n, config, range, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_range
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(factz_range), intent(out) :: range
+      integer(c_int), value :: threads
+    end function factz_range_volume_host
+
     integer(c_int32_t) function factz_compress_sizes(config, sizes) bind(c)
       import :: c_int32_t, factz_config, factz_sizes
       type(factz_config), intent(in) :: config
@@ -595,6 +696,32 @@ module factz
       type(factz_fix_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_apply_host
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_protect_volume_host(u, v, w, n, config, other_u, other_v, other_w, &
+        other_config, dst, dst_bytes, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v, other_w
+      type(factz_config), intent(in), optional :: other_config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_protect_volume_host
+
+    integer(c_int32_t) function factz_apply_volume_host(fix, fix_bytes, config, u, v, w, n, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_fix_report
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_fix_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_apply_volume_host
 
     integer(c_int32_t) function factz_inspect_fix_host(fix, fix_bytes, info) bind(c)
       import :: c_int32_t, c_ptr, c_size_t, factz_fix_info
@@ -1227,6 +1354,54 @@ contains
         threads, stat, errmsg)
   end subroutine critical_points_stack_real64
 
+  subroutine compress_volume_real32(u, v, w, config, stream, report, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(stack_real32('u', u), stack_real32('v', v), config, stream, report, threads, stat, errmsg, &
+        stack_real32('w', w))
+  end subroutine compress_volume_real32
+
+  subroutine compress_volume_real64(u, v, w, config, stream, report, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(stack_real64('u', u), stack_real64('v', v), config, stream, report, threads, stat, errmsg, &
+        stack_real64('w', w))
+  end subroutine compress_volume_real64
+
+  subroutine decompress_volume_real32(stream, u, v, w, report, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real32), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real32('u', u), stack_real32('v', v), report, threads, verify_checksum, stat, errmsg, &
+        w=stack_real32('w', w))
+  end subroutine decompress_volume_real32
+
+  subroutine decompress_volume_real64(stream, u, v, w, report, threads, verify_checksum, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real64), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, stack_real64('u', u), stack_real64('v', v), report, threads, verify_checksum, stat, errmsg, &
+        w=stack_real64('w', w))
+  end subroutine decompress_volume_real64
+
   function component_real32(name, values, ghosts) result(c)
     character(*), intent(in) :: name
     real(real32), intent(in), target :: values(:, :)
@@ -1410,7 +1585,41 @@ contains
     config%v_stride = v%stride
   end subroutine describe
 
-  subroutine compress(u, v, config, stream, report, threads, stat, errmsg)
+  ! The same with the three components of a volume. There are no ghosts: the library says what a halo needs.
+  subroutine describe_volume(u, v, w, config, n, refusal)
+    type(component), intent(in) :: u, v, w
+    type(factz_config), intent(inout) :: config
+    integer(c_size_t), intent(out) :: n
+    character(:), allocatable, intent(out) :: refusal
+    integer(c_int32_t) :: halo
+    halo = config%halo
+    config%halo = 0
+    call describe(u, v, config, n, refusal)
+    if (.not. allocated(refusal)) call describe(u, w, config, n, refusal)
+    config%halo = halo
+    config%components = 3
+    if (config%mode == FACTZ_MODE_BLOCK_WISE) config%mode = FACTZ_MODE_REPAIR
+    config%v_pitch = v%pitch
+    config%v_stride = v%stride
+    config%w_pitch = w%pitch
+    config%w_stride = w%stride
+  end subroutine describe_volume
+
+  ! Bytes that always suffice for a stream.
+  integer(c_int32_t) function find_largest_stream(config, bytes) result(status)
+    type(factz_config), intent(in) :: config
+    integer(c_int64_t), intent(out) :: bytes
+    type(factz_sizes) :: sizes
+    if (config%components == 3) then
+      status = factz_volume_stream_bytes(config, bytes)
+    else
+      status = factz_compress_sizes(config, sizes)
+      bytes = sizes%max_stream_bytes
+    end if
+  end function find_largest_stream
+
+  ! Compresses a field, or with w a volume.
+  subroutine compress(u, v, config, stream, report, threads, stat, errmsg, w)
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: stream(:)
@@ -1418,31 +1627,41 @@ contains
     class(*), intent(in), optional :: threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(component), intent(in), optional :: w
     type(factz_config) :: c
-    type(factz_sizes) :: sizes
     type(factz_report) :: r
     integer(int8), allocatable, target :: buffer(:)
     character(:), allocatable :: reason
+    integer(c_int64_t) :: most
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
     integer(c_int) :: threads_used
     integer :: failed
     r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = config
-    call describe(u, v, c, n, reason)
+    if (present(w)) then
+      call describe_volume(u, v, w, c, n, reason)
+    else
+      call describe(u, v, c, n, reason)
+    end if
     call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
-      status = factz_compress_sizes(c, sizes)
+      status = find_largest_stream(c, most)
       if (status == FACTZ_OK) then
-        allocate (buffer(sizes%max_stream_bytes), stat=failed)
+        allocate (buffer(most), stat=failed)
         if (failed /= 0) then
           status = FACTZ_ERROR_OUT_OF_MEMORY
-          reason = 'no memory for '//decimal(sizes%max_stream_bytes)//' bytes, the largest that the stream may be'
+          reason = 'no memory for '//decimal(most)//' bytes, the largest that the stream may be'
         else
-          status = factz_compress_host(u%first, v%first, n, c, c_loc(buffer), size(buffer, kind=c_size_t), r, &
-              threads_used)
+          if (present(w)) then
+            status = factz_compress_volume_host(u%first, v%first, w%first, n, c, c_loc(buffer), &
+                size(buffer, kind=c_size_t), r, threads_used)
+          else
+            status = factz_compress_host(u%first, v%first, n, c, c_loc(buffer), size(buffer, kind=c_size_t), r, &
+                threads_used)
+          end if
           if (status == FACTZ_OK) stream = buffer(:r%stream_bytes)
         end if
       end if
@@ -1453,8 +1672,8 @@ contains
     call conclude('factz_compress', status, reason, stat, errmsg)
   end subroutine compress
 
-  ! Decompresses all of a field, or the part that begins at first.
-  subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg, first)
+  ! Decompresses all of a field, the part that begins at first, or with w a volume.
+  subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg, first, w)
     integer(int8), contiguous, intent(in), target :: stream(:)
     type(component), intent(in) :: u, v
     type(factz_report), intent(out), optional :: report
@@ -1463,6 +1682,7 @@ contains
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     class(*), intent(in), optional :: first(:)
+    type(component), intent(in), optional :: w
     type(factz_config) :: c
     type(factz_report) :: r
     character(:), allocatable :: reason, name, told
@@ -1475,7 +1695,11 @@ contains
     name = 'factz_decompress'
     told = ''
     if (present(verify_checksum)) c%verify_checksum = merge(1_c_int32_t, 0_c_int32_t, verify_checksum)
-    call describe(u, v, c, n, reason)
+    if (present(w)) then
+      call describe_volume(u, v, w, c, n, reason)
+    else
+      call describe(u, v, c, n, reason)
+    end if
     if (present(first)) then
       call take_first(first, origin, reason)
       name = name//'_region'
@@ -1489,6 +1713,9 @@ contains
         status = factz_decompress_region_host(address(stream), size(stream, kind=c_size_t), c, origin(1), origin(2), &
             origin(3), u%first, v%first, n, r, threads_used)
         if (status == FACTZ_ERROR_INVALID_ARGUMENT) told = ' (x0, y0 and z0 are counted from 0: first - 1)'
+      else if (present(w)) then
+        status = factz_decompress_volume_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, &
+            w%first, n, r, threads_used)
       else
         status = factz_decompress_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, n, r, &
             threads_used)

@@ -355,6 +355,96 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_INDEX_UNDEFINED -100
 
 /**
+ * `point_type` of a volume: inside a tetrahedron, out along all directions. Numbers below 8 are those of the
+ * eigenvalues of J with a negative real part, plus 4 if two eigenvalues are complex.
+ */
+#define FACTZ_VOLUME_POINT_REPELLING_NODE 0
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, in along one direction, out along two.
+ */
+#define FACTZ_VOLUME_POINT_REPELLING_NODE_SADDLE 1
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, in along two directions, out along one.
+ */
+#define FACTZ_VOLUME_POINT_ATTRACTING_NODE_SADDLE 2
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, in along all directions.
+ */
+#define FACTZ_VOLUME_POINT_ATTRACTING_NODE 3
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, out along one direction, and around it out.
+ */
+#define FACTZ_VOLUME_POINT_REPELLING_FOCUS 4
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, in along one direction, and around it out.
+ */
+#define FACTZ_VOLUME_POINT_REPELLING_FOCUS_SADDLE 5
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, out along one direction, and around it in.
+ */
+#define FACTZ_VOLUME_POINT_ATTRACTING_FOCUS_SADDLE 6
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, in along one direction, and around it in.
+ */
+#define FACTZ_VOLUME_POINT_ATTRACTING_FOCUS 7
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, out along one direction, and around it in circles (two
+ * eigenvalues have a real part of exactly 0).
+ */
+#define FACTZ_VOLUME_POINT_REPELLING_CENTER 8
+
+/**
+ * `point_type` of a volume: inside a tetrahedron, in along one direction, and around it in circles.
+ */
+#define FACTZ_VOLUME_POINT_ATTRACTING_CENTER 9
+
+/**
+ * `point_type` of a volume: at a vertex, where u = v = w = 0. No J belongs to it: see `index`.
+ */
+#define FACTZ_VOLUME_POINT_VERTEX_ZERO 10
+
+/**
+ * `point_type` of a volume: inside an edge. No J belongs to it: see `index`.
+ */
+#define FACTZ_VOLUME_POINT_EDGE_ZERO 11
+
+/**
+ * `point_type` of a volume: inside a face of tetrahedra. No J belongs to it: see `index`.
+ */
+#define FACTZ_VOLUME_POINT_FACE_ZERO 12
+
+/**
+ * `simplex` of a volume: the first of 6 tetrahedra. A simplex is a path from the vertex (cell_x, cell_y, cell_z),
+ * and each step goes one further along some axes. The steps of tetrahedra 0 to 5 are along x, y, z; x, z, y; y, x,
+ * z; y, z, x; z, x, y; z, y, x.
+ */
+#define FACTZ_VOLUME_SIMPLEX_TETRAHEDRON 0
+
+/**
+ * `simplex` of a volume: the first of 12 faces. The steps of faces 6 to 17 are along x, y; x, z; x, yz; y, x; y, z;
+ * y, xz; xy, z; z, x; z, y; z, xy; xz, y; yz, x.
+ */
+#define FACTZ_VOLUME_SIMPLEX_FACE 6
+
+/**
+ * `simplex` of a volume: the first of 7 edges. The steps of edges 18 to 24 are along x; y; xy; z; xz; yz; xyz.
+ */
+#define FACTZ_VOLUME_SIMPLEX_EDGE 18
+
+/**
+ * `simplex` of a volume: the vertex (cell_x, cell_y, cell_z).
+ */
+#define FACTZ_VOLUME_SIMPLEX_VERTEX 25
+
+/**
  * Level of an event: a call failed.
  */
 #define FACTZ_LOG_ERROR 1
@@ -513,7 +603,8 @@ typedef struct factz_config {
     int32_t preserve;
     /**
      * FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the block,
-     * at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet).
+     * at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet); of a
+     * volume also a plane at z = -1 or z = nz, with the edges and corners where sides meet.
      * Critical points in the cells between blocks are then preserved too, whatever the other block's owner
      * does. Ghost vertices are read when compressing, never written and not part of the stream.
      * `factz_critical_points_host`, `factz_compare_host` and their device twins read them as well. Default
@@ -1033,12 +1124,13 @@ typedef struct factz_fix_report {
      */
     uint64_t exact_vertices;
     /**
-     * Triangles of the reconstruction that do not keep what config asks for; 0 after applying.
+     * Triangles, of a volume tetrahedra, of the reconstruction that do not keep what config asks for; 0 after
+     * applying.
      */
     uint64_t violated_triangles;
     /**
-     * Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices),
-     * rounded up.
+     * Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices, of a
+     * volume 16 x 16 x 16), rounded up.
      */
     uint64_t rounds;
     /**
@@ -1080,7 +1172,7 @@ typedef struct factz_fix_info {
      */
     uint64_t ny;
     /**
-     * Planes.
+     * Planes; of a volume, vertices along z.
      */
     uint64_t nz;
     /**
@@ -1092,7 +1184,7 @@ typedef struct factz_fix_info {
      */
     double dy;
     /**
-     * 1.
+     * Grid spacing along z of a volume, negative if planes run against w; 1 of planes.
      */
     double dz;
     /**
@@ -1148,14 +1240,187 @@ typedef struct factz_fix_info {
      */
     uint32_t reconstruction_checksum;
     /**
-     * 0.
+     * 2: u and v on planes. 3: u, v and w on a volume.
      */
-    uint32_t reserved_flags;
+    uint32_t components;
     /**
      * 0.
      */
     uint64_t reserved[6];
 } factz_fix_info;
+
+/**
+ * A critical point of a volume: a zero of the piecewise linear field, strictly inside a tetrahedron, or at a vertex,
+ * inside an edge or inside a face without other zeros beside it. Curves, surfaces and solids of zeros are no
+ * critical points.
+ */
+typedef struct factz_volume_point {
+    /**
+     * Column of the vertex that the simplex begins at, 0 to nx - 1.
+     */
+    uint64_t cell_x;
+    /**
+     * Its row, 0 to ny - 1.
+     */
+    uint64_t cell_y;
+    /**
+     * Its plane, 0 to nz - 1.
+     */
+    uint64_t cell_z;
+    /**
+     * Position along x: dx, with its sign, times a number from cell_x to cell_x + 1.
+     */
+    double x;
+    /**
+     * Position along y: dy, with its sign, times a number from cell_y to cell_y + 1.
+     */
+    double y;
+    /**
+     * Position along z: dz, with its sign, times a number from cell_z to cell_z + 1.
+     */
+    double z;
+    /**
+     * FACTZ_VOLUME_SIMPLEX_* or a number behind one of them: the simplex that holds the point. Numbers of tetrahedra
+     * (0 to 5) are those of the stream format.
+     */
+    int32_t simplex;
+    /**
+     * 3 inside a tetrahedron, 2 inside a face, 1 inside an edge, 0 at a vertex.
+     */
+    int32_t dimension;
+    /**
+     * FACTZ_VOLUME_POINT_*.
+     */
+    int32_t point_type;
+    /**
+     * Inside a tetrahedron the sign of det J, 1 or -1. Elsewhere the degree of the field around the point: how often,
+     * with signs, the vectors around it take every direction; or FACTZ_INDEX_UNDEFINED.
+     */
+    int32_t index;
+    /**
+     * 0.
+     */
+    uint64_t reserved[6];
+} factz_volume_point;
+
+/**
+ * How a volume differs from another. Aligned to 8 bytes. A vertex is missing where a component is NaN or infinite,
+ * or, in the first volume, has the bits of config->fill_value. Tetrahedra are compared where no vertex is missing in
+ * either volume; every sign is decided exactly.
+ */
+typedef struct factz_volume_comparison {
+    /**
+     * The status of the comparison; the other fields count only when it is FACTZ_OK. Differences are
+     * no error.
+     */
+    factz_status status;
+    /**
+     * 0.
+     */
+    int32_t reserved_status;
+    /**
+     * Differences that are 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
+     * changed_types, all three of points inside tetrahedra, + changed_ties + new_ties + changed_missing +
+     * bound_exceeded. Zeros at vertices, on edges and on faces take part by their ties: with FACTZ_TIES_ALL 0 here
+     * means that they are all kept, with their indices.
+     */
+    uint64_t violations;
+    /**
+     * Critical points of the first volume: those that `factz_critical_points_volume_host` lists.
+     */
+    uint64_t critical_points;
+    /**
+     * Critical points of the other volume.
+     */
+    uint64_t other_critical_points;
+    /**
+     * Simplices (tetrahedra, faces, edges, vertices) with a critical point in the first volume and none in the other.
+     */
+    uint64_t lost_points;
+    /**
+     * Simplices with a critical point in the other volume and none in the first.
+     */
+    uint64_t spurious_points;
+    /**
+     * Simplices with a critical point in both, of different types; of faces, edges and vertices, of different
+     * indices.
+     */
+    uint64_t changed_types;
+    /**
+     * Ties of the first volume: tetrahedra where the zero lies on a face, an edge or a vertex.
+     */
+    uint64_t ties;
+    /**
+     * Ties of the first volume that are none in the other, or where the sign of a determinant, of a component or of
+     * a 2 x 2 minor differs. With FACTZ_TIES_ZEROS in config, ties that are zero at vertices and nowhere else count
+     * where these vertices differ, and signs do not matter.
+     */
+    uint64_t changed_ties;
+    /**
+     * Ties of the other volume that are none in the first.
+     */
+    uint64_t new_ties;
+    /**
+     * Vertices of the first volume with a NaN or an infinity.
+     */
+    uint64_t nonfinite_vertices;
+    /**
+     * Missing vertices of the first volume whose bits differ in the other, and other vertices that are not finite in
+     * the other.
+     */
+    uint64_t changed_missing;
+    /**
+     * Vertices of the first volume with u = v = w = 0 that are not filled.
+     */
+    uint64_t zero_vertices;
+    /**
+     * Vertices with u = v = w = 0 in one volume only.
+     */
+    uint64_t changed_zero_vertices;
+    /**
+     * Values with |other - first| above `bound`, compared exactly.
+     */
+    uint64_t bound_exceeded;
+    /**
+     * The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE, the same
+     * fraction of the first volume's range as in compression where it is FACTZ_BOUND_RELATIVE.
+     */
+    double bound;
+    /**
+     * Largest |other - first| over values that are finite in both, of vertices that are not filled in the
+     * first.
+     */
+    double max_error;
+    /**
+     * Peak signal-to-noise ratio in dB: 20 log10 of the joint range of the first volume over the root
+     * mean square error. Infinite where nothing differs, NaN where it is not defined.
+     */
+    double psnr;
+    /**
+     * The first volume's critical points by type, indexed by FACTZ_VOLUME_POINT_*; 0 behind these.
+     */
+    uint64_t points_by_type[16];
+    /**
+     * Finite vertices of the first volume with the fill value.
+     */
+    uint64_t filled_vertices;
+    /**
+     * Of lost_points, zeros at vertices, inside edges and inside faces.
+     */
+    uint64_t lost_zeros;
+    /**
+     * Of spurious_points, zeros at vertices, inside edges and inside faces.
+     */
+    uint64_t spurious_zeros;
+    /**
+     * Of changed_types, zeros at vertices, inside edges and inside faces.
+     */
+    uint64_t changed_indices;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
+} factz_volume_comparison;
 
 /**
  * Receives an event of the library.
@@ -1313,18 +1578,22 @@ factz_status factz_config_from_info(const struct factz_info *info, struct factz_
  * the bound, is required, the others have the defaults of `factz_config_init`:
  *
  *    abs=NUMBER  rel=NUMBER            the bound and its kind
- *    mode=block | speculative
+ *    mode=block | speculative | repair
  *    coder=ans | huffman
  *    predictor=hierarchical | lorenzo
  *    preserve=none | points | types
  *    ties=all | zeros | sos
- *    dx=NUMBER  dy=NUMBER              the grid spacing; dy=-1: rows run from north to south
- *    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
+ *    dx=NUMBER  dy=NUMBER  dz=NUMBER   the grid spacing; dy=-1: rows run from north to south
+ *    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax, zmin, zmax
+ *    periodic=none | AXES              axes in the order x, y, z, such as xy
  *    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
  *    verify=yes | no                   whether decompression compares the checksum
  *
+ * mode=repair makes the configuration of a volume (`factz_config_init_volume`); dz, the sides along z and the
+ * axis z are those of volumes alone.
+ *
  * Numbers are those of C with a decimal point, whatever the locale. Shape, type, layout and halo are not
- * part of the text: nx and ny of the result are 0, dtype, pitches, strides and halo have their defaults. Set
+ * part of the text: nx, ny and of a volume nz of the result are 0, dtype, pitches, strides and halo have their defaults. Set
  * them before you use the configuration. Host only, does not block. Thread-safe.
  *
  * @param text    the text, terminated by a zero
@@ -1332,7 +1601,8 @@ factz_status factz_config_from_info(const struct factz_info *info, struct factz_
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or config overlaps text);
  *         FACTZ_ERROR_INVALID_CONFIG (the message names the item and the choices)
  */
-factz_status factz_config_from_string(const char *text, struct factz_config *config);
+factz_status factz_config_from_string(const char *text,
+                                      struct factz_config *config);
 
 /**
  * Writes the choices of a configuration as text that `factz_config_from_string` reads back exactly, numbers
@@ -1846,20 +2116,23 @@ factz_status factz_apply_host(const void *fix,
 /**
  * Reads the header of a fix in host memory.
  *
- * Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the fix is not checked, and the checksum is
- * not compared. Does not block, thread-safe.
+ * Reads only the first FACTZ_INSPECT_BYTES bytes, of a volume 8 more: the rest of the fix is not checked, and the
+ * checksum is not compared. Does not block, thread-safe.
  *
  * @param fix        the start of a fix, any alignment; not changed
- * @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES
+ * @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES, of a volume FACTZ_INSPECT_BYTES + 8
  * @param info       always written, unless info itself is the bad argument; if the call fails, `status` has
  *                   the error and all other fields are 0
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps fix);
  *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no fix); FACTZ_ERROR_UNSUPPORTED_VERSION
  */
-factz_status factz_inspect_fix_host(const void *fix, size_t fix_bytes, struct factz_fix_info *info);
+factz_status factz_inspect_fix_host(const void *fix,
+                                    size_t fix_bytes,
+                                    struct factz_fix_info *info);
 
 /**
- * The bytes that hold the stream of any volume with a configuration, whatever its values.
+ * The bytes that hold the stream, or the fix (`factz_protect_volume_host`), of any volume with a configuration,
+ * whatever its values.
  *
  * A pure function of the configuration. Does not block, thread-safe.
  *
@@ -1877,9 +2150,10 @@ factz_status factz_volume_stream_bytes(const struct factz_config *config,
  * Every cube of vertices is divided into six tetrahedra along its main diagonal. Critical points of the piecewise
  * linear field stay in their tetrahedron, none appears, and with FACTZ_PRESERVE_TYPES the eigenvalues of each keep
  * the signs of their real parts and stay real or complex. The stream does not depend on the number of threads. The
- * components may be interleaved. A halo is FACTZ_ERROR_UNSUPPORTED.
+ * components may be interleaved. With a halo the tetrahedra between blocks are kept too, whatever the owner of the
+ * other block does.
  *
- * @param u          x components, laid out as config says
+ * @param u          x components, laid out as config says; ghosts of config->halo are read
  * @param v          y components
  * @param w          z components
  * @param n          number of vertices, nx * ny * nz
@@ -1934,6 +2208,165 @@ factz_status factz_decompress_volume_host(const void *src,
                                           size_t n,
                                           struct factz_report *report,
                                           int threads);
+
+/**
+ * Extracts the critical points of a volume in host memory.
+ *
+ * The points are sorted by (cell_z, cell_y, cell_x), then by simplex. Tetrahedra with a NaN, an infinity or the fill
+ * value at a vertex do not count: they hold no point, and are no surroundings of a zero at a vertex, on an edge or on
+ * a face, which needs one tetrahedron at least. Blocks until all points are found; thread-safe.
+ *
+ * @param u         x components, laid out as config says
+ * @param v         y components
+ * @param w         z components
+ * @param n         number of vertices, nx * ny * nz
+ * @param config    the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout,
+ *                  periodic, the fill value, and dx, dy and dz for the types; the rest must be valid and has no
+ *                  effect. A halo is FACTZ_ERROR_UNSUPPORTED
+ * @param points    receives the points; may be NULL if capacity is 0
+ * @param capacity  number of points that fit
+ * @param count     receives the number of points of the volume, which may exceed capacity; 0 if the call
+ *                  fails for another reason
+ * @param threads   see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written);
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_critical_points_volume_host(const void *u,
+                                               const void *v,
+                                               const void *w,
+                                               size_t n,
+                                               const struct factz_config *config,
+                                               struct factz_volume_point *points,
+                                               size_t capacity,
+                                               uint64_t *count,
+                                               int threads);
+
+/**
+ * Compares a volume with another one, usually an original with its decompressed copy. After compression with
+ * FACTZ_PRESERVE_TYPES `violations` is 0. Blocks until all is compared; thread-safe.
+ *
+ * @param u             x components of the first volume, laid out as config says
+ * @param v             its y components
+ * @param w             its z components
+ * @param n             number of vertices, nx * ny * nz
+ * @param config        the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout of
+ *                      u, v and w, periodic, the fill value, dx, dy and dz for the types, ties, and the bound; the
+ *                      rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
+ * @param other_u       x components of the other volume
+ * @param other_v       its y components
+ * @param other_w       its z components
+ * @param other_config  the layout of other_u, other_v and other_w; nx, ny, nz, dtype and periodic as in config. NULL
+ *                      stands for config
+ * @param comparison    receives the result; if the call fails, its status and zeros
+ * @param threads       see "Threads" at the top of this header
+ * @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_compare_volume_host(const void *u,
+ * Makes a fix for the reconstruction of a volume by any compressor: with it (`factz_apply_volume_host`) the
+ * reconstruction keeps the bound and the critical points, as a compression with the same configuration does.
+ *
+ * The reconstruction must be within the bound of config at every vertex that has data; factz_last_error says
+ * where it is not. The fix belongs to this reconstruction, bit for bit: no other one takes it. It does not
+ * depend on the number of threads. Concurrent calls may share the volumes.
+ *
+ * @param u             x components of the original, laid out as config says; ghosts of config->halo are
+ *                      read
+ * @param v             its y components
+ * @param w             its z components
+ * @param n             number of vertices, nx * ny * nz
+ * @param config        the configuration of a volume (`factz_config_init_volume`): shape, type and layout of the
+ *                      original, the bound, and what is preserved: preserve, ties, fill value, dx, dy, dz,
+ *                      periodic, halo and pin. coder and verify_checksum must be valid and have no effect
+ * @param other_u       x components of the reconstruction; ghosts are not read
+ * @param other_v       its y components
+ * @param other_w       its z components
+ * @param other_config  the layout of other_u, other_v and other_w; nx, ny, nz, dtype and periodic as in config.
+ *                      NULL stands for config
+ * @param dst           receives the fix; any alignment
+ * @param dst_bytes     writable bytes at dst; `factz_volume_stream_bytes` gives a number that always suffices.
+ *                      With 0, dst may be NULL: the call fails, and report->required_bytes is the length of
+ *                      the fix
+ * @param report        receives the result; report->fix_bytes is the length of the fix, and
+ *                      report->violated_triangles counts tetrahedra
+ * @param threads       see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the reconstruction is not within the bound);
+ *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_BUFFER_TOO_SMALL
+ *         (report->required_bytes bytes are needed; the content of dst is undefined);
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_protect_volume_host(const void *u,
+                                       const void *v,
+                                       const void *w,
+                                       size_t n,
+                                       const struct factz_config *config,
+                                       const void *other_u,
+                                       const void *other_v,
+                                       const void *other_w,
+                                       const struct factz_config *other_config,
+                                       struct factz_volume_comparison *comparison,
+                                       int threads);
+
+/**
+ * Finds the range of a volume in host memory, u, v and w together, as `factz_range_host` does for planes. Blocks until
+ * it is found; thread-safe.
+ *
+ * @param u        x components, laid out as config says
+ * @param v        y components
+ * @param w        z components
+ * @param n        number of vertices, nx * ny * nz
+ * @param config   the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout and the
+ *                 fill value; the rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
+ * @param range    receives the range; zero_vertices counts vertices with u = v = w = 0. If the call fails, its status
+ *                 and a range without values
+ * @param threads  see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_range_volume_host(const void *u,
+                                     const void *v,
+                                     const void *w,
+                                     size_t n,
+                                     const struct factz_config *config,
+                                     struct factz_range *range,
+                                       void *dst,
+                                       size_t dst_bytes,
+                                       struct factz_fix_report *report,
+                                       int threads);
+
+/**
+ * Applies a fix to the reconstruction of a volume that it was made for, in place.
+ *
+ * Before anything is written the checksums of the fix and of the reconstruction are compared, and the whole
+ * fix is checked: if the call fails, u, v and w keep their values. The output does not depend on the number of
+ * threads.
+ *
+ * @param fix        the fix; any alignment
+ * @param fix_bytes  readable bytes at fix: the length of the fix or more
+ * @param config     the configuration of a volume: nx, ny, nz and dtype must be those of the fix. Pitches and
+ *                   strides are those of u, v and w. The rest must be valid and has no effect
+ * @param u          x components of the reconstruction, laid out as config says; receives those of the
+ *                   repaired volume
+ * @param v          its y components; may be interleaved with the others, without sharing an element
+ * @param w          its z components
+ * @param n          number of vertices, nx * ny * nz
+ * @param report     receives the result
+ * @param threads    see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the fix belongs to another reconstruction, to
+ *         other dimensions, another dtype, or to planes); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
+ *         FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_apply_volume_host(const void *fix,
+                                     size_t fix_bytes,
+                                     const struct factz_config *config,
+                                     void *u,
+                                     void *v,
+                                     void *w,
+                                     size_t n,
+                                     struct factz_fix_report *report,
+                                     int threads);
 
 /**
  * Loads the kernels into the CUDA context of a stream. Otherwise the first device function in each context

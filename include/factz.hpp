@@ -9,6 +9,8 @@
  *     std::vector<std::byte> stream = factz::compress(field, factz::relative_bound(1e-3));
  *     factz::decompress(stream, factz::dense(u2, v2, nx, ny));
  *
+ * A volume has three components: factz::dense(u, v, w, nx, ny, nz).
+ *
  * Errors. What a caller got wrong, and what the system refuses, is a factz::error with the status and the
  * library's text. Exceptions, not an expected-like result: a wrong configuration is a mistake in the program
  * and not a value to handle at each call, constructors can fail as well, and C++17 has no std::expected. Code
@@ -180,6 +182,76 @@ field<T> ghosted(
     return f;
 }
 
+/* Where the components of a volume lie: vertex (x, y, z) is at u[(z * plane_rows + y) * u_pitch + x *
+ * u_stride], and v and w likewise. T is float or double, const for inputs. A view: it owns nothing. */
+template <class T>
+struct volume {
+    static_assert(
+        std::is_same_v<std::remove_const_t<T>, float> || std::is_same_v<std::remove_const_t<T>, double>,
+        "factz compresses volumes of float or double: convert other element types first");
+
+    T* u;
+    T* v;
+    T* w;
+    std::uint64_t nx;
+    std::uint64_t ny;
+    std::uint64_t nz;
+    std::uint64_t u_pitch;
+    std::uint64_t u_stride;
+    std::uint64_t v_pitch;
+    std::uint64_t v_stride;
+    std::uint64_t w_pitch;
+    std::uint64_t w_stride;
+    /* Rows from a plane to the next; 0 stands for ny. */
+    std::uint64_t plane_rows = 0;
+
+    static constexpr std::int32_t dtype =
+        std::is_same_v<std::remove_const_t<T>, float> ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
+
+    /* Components of one layout. */
+    volume(T* first_u, T* first_v, T* first_w, std::uint64_t columns, std::uint64_t rows,
+        std::uint64_t planes, std::uint64_t pitch, std::uint64_t stride) noexcept
+        : u(first_u), v(first_v), w(first_w), nx(columns), ny(rows), nz(planes), u_pitch(pitch),
+          u_stride(stride), v_pitch(pitch), v_stride(stride), w_pitch(pitch), w_stride(stride) {}
+    /* A volume that may be written is one that may be read. */
+    template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
+    volume(const volume<U>& f) noexcept : volume(f.u, f.v, f.w, f.nx, f.ny, f.nz, f.u_pitch, f.u_stride) {
+        v_pitch = f.v_pitch;
+        v_stride = f.v_stride;
+        w_pitch = f.w_pitch;
+        w_stride = f.w_stride;
+        plane_rows = f.plane_rows;
+    }
+
+    std::size_t vertices() const noexcept { return static_cast<std::size_t>(nx * ny * nz); }
+};
+
+/* A volume in three arrays, x fastest. */
+template <class T>
+volume<T> dense(T* u, T* v, T* w, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz) noexcept {
+    return {u, v, w, nx, ny, nz, nx, 1};
+}
+
+/* A volume in three arrays whose rows are `pitch` elements apart. */
+template <class T>
+volume<T> pitched(
+    T* u, T* v, T* w, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz, std::uint64_t pitch) noexcept {
+    return {u, v, w, nx, ny, nz, pitch, 1};
+}
+
+/* A volume in one array (3, nz, ny, nx), slowest first: all of u, all of v, all of w. */
+template <class T>
+volume<T> triple(T* uvw, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz) noexcept {
+    const std::uint64_t n = nx * ny * nz;
+    return dense(uvw, uvw + n, uvw + 2 * n, nx, ny, nz);
+}
+
+/* A volume in one array (nz, ny, nx, 3), slowest first: u, v, w, u, v, w, ... */
+template <class T>
+volume<T> interleaved_volume(T* uvw, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz) noexcept {
+    return {uvw, uvw + 1, uvw + 2, nx, ny, nz, 3 * nx, 3};
+}
+
 /* Bytes to read: any contiguous container of bytes (std::byte, unsigned char, char), or a pointer and a size.
  */
 class const_bytes {
@@ -244,6 +316,25 @@ factz_config configured(factz_config config, const field<T>& field) noexcept {
     return config;
 }
 
+/* The same for a volume. The default mode of absolute_bound and relative_bound becomes that of volumes. */
+template <class T>
+factz_config configured(factz_config config, const volume<T>& volume) noexcept {
+    config.components = 3;
+    if (config.mode == FACTZ_MODE_BLOCK_WISE) config.mode = FACTZ_MODE_REPAIR;
+    config.nx = volume.nx;
+    config.ny = volume.ny;
+    config.nz = volume.nz;
+    config.plane_rows = volume.plane_rows;
+    config.dtype = factz::volume<T>::dtype;
+    config.u_pitch = volume.u_pitch;
+    config.u_stride = volume.u_stride;
+    config.v_pitch = volume.v_pitch;
+    config.v_stride = volume.v_stride;
+    config.w_pitch = volume.w_pitch;
+    config.w_stride = volume.w_stride;
+    return config;
+}
+
 /* The same for an analysis, which reads the ghosts on the sides in config.halo: a field must say that it has
  * them. */
 template <class T>
@@ -263,6 +354,15 @@ factz_sizes compress_sizes(const field<T>& field, const factz_config& config) {
     const factz_config c = configured(config, field);
     check(factz_compress_sizes(&c, &sizes));
     return sizes;
+}
+
+/* Bytes that always suffice for the stream of a volume of this kind. */
+template <class T>
+std::uint64_t volume_stream_bytes(const volume<T>& volume, const factz_config& config) {
+    std::uint64_t most = 0;
+    const factz_config c = configured(config, volume);
+    check(factz_volume_stream_bytes(&c, &most));
+    return most;
 }
 
 /* Sizes for decompressing any stream of a field of this kind. */
@@ -336,16 +436,45 @@ factz_report compress_into(bytes dst, const field<T>& field, const factz_config&
     return report;
 }
 
-/* Compresses into a stream as long as it needs to be. */
+/* Compresses a volume into memory of the caller; report.stream_bytes is the length of the stream. */
 template <class T>
-std::vector<std::byte> compress(
-    const field<T>& field, const factz_config& config, factz_report* report = nullptr, int threads = 0) {
-    std::vector<std::byte> stream(compress_sizes(field, config).max_stream_bytes);
-    const factz_report done = compress_into(stream, field, config, threads);
+factz_report compress_into(bytes dst, const volume<T>& volume, const factz_config& config, int threads = 0) {
+    factz_report report;
+    const factz_config c = configured(config, volume);
+    check(factz_compress_volume_host(
+        volume.u, volume.v, volume.w, volume.vertices(), &c, dst.data(), dst.size(), &report, threads));
+    return report;
+}
+
+namespace detail {
+
+/* Compresses a field or a volume, whose stream takes `most` bytes at most, into one as long as it needs to
+ * be. */
+template <class View>
+std::vector<std::byte> compress_to_fit(
+    const View& view, std::uint64_t most, const factz_config& config, factz_report* report, int threads) {
+    std::vector<std::byte> stream(most);
+    const factz_report done = compress_into(stream, view, config, threads);
     stream.resize(done.stream_bytes);
     stream.shrink_to_fit();
     if (report) *report = done;
     return stream;
+}
+
+} /* namespace detail */
+
+/* Compresses into a stream as long as it needs to be. */
+template <class T>
+std::vector<std::byte> compress(
+    const field<T>& field, const factz_config& config, factz_report* report = nullptr, int threads = 0) {
+    const std::uint64_t most = compress_sizes(field, config).max_stream_bytes;
+    return detail::compress_to_fit(field, most, config, report, threads);
+}
+
+template <class T>
+std::vector<std::byte> compress(
+    const volume<T>& volume, const factz_config& config, factz_report* report = nullptr, int threads = 0) {
+    return detail::compress_to_fit(volume, volume_stream_bytes(volume, config), config, report, threads);
 }
 
 /* Reads the header of a stream. */
@@ -373,6 +502,24 @@ factz_report decompress(
 template <class T>
 factz_report decompress(const_bytes stream, const field<T>& field, int threads = 0) {
     return decompress(stream, field, absolute_bound(0), threads);
+}
+
+/* Decompresses the stream of a volume of these dimensions and this element type, as above. Gaps between rows,
+ * planes and strided elements keep their content. */
+template <class T>
+factz_report decompress(
+    const_bytes stream, const volume<T>& volume, const factz_config& config, int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the volume must not be const");
+    factz_report report;
+    const factz_config c = configured(config, volume);
+    check(factz_decompress_volume_host(
+        stream.data(), stream.size(), &c, volume.u, volume.v, volume.w, volume.vertices(), &report, threads));
+    return report;
+}
+
+template <class T>
+factz_report decompress(const_bytes stream, const volume<T>& volume, int threads = 0) {
+    return decompress(stream, volume, absolute_bound(0), threads);
 }
 
 /* Splits the stream of a field into that of u and that of v; see factz_split_host. Each is decompressed

@@ -1,15 +1,16 @@
 //! The choices of a configuration as one line of text and as words: everything but the shape, the element
-//! type and the layout, which come from the field.
+//! type and the layout, which come from the field. The mode tells whether it is of planes or of a volume.
 
 use crate::error::{Error, Result, Status};
 use crate::grid::field::Layout;
-use crate::request::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request, Ties};
+use crate::request::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request, Ties, VolumeRequest};
 use crate::request::{
-    PERIODIC_X, PERIODIC_Y, PERIODIC_Z, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN,
+    PERIODIC_X, PERIODIC_Y, PERIODIC_Z, SIDES_ALL, SIDES_ALL_OF_VOLUME, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX,
+    SIDE_Y_MIN, SIDE_Z_MAX, SIDE_Z_MIN,
 };
 use std::fmt::Write;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "abs",
     "rel",
     "mode",
@@ -19,6 +20,7 @@ const KEYS: [&str; 13] = [
     "ties",
     "dx",
     "dy",
+    "dz",
     "pin",
     "periodic",
     "fill",
@@ -35,29 +37,57 @@ pub const PERIODIC: [(&str, u32); 8] = [
     ("yz", PERIODIC_Y | PERIODIC_Z),
     ("xyz", PERIODIC_X | PERIODIC_Y | PERIODIC_Z),
 ];
-const SIDES: [(&str, u32); 4] =
-    [("xmin", SIDE_X_MIN), ("xmax", SIDE_X_MAX), ("ymin", SIDE_Y_MIN), ("ymax", SIDE_Y_MAX)];
+const SIDES: [(&str, u32); 6] = [
+    ("xmin", SIDE_X_MIN),
+    ("xmax", SIDE_X_MAX),
+    ("ymin", SIDE_Y_MIN),
+    ("ymax", SIDE_Y_MAX),
+    ("zmin", SIDE_Z_MIN),
+    ("zmax", SIDE_Z_MAX),
+];
 const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];
 
 /// Reads "abs=1e-3,mode=speculative". The shape of the result is 0 x 0.
 pub fn parse(text: &str) -> Result<Config> {
-    let mut config = Config::new(0, 0, BoundKind::Absolute, 0.0);
-    let mut given: Vec<&str> = Vec::new();
+    let items = items(text)?;
+    let given = |name: &str| items.iter().any(|&(key, _)| key == name);
+    // The mode goes first: it tells whether there are z sides.
+    let mode = items.iter().find(|item| item.0 == "mode").map(|item| named("mode", item.1, &Mode::NAMES));
+    let mut config = of_mode(mode.transpose()?.unwrap_or(Mode::BlockWise), BoundKind::Absolute, 0.0);
+    for (key, value) in &items {
+        set(&mut config, key, value)?;
+    }
+    if given("dz") && config.components == 2 {
+        return Err(Error::config("dz is the spacing of volumes, mode=repair: planes have dx and dy"));
+    }
+    match (given("abs"), given("rel")) {
+        (false, false) => Err(Error::config("there is no bound: give abs=NUMBER or rel=NUMBER")),
+        (true, true) => Err(Error::config("abs and rel are both given: a field has one bound")),
+        _ => check(config),
+    }
+}
+
+/// The keys and values of a text, each key once.
+fn items(text: &str) -> Result<Vec<(&str, &str)>> {
+    let mut items: Vec<(&str, &str)> = Vec::new();
     for item in text.split(',') {
         let Some((key, value)) = item.split_once('=') else {
             return Err(Error::config(format!("`{}` is not key=value, such as abs=1e-3", item.trim())));
         };
         let (key, value) = (key.trim(), value.trim());
-        if given.contains(&key) {
+        if items.iter().any(|item| item.0 == key) {
             return Err(Error::config(format!("{key} is given twice")));
         }
-        set(&mut config, key, value)?;
-        given.push(key);
+        items.push((key, value));
     }
-    match (given.contains(&"abs"), given.contains(&"rel")) {
-        (false, false) => Err(Error::config("there is no bound: give abs=NUMBER or rel=NUMBER")),
-        (true, true) => Err(Error::config("abs and rel are both given: a field has one bound")),
-        _ => check(config),
+    Ok(items)
+}
+
+/// A configuration without a shape: that of a volume where the mode is repair.
+fn of_mode(mode: Mode, bound_kind: BoundKind, bound: f64) -> Config {
+    match mode {
+        Mode::Repair => Config::volume([0; 3], bound_kind, bound),
+        mode => Config { mode, ..Config::new(0, 0, bound_kind, bound) },
     }
 }
 
@@ -65,14 +95,16 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<()> {
     match key {
         "abs" => (config.bound_kind, config.bound) = (BoundKind::Absolute, number(key, value)?),
         "rel" => (config.bound_kind, config.bound) = (BoundKind::Relative, number(key, value)?),
-        "mode" => config.mode = named(key, value, &Mode::NAMES)?,
+        // Of the configuration from the beginning.
+        "mode" => {}
         "coder" => config.coder = named(key, value, &Coder::NAMES)?,
         "predictor" => config.predictor = named(key, value, &Predictor::NAMES)?,
         "preserve" => config.preserve = named(key, value, &Preserve::NAMES)?,
         "ties" => config.ties = named(key, value, &Ties::NAMES)?,
         "dx" => config.dx = number(key, value)?,
         "dy" => config.dy = number(key, value)?,
-        "pin" => config.pin = sides(value)?,
+        "dz" => config.dz = number(key, value)?,
+        "pin" => config.pin = sides(value, config.components)?,
         "periodic" => config.periodic = named(key, value, &PERIODIC)?,
         "fill" => config.fill_value = if value == "none" { None } else { Some(number(key, value)?) },
         "verify" => config.verify_checksum = named(key, value, &NO_YES)?,
@@ -88,14 +120,15 @@ fn named<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T> {
     })
 }
 
-fn sides(value: &str) -> Result<u32> {
+fn sides(value: &str, components: u32) -> Result<u32> {
     match value {
         "none" => Ok(0),
+        "all" if components == 3 => Ok(SIDES_ALL_OF_VOLUME),
         "all" => Ok(SIDES_ALL),
         _ => value.split('+').try_fold(0, |bits, side| match SIDES.iter().find(|s| s.0 == side.trim()) {
             Some(s) => Ok(bits | s.1),
             None => Err(Error::config(format!(
-                "pin={value} is none, all, or sides joined by +: xmin, xmax, ymin, ymax"
+                "pin={value} is none, all, or sides joined by +: xmin, xmax, ymin, ymax, of volumes also zmin, zmax"
             ))),
         }),
     }
@@ -142,6 +175,9 @@ pub fn format(config: &Config) -> Result<String> {
         digits(c.dy)
     );
     // Writing to a String cannot fail.
+    if c.components == 3 {
+        let _ = write!(text, ",dz={}", digits(c.dz));
+    }
     if c.pin != 0 {
         let pinned: Vec<_> = SIDES.iter().filter(|s| c.pin & s.1 != 0).map(|s| s.0).collect();
         let _ = write!(text, ",pin={}", pinned.join("+"));
@@ -161,8 +197,10 @@ pub fn format(config: &Config) -> Result<String> {
 /// Words of [`to_words`].
 pub const WORDS: usize = 24;
 const WORDS_VERSION: u32 = 1;
-/// Words that mean something in this version; the rest are 0.
+/// Words that mean something in this version; the rest are 0. Those of a volume have dz behind them,
+/// where 0 stands for 1.
 const USED: usize = 19;
+const USED_OF_VOLUME: usize = USED + 2;
 
 /// The choices as words, the version of this encoding first, doubles as the low and the high half of their
 /// bits.
@@ -193,6 +231,9 @@ pub fn to_words(config: &Config) -> Result<[u32; WORDS]> {
         c.ties as u32,
         c.periodic,
     ]);
+    if c.components == 3 && c.dz != 1.0 {
+        words[USED..USED_OF_VOLUME].copy_from_slice(&halves(c.dz));
+    }
     Ok(words)
 }
 
@@ -212,7 +253,9 @@ pub fn from_words(words: &[u32]) -> Result<Config> {
     let Some(words) = words.first_chunk::<WORDS>() else {
         return Err(Error::argument(format!("count = {} words: there are at least {WORDS}", words.len())));
     };
-    if let Some(k) = (USED..WORDS).find(|&k| words[k] != 0) {
+    let mode = numbered(words, 4, "the mode", &Mode::NAMES)?;
+    let used = if mode == Mode::Repair { USED_OF_VOLUME } else { USED };
+    if let Some(k) = (used..WORDS).find(|&k| words[k] != 0) {
         return unsupported(format!(
             "words[{k}] = {:#x} is reserved and must be 0 in this version",
             words[k]
@@ -220,8 +263,8 @@ pub fn from_words(words: &[u32]) -> Result<Config> {
     }
     let double = |k: usize| f64::from_bits(words[k] as u64 | (words[k + 1] as u64) << 32);
     let bound_kind = numbered(words, 1, "the kind of the bound", &BoundKind::NAMES)?;
+    let base = of_mode(mode, bound_kind, double(2));
     check(Config {
-        mode: numbered(words, 4, "the mode", &Mode::NAMES)?,
         coder: numbered(words, 5, "the coder", &Coder::NAMES)?,
         predictor: numbered(words, 6, "the predictor", &Predictor::NAMES)?,
         preserve: numbered(words, 7, "what to preserve", &Preserve::NAMES)?,
@@ -230,9 +273,10 @@ pub fn from_words(words: &[u32]) -> Result<Config> {
         verify_checksum: numbered(words, 9, "whether the checksum is compared", &NO_YES)?,
         dx: double(10),
         dy: double(12),
+        dz: if words[USED..USED_OF_VOLUME] == [0; 2] { base.dz } else { double(USED) },
         ties: numbered(words, 17, "which ties are kept", &Ties::NAMES)?,
         fill_value: numbered(words, 14, "whether there is a fill value", &NO_YES)?.then_some(double(15)),
-        ..Config::new(0, 0, bound_kind, double(2))
+        ..base
     })
 }
 
@@ -246,7 +290,13 @@ fn numbered<T: Copy>(words: &[u32; WORDS], k: usize, what: &str, names: &[(&str,
 /// Checks the choices alone, and gives them back without shape and layout.
 fn check(config: Config) -> Result<Config> {
     let dense = Layout { pitch: 0, stride: 1, plane: 0 };
-    let one = Config { nx: 3, ny: 3, nz: 1, plane_rows: 0, u: dense, v: dense, halo: 0, ..config };
+    let one = Config { nx: 3, ny: 3, nz: 1, plane_rows: 0, u: dense, v: dense, w: dense, halo: 0, ..config };
+    if config.components == 3 {
+        VolumeRequest::new(Config { nz: 3, ..one })?;
+        return Ok(Config { nx: 0, ny: 0, nz: 0, ..one });
+    }
+    // dz is none of their choices.
+    let one = Config { dz: 1.0, ..one };
     Request::new(one)?;
     Ok(Config { nx: 0, ny: 0, ..one })
 }
@@ -284,6 +334,12 @@ mod tests {
             ("abs=1,dx=0", "dx = 0 must be finite and not 0"),
             ("abs=1,dy=-inf", "dy = -inf must be finite and not 0"),
             ("abs=1,mode=speculative,predictor=lorenzo", "the Lorenzo predictor is block-wise"),
+            ("abs=1,dz=2", "dz is the spacing of volumes"),
+            ("abs=1,mode=repair,dz=0", "dz = 0 must be finite and not 0"),
+            ("abs=1,pin=zmin", "pin = 0x10 has bits that are no side"),
+            ("abs=1,periodic=z", "periodic = 0x4 has bits that are no axis"),
+            ("abs=1,mode=repair,ties=sos", "ties = sos is a rule for triangles"),
+            ("abs=1,mode=repair,predictor=lorenzo", "predictor = lorenzo is one of planes"),
         ] {
             assert!(message(text).contains(part), "{text}: {}", message(text));
         }
@@ -303,6 +359,30 @@ mod tests {
             let again = format(&parse(&format!("abs=0,fill={fill}")).unwrap()).unwrap();
             assert_eq!(again, format!("{plain},fill={fill}"));
         }
+    }
+
+    #[test]
+    fn repair_is_the_mode_of_volumes() {
+        let text =
+            "abs=0.5,mode=repair,coder=ans,predictor=hierarchical,preserve=types,ties=zeros,dx=1,dy=2,dz=-3,\
+                    pin=xmin+zmax,periodic=y";
+        let config = parse("pin=zmax+xmin,abs=.5,ties=zeros,dz=-3,dy=2,periodic=y,mode=repair").unwrap();
+        assert_eq!((config.components, config.dz, config.pin), (3, -3.0, SIDE_X_MIN | SIDE_Z_MAX));
+        assert_eq!(format(&config).unwrap(), text);
+        assert_eq!(parse("pin=all,abs=1,mode=repair").unwrap().pin, SIDES_ALL_OF_VOLUME);
+
+        let mut words = to_words(&config).unwrap();
+        assert_eq!((words[4], words[8], words[18]), (2, 33, 2));
+        assert_eq!(words[USED..], [0, 0xc008_0000, 0, 0, 0]);
+        assert_eq!(from_words(&words), Ok(config));
+        words[20] = 0;
+        let config = from_words(&words).unwrap();
+        assert_eq!(config.dz, 1.0);
+        assert_eq!(to_words(&config), Ok(words));
+        words[20] = 0x7ff0_0000;
+        assert!(from_words(&words).unwrap_err().message.contains("dz = inf must be"));
+        words[21] = 1;
+        assert_eq!(from_words(&words).unwrap_err().status, Status::Unsupported);
     }
 
     /// The encoding is for ever: files hold it.

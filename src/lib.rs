@@ -90,17 +90,20 @@ mod topology;
 mod volume;
 
 pub use analysis::{
-    compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, Simplex, ValueRange,
+    compare, compare_volume, critical_points, critical_points_volume, range, range_volume, relative_bound,
+    Comparison, ComparisonOf, CriticalPoint, Kind, Simplex, ValueRange, VolumeComparison, VolumeKind,
+    VolumePoint, VolumeSimplex,
 };
 pub use cpu::{
     compress, decompress, decompress_planes, decompress_region, inspect, join, max_stream_bytes, split,
-    Execution, Progress, ReadAt, Source, INSPECT_BYTES,
+    Execution, Progress, ReadAt, Source, INSPECT_BYTES, VOLUME_INSPECT_BYTES,
 };
 pub use error::{Error, Result, Status};
 pub use grid::element::Real;
 pub use grid::field::{Extent, Layout, View, ViewMut};
 pub use grid::tiles::Grid;
 pub use repair::{apply, inspect_fix, is_fix, max_fix_bytes, protect};
+pub use repair::{apply_volume, max_volume_fix_bytes, protect_volume};
 pub use report::{FixInfo, FixReport, Report, StreamInfo, WARNING_WIDE_RANGE};
 pub use request::{BoundKind, Coder, Component, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
 pub use request::{VolumeRequest, PERIODIC_Z, SIDES_ALL_OF_VOLUME, SIDE_Z_MAX, SIDE_Z_MIN};

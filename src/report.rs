@@ -114,7 +114,7 @@ pub struct FixReport {
     pub repaired_vertices: u64,
     /// Of these, vertices that take the bits of the original.
     pub exact_vertices: u64,
-    /// Triangles of the reconstruction that do not keep what they must (0 after applying).
+    /// Triangles, of a volume tetrahedra, of the reconstruction that do not keep what they must (0 after applying).
     pub violated_triangles: u64,
     /// Rounds until none was left (0 after applying).
     pub rounds: u64,
@@ -146,15 +146,19 @@ pub struct FixInfo {
     pub format_version: u32,
     pub nx: u64,
     pub ny: u64,
-    /// Planes.
+    /// Planes; of a volume, vertices along z.
     pub nz: u64,
-    /// Periodic axes, as bits PERIODIC_X and PERIODIC_Y.
+    /// Components of a vertex: 3 in a volume.
+    pub components: u32,
+    /// Periodic axes, as bits PERIODIC_X, PERIODIC_Y and PERIODIC_Z.
     pub periodic: u32,
     pub dtype: Dtype,
     pub preserve: Preserve,
     pub ties: Ties,
     pub dx: f64,
     pub dy: f64,
+    /// 1 of planes.
+    pub dz: f64,
     /// The bound as the caller gave it, bit for bit.
     pub bound_kind: BoundKind,
     pub bound: f64,

@@ -1,7 +1,7 @@
 //! Configurations, and the only constructor of a validated request.
 //! No allocation, no device: everything here is arithmetic on the configuration.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Status};
 use crate::grid::element::Real;
 use crate::grid::field::Layout;
 pub use crate::grid::sides::{periodic_sides, SIDES_ALL, SIDES_ALL_OF_VOLUME};
@@ -140,9 +140,10 @@ pub struct Config {
     pub u: Layout,
     pub v: Layout,
     pub w: Layout,
-    /// Sides on which one line of ghost vertices with original values lies beside the block.
+    /// Sides on which one line, of a volume one plane, of ghost vertices with original values lies beside the
+    /// block.
     pub halo: u32,
-    /// Sides whose border line is stored exactly.
+    /// Sides whose border line, of a volume border plane, is stored exactly.
     pub pin: u32,
     /// Axes along which the last vertex is a neighbour of the first, as bits PERIODIC_X, PERIODIC_Y and, for
     /// volumes, PERIODIC_Z.
@@ -319,6 +320,19 @@ impl VolumeRequest {
     pub fn field_bytes(&self) -> u64 {
         self.request.field_bytes()
     }
+    /// Refuses a halo, which volumes do not have yet.
+    pub(crate) fn check_no_halo(&self) -> Result<()> {
+        match self.config().halo {
+            0 => Ok(()),
+            halo => Err(Error::new(
+                Status::Unsupported,
+                format!(
+                    "halo = {halo:#x}: volumes have no halo yet; give pin the sides that other blocks lie beside"
+                ),
+            )),
+        }
+    }
+
     /// The request, for what planes and volumes have in common.
     pub(crate) fn common(&self) -> &Request {
         &self.request
@@ -504,7 +518,6 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Status;
 
     fn base() -> Config {
         Config::new(10, 20, BoundKind::Relative, 1e-2)

@@ -1,9 +1,9 @@
-"""A decoder of fixes, written from FORMAT.md, section 10, alone.
+"""A decoder of fixes, written from FORMAT.md, sections 10 and 11.6, alone.
 
     python3 fix_decoder.py FIX BEFORE AFTER [FIX BEFORE AFTER ...]
 
-BEFORE holds the values of u, then those of v, of the reconstruction; AFTER receives the repaired ones. Needs
-numpy for the arithmetic of the element type.
+BEFORE holds the values of u, then those of v, of a volume then those of w, of the reconstruction; AFTER receives
+the repaired ones. Needs numpy for the arithmetic of the element type.
 """
 
 import struct
@@ -40,15 +40,21 @@ class Header:
     def __init__(self, fix):
         demand(len(fix) >= 128 and fix[:4] == b"FCTR", "no fix")
         version, header_bytes, self.checksum = struct.unpack_from("<HHI", fix, 4)
-        demand(version == 1 and header_bytes == 128, "version")
-        (dtype, preserve, bound_kind, ties, components, has_fill, periodic, self.content) = fix[12:20]
-        demand(dtype < 2 and preserve < 3 and bound_kind < 2 and ties < 3 and components == 2, "choices")
-        demand(has_fill < 2 and periodic < 4 and self.content < 2, "choices")
+        (dtype, preserve, bound_kind, ties, self.components, has_fill, periodic, self.content) = fix[12:20]
+        demand(self.components in (2, 3), "components")
+        volume = self.components == 3
+        self.bytes = 136 if volume else 128
+        demand(version == 1 and header_bytes == self.bytes <= len(fix), "version")
+        demand(dtype < 2 and preserve < 3 and bound_kind < 2 and ties < (2 if volume else 3), "choices")
+        demand(has_fill < 2 and periodic < (8 if volume else 4) and self.content < 2, "choices")
         self.reconstruction, self.exact_vertices = struct.unpack_from("<IQ", fix, 20)
         self.nx, self.ny, self.nz, reserved = struct.unpack_from("<QQII", fix, 32)
         self.bound, self.absolute_bound, self.radius, dx, dy = struct.unpack_from("<5d", fix, 56)
         fill, self.repaired_vertices, self.fix_bytes, self.chunks = struct.unpack_from("<4Q", fix, 96)
         demand(reserved == 0 and self.nx > 0 and self.ny > 0 and self.nz > 0, "sizes")
+        if volume:
+            (dz,) = struct.unpack_from("<d", fix, 128)
+            demand(np.isfinite(dz) and dz != 0 and min(self.nx, self.ny, self.nz) > 1, "a volume")
         demand(self.fix_bytes % 4 == 0 and self.fix_bytes <= len(fix), "length")
         self.type = np.dtype(["<f4", "<f8"][dtype])
         self.vertices = self.nx * self.ny * self.nz
@@ -75,8 +81,22 @@ class Bits:
         return quotient << order | self.get(order)
 
 
+def vertex_of_volume(header, position):
+    """The index of the vertex at a position of a volume (section 11.5)."""
+    tile, place = divmod(position, 4096)
+    x, y, z = (sum((place >> (3 * k + axis) & 1) << k for k in range(4)) for axis in range(3))
+    across, down = -(-header.nx // 16), -(-header.ny // 16)
+    rest, tx = divmod(tile, across)
+    tz, ty = divmod(rest, down)
+    x, y, z = 16 * tx + x, 16 * ty + y, 16 * tz + z
+    demand(z < header.nz and x < header.nx and y < header.ny, "a vertex outside the volume")
+    return (z * header.ny + y) * header.nx + x
+
+
 def vertex_at(header, position):
     """The index of the vertex at a position (section 10.4)."""
+    if header.components == 3:
+        return vertex_of_volume(header, position)
     tile, place = divmod(position, 1024)
     x = sum((place >> (2 * k) & 1) << k for k in range(5))
     y = sum((place >> (2 * k + 1) & 1) << k for k in range(5))
@@ -113,11 +133,12 @@ def chunk(header, entry, data, before, after):
         left -= 1
         at = vertex_at(header, position)
         if levels == 255:
-            after[0][at] = after[1][at] = 0
+            for values in after:
+                values[at] = 0
             continue
         level = 1 + bits.golomb(levels)
         demand(level <= 17, "a level")
-        for component in range(2):
+        for component in range(header.components):
             if level == 17:
                 raw = bits.get(value_bits).to_bytes(header.type.itemsize, "little")
                 after[component][at] = np.frombuffer(raw, header.type)[0]
@@ -132,12 +153,12 @@ def apply(fix, values):
     demand(checksum(np.frombuffer(fix, "<u4"), skipped=2) == header.checksum, "the checksum")
     demand(checksum(np.frombuffer(values, "<u4")) == header.reconstruction, "another reconstruction")
     if header.content == 1:
-        return fix[128:]
-    before = np.frombuffer(values, header.type).reshape(2, header.vertices)
+        return fix[header.bytes :][: len(values)]
+    before = np.frombuffer(values, header.type).reshape(header.components, header.vertices)
     after = before.copy()
-    at, chunks = 128 + 16 * header.chunks, []
+    at, chunks = header.bytes + 16 * header.chunks, []
     for number in range(header.chunks):
-        entry = fix[128 + 16 * number :][:16]
+        entry = fix[header.bytes + 16 * number :][:16]
         size = struct.unpack_from("<I", entry, 8)[0]
         chunks.append((entry, fix[at : at + size]))
         at += size

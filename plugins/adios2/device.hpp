@@ -151,8 +151,8 @@ inline std::size_t compress_device(
         static_cast<std::size_t>(std::min<std::uint64_t>(capacity, sizes.max_stream_bytes));
     const device_buffer stream(cuda, room), workspace(cuda, sizes.workspace_bytes);
     const device_buffer report_on_device(cuda, sizeof(factz_report));
-    check(factz_compress_device(data, data + offset_of_v(config), vertices_of(config), &config, stream.get(),
-        room, workspace.get(), static_cast<std::size_t>(sizes.workspace_bytes),
+    check(factz_compress_device(data, data + component_bytes(config), vertices_of(config), &config,
+        stream.get(), room, workspace.get(), static_cast<std::size_t>(sizes.workspace_bytes),
         static_cast<factz_report*>(report_on_device.get()), nullptr));
     factz_report report;
     check_cuda(cuda.copy_to_host(&report, address_of(report_on_device.get()), sizeof report), "cuMemcpyDtoH");

@@ -5,8 +5,8 @@
 // README.md beside this file lists the parameters and what is guaranteed.
 //
 // A compressed block: 16 bytes of header, then a factz stream, or the values as they are where a stream would
-// be longer. The header: "FZAD", version, layout (0 planes, 1 interleaved), content (0 a stream, 1 values),
-// 0, and a checksum of these 8 bytes and of the values, little-endian.
+// be longer. The header: "FZAD", version, layout (0 planes, 1 interleaved, 2 a volume), content (0 a stream,
+// 1 values), 0, and a checksum of these 8 bytes and of the values, little-endian.
 #include "block.hpp"
 #include "device.hpp"
 
@@ -37,16 +37,16 @@ inline std::uint64_t checksum(const char* header, const char* values, std::size_
     return sum;
 }
 
-inline void write_header(char* out, bool interleaved, content what, std::size_t bytes) {
+inline void write_header(char* out, arrangement components, content what, std::size_t bytes) {
     const char start[checked_bytes] = {
-        'F', 'Z', 'A', 'D', header_version, interleaved, static_cast<char>(what), 0};
+        'F', 'Z', 'A', 'D', header_version, static_cast<char>(components), static_cast<char>(what), 0};
     std::memcpy(out, start, checked_bytes);
     const std::uint64_t sum = checksum(out, out + header_bytes, what == content::values ? bytes : 0);
     for (std::size_t i = 0; i < 8; i++) out[checked_bytes + i] = static_cast<char>(sum >> (8 * i));
 }
 
 // Reads and checks the header.
-inline content read_header(const char* in, std::size_t bytes, bool& interleaved) {
+inline content read_header(const char* in, std::size_t bytes, arrangement& components) {
     if (bytes < header_bytes) fail("a compressed block of " + std::to_string(bytes) + " bytes is cut off");
     if (std::memcmp(in, "FZAD", 4) != 0)
         fail("the block was not written by the operator factz, or is damaged");
@@ -60,7 +60,11 @@ inline content read_header(const char* in, std::size_t bytes, bool& interleaved)
         sum |= static_cast<std::uint64_t>(static_cast<unsigned char>(in[checked_bytes + i])) << (8 * i);
     if (sum != checksum(in, in + header_bytes, has_values ? bytes - header_bytes : 0))
         fail("the checksum of the block does not match: the file is damaged");
-    interleaved = in[5] != 0;
+    const unsigned number = static_cast<unsigned char>(in[5]);
+    if (number > static_cast<unsigned>(arrangement::volume))
+        fail("the block has layout " + std::to_string(number) +
+             ", this operator reads 0 to 2: use a later one");
+    components = static_cast<arrangement>(number);
     return has_values ? content::values : content::stream;
 }
 
@@ -68,27 +72,37 @@ inline content read_header(const char* in, std::size_t bytes, bool& interleaved)
 inline std::size_t compress(
     const char* data, const factz_config& config, char* out, std::size_t capacity, int threads) {
     factz_report report;
-    const factz_status status = factz_compress_host(
-        data, data + offset_of_v(config), vertices_of(config), &config, out, capacity, &report, threads);
+    const std::size_t n = vertices_of(config);
+    const char *const v = data + component_bytes(config), *const w = v + component_bytes(config);
+    const factz_status status =
+        config.components == 3
+            ? factz_compress_volume_host(data, v, w, n, &config, out, capacity, &report, threads)
+            : factz_compress_host(data, v, n, &config, out, capacity, &report, threads);
     if (status == FACTZ_ERROR_BUFFER_TOO_SMALL) return 0;
     check(status);
     return static_cast<std::size_t>(report.stream_bytes);
 }
 
-inline std::size_t decompress(const char* in, std::size_t bytes, bool interleaved, char* out) {
+inline std::size_t decompress(const char* in, std::size_t bytes, arrangement components, char* out) {
     factz_info info;
     check(factz_inspect_host(in, bytes, &info));
     if (info.stream_bytes > bytes)
         fail("a stream of " + std::to_string(info.stream_bytes) + " bytes is cut off after " +
              std::to_string(bytes));
+    if ((info.component == FACTZ_COMPONENT_VOLUME) != (components == arrangement::volume))
+        fail("the stream of the block holds other components than its header says: the file is damaged");
     factz_config config;
-    check(factz_config_init(&config, info.nx, info.ny, info.bound_kind, info.bound));
-    config.dtype = info.dtype;
-    set_layout(config, info.nz, interleaved);
+    check(factz_config_from_info(&info, &config));
+    set_layout(config, info.nz, components);
     const std::size_t n = vertices_of(config);
+    char *const v = out + component_bytes(config), *const w = v + component_bytes(config);
     factz_report report;
-    check(factz_decompress_host(in, bytes, &config, out, out + offset_of_v(config), n, &report, 1));
-    return 2 * n * (info.dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double));
+    if (components == arrangement::volume)
+        check(factz_decompress_volume_host(in, bytes, &config, out, v, w, n, &report, 1));
+    else
+        check(factz_decompress_host(in, bytes, &config, out, v, n, &report, 1));
+    return (components == arrangement::volume ? 3 : 2) * n *
+           (info.dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double));
 }
 
 class factz_operator final : public adios2::plugin::PluginOperatorInterface {
@@ -117,10 +131,10 @@ public:
     }
 
     std::size_t InverseOperate(const char* in, std::size_t bytes, char* out) override {
-        bool interleaved = false;
-        const content what = read_header(in, bytes, interleaved);
+        arrangement components = arrangement::planes;
+        const content what = read_header(in, bytes, components);
         const std::size_t rest = bytes - header_bytes;
-        if (what == content::stream) return decompress(in + header_bytes, rest, interleaved, out);
+        if (what == content::stream) return decompress(in + header_bytes, rest, components, out);
         std::memcpy(out, in + header_bytes, rest);
         return rest;
     }
@@ -136,13 +150,15 @@ private:
         const block b = understand(start, count, c);
         const factz_config config = configure(b, type, c);
         const memory_kind memory = memory_of(data);
+        if (c.is_volume() && memory == memory_kind::device)
+            refuse("volumes are compressed in host memory: copy the block there");
         std::size_t written = 0;
         if (bytes >= FACTZ_INSPECT_BYTES)
             written = memory == memory_kind::device
                           ? compress_device(data, config, out + header_bytes, bytes)
                           : compress(data, config, out + header_bytes, bytes, c.threads);
         if (written == 0) return store(data, bytes, memory, out);
-        write_header(out, b.interleaved, content::stream, written);
+        write_header(out, b.components, content::stream, written);
         return header_bytes + written;
     }
 
@@ -152,7 +168,7 @@ private:
             copy_from_device(out + header_bytes, data, bytes);
         else if (bytes)
             std::memcpy(out + header_bytes, data, bytes);
-        write_header(out, false, content::values, bytes);
+        write_header(out, arrangement::planes, content::values, bytes);
         return header_bytes + bytes;
     }
 };

@@ -29,9 +29,19 @@ struct choices {
     layout components = layout::by_dimensions;
     bool column_major = false;
     bool has_pin = false;
-    std::uint64_t field_nx = 0, field_ny = 0;  // vertices of the whole variable; 0 where they are not given
+    // Vertices of the whole variable; 0 where they are not given, and field_nz where there are two numbers.
+    std::uint64_t field_nx = 0, field_ny = 0, field_nz = 0;
     int threads = 1;
+
+    // Blocks are volumes in the mode of volumes.
+    bool is_volume() const { return config.components == 3; }
 };
+
+// "field=360x181" of the parameters.
+inline std::string field_text(const choices& c) {
+    const std::string third = c.field_nz ? "x" + std::to_string(c.field_nz) : "";
+    return "field=" + std::to_string(c.field_nx) + "x" + std::to_string(c.field_ny) + third;
+}
 
 inline std::uint64_t read_count(const std::string& digits, const std::string& item) {
     char* end = nullptr;
@@ -45,9 +55,13 @@ inline std::uint64_t read_count(const std::string& digits, const std::string& it
 inline void read_field(const std::string& value, const std::string& item, choices& c) {
     const std::size_t cross = value.find('x');
     if (cross == std::string::npos) refuse(item + " is not NXxNY, such as 360x181");
+    const std::string rest = value.substr(cross + 1);
+    const std::size_t second = rest.find('x');
     c.field_nx = read_count(value.substr(0, cross), item);
-    c.field_ny = read_count(value.substr(cross + 1), item);
-    if (c.field_nx == 0 || c.field_ny == 0) refuse(item + " has no vertices");
+    c.field_ny = read_count(rest.substr(0, second), item);
+    c.field_nz = second == std::string::npos ? 0 : read_count(rest.substr(second + 1), item);
+    if (c.field_nx == 0 || c.field_ny == 0 || (second != std::string::npos && c.field_nz == 0))
+        refuse(item + " has no vertices");
 }
 
 // Whether the key is the operator's own; the others are those of factz_config_from_string.
@@ -89,6 +103,11 @@ inline choices read_parameters(const adios2::Params& parameters) {
     if (text.empty()) refuse("there is no bound: give the operator a parameter abs or rel");
     if (factz_config_from_string(text.c_str(), &c.config) != FACTZ_OK)
         refuse(std::string(factz_last_error()) + " (and layout, order, field and threads of the operator)");
+    if (c.field_nx && c.is_volume() != (c.field_nz > 0))
+        refuse(field_text(c) + (c.is_volume() ? " is not NXxNYxNZ of a volume, which mode=repair is for"
+                                              : " is not NXxNY of planes: mode=repair is for volumes"));
+    if (c.is_volume() && c.components != layout::by_dimensions)
+        refuse("layout is that of planes: leave it out with mode=repair, that of volumes");
     if (c.has_pin && c.field_nx)
         refuse("pin and field are both given: from field the operator finds the sides to pin");
     return c;

@@ -79,14 +79,16 @@ static size_t all_same(const struct counts *counts)
 enum agreement agreement_of(
     const struct values *values, const struct values *decompressed, const struct values *original)
 {
-    struct counts u = {.changed = 0}, v = {.changed = 0};
-    for (size_t plane = 0; plane < values->planes; plane++) {
-        const size_t first = plane * to_plane(values);
-        count_component(values, decompressed, original, first, &u);
-        count_component(values, decompressed, original, first + values->to_v, &v);
+    size_t changed = 0, displaced = 0, same = 0;
+    for (size_t component = 0; component < values->components; component++) {
+        struct counts counts = {.changed = 0};
+        for (size_t plane = 0; plane < values->planes; plane++)
+            count_component(
+                values, decompressed, original, plane * to_plane(values) + component * values->to_v, &counts);
+        changed += counts.changed;
+        displaced += counts.displaced;
+        same += original->bytes ? all_same(&counts) : telling(&counts);
     }
-    const size_t changed = u.changed + v.changed, displaced = u.displaced + v.displaced;
-    const size_t same = original->bytes ? all_same(&u) + all_same(&v) : telling(&u) + telling(&v);
     if (original->bytes && changed == 0 && same > 0)
         return AGREES_SURELY;
     /* Of data of few distinct values, what was stored exactly may agree with the next field of a series. */

@@ -17,8 +17,15 @@ bool has_one(const struct chunk *chunk)
 
 uint32_t open_sides(const struct chunk *chunk)
 {
+    const bool whole_z = chunk->layout != LAYOUT_VOLUME || chunk->planes == chunk->field_nz;
     return (chunk->nx == chunk->field_nx ? 0u : FACTZ_SIDE_X_MIN | FACTZ_SIDE_X_MAX) |
-           (chunk->ny == chunk->field_ny ? 0u : FACTZ_SIDE_Y_MIN | FACTZ_SIDE_Y_MAX);
+           (chunk->ny == chunk->field_ny ? 0u : FACTZ_SIDE_Y_MIN | FACTZ_SIDE_Y_MAX) |
+           (whole_z ? 0u : FACTZ_SIDE_Z_MIN | FACTZ_SIDE_Z_MAX);
+}
+
+size_t components(const struct chunk *chunk)
+{
+    return chunk->layout == LAYOUT_VOLUME ? 3 : has_one(chunk) ? 1 : 2;
 }
 
 size_t value_bytes(const struct chunk *chunk)
@@ -33,22 +40,27 @@ size_t vertices(const struct chunk *chunk)
 
 size_t chunk_bytes(const struct chunk *chunk)
 {
-    return (has_one(chunk) ? 1 : 2) * value_bytes(chunk) * vertices(chunk);
+    return components(chunk) * value_bytes(chunk) * vertices(chunk);
 }
 
 const char *size_text(const struct chunk *chunk, char text[SIZE_BYTES])
 {
+    if (chunk->layout == LAYOUT_VOLUME) {
+        snprintf(
+            text, SIZE_BYTES, "%u x %u x %u vertices (nx x ny x nz)", chunk->nx, chunk->ny, chunk->planes);
+        return text;
+    }
     const int used = snprintf(text, SIZE_BYTES, "%u x %u vertices (nx x ny)", chunk->nx, chunk->ny);
     if (chunk->planes > 1)
         snprintf(text + used, SIZE_BYTES - (size_t)used, " in %u planes", chunk->planes);
     return text;
 }
 
-void chunk_to_words(const struct chunk *chunk, unsigned *words)
+size_t chunk_to_words(const struct chunk *chunk, unsigned *words)
 {
     uint64_t fill;
     memcpy(&fill, &chunk->fill_value, sizeof fill);
-    const unsigned values[CHUNK_WORDS] = {
+    const unsigned values[CHUNK_WORDS_OF_VOLUME] = {
         WORDS_VERSION | (chunk->wide_range ? ALLOW_WIDE_RANGE : 0),
         chunk->field_nx,
         chunk->field_ny,
@@ -61,24 +73,30 @@ void chunk_to_words(const struct chunk *chunk, unsigned *words)
         (unsigned)(fill >> 32),
         chunk->has_fill_value,
         chunk->planes,
+        chunk->field_nz,
     };
-    memcpy(words, values, sizeof values);
+    const size_t count = chunk->layout == LAYOUT_VOLUME ? CHUNK_WORDS_OF_VOLUME : CHUNK_WORDS;
+    memcpy(words, values, count * sizeof *words);
+    return count;
 }
 
-bool expand_short_form(unsigned *words, size_t count)
+size_t expand_short_form(unsigned *words, size_t count)
 {
-    const size_t head = 3;
+    const bool volume = words[0] & SHORT_FORM_OF_VOLUME;
+    const size_t head = volume ? FIELD_WORDS_OF_VOLUME : FIELD_WORDS;
     if (count < head || count - head > FACTZ_CONFIG_WORDS - 1)
-        return false;
-    const unsigned field[FIELD_WORDS] = {WORDS_VERSION | (words[0] & ALLOW_WIDE_RANGE), words[1], words[2]};
-    words[0] = (words[0] & ~ALLOW_WIDE_RANGE) - SHORT_FORM;
+        return 0;
+    const unsigned field[FIELD_WORDS_OF_VOLUME] = {
+        WORDS_VERSION | (words[0] & ALLOW_WIDE_RANGE), words[1], words[2], words[3]};
+    words[0] = (words[0] & ~(ALLOW_WIDE_RANGE | SHORT_FORM_OF_VOLUME)) - SHORT_FORM;
     memmove(words + 1, words + head, (count - head) * sizeof *words);
     memset(words + count - head + 1, 0, (FACTZ_CONFIG_WORDS - 1 - (count - head)) * sizeof *words);
-    memcpy(words + FACTZ_CONFIG_WORDS, field, sizeof field);
-    return true;
+    memcpy(words + FACTZ_CONFIG_WORDS, field, head * sizeof *words);
+    return FACTZ_CONFIG_WORDS + head;
 }
 
-bool field_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes)
+bool field_from_words(
+    const unsigned *words, bool volume, struct chunk *chunk, char *message, size_t message_bytes)
 {
     if ((words[0] & ~ALLOW_WIDE_RANGE) != WORDS_VERSION) {
         snprintf(message, message_bytes,
@@ -90,24 +108,38 @@ bool field_from_words(const unsigned *words, struct chunk *chunk, char *message,
     chunk->wide_range = words[0] & ALLOW_WIDE_RANGE;
     chunk->field_nx = words[1];
     chunk->field_ny = words[2];
+    chunk->field_nz = volume ? words[3] : 0;
     return true;
 }
 
-bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes)
+/* Words of a chunk that are choices. */
+static bool check_choices(const unsigned *words, bool volume, char *message, size_t message_bytes)
 {
-    if (!field_from_words(words, chunk, message, message_bytes))
-        return false;
-    static const struct {
+    const struct {
         int word;
+        unsigned first;
         unsigned last;
-    } choices[] = {{3, FACTZ_DTYPE_F64}, {4, LAYOUT_V}, {7, 1}, {10, 1}};
+    } choices[] = {{3, 0, FACTZ_DTYPE_F64},
+        {4, volume ? LAYOUT_VOLUME : LAYOUT_PLANES, volume ? LAYOUT_VOLUME : LAYOUT_V}, {7, 0, 1},
+        {10, 0, 1}};
     for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++) {
-        if (words[choices[k].word] > choices[k].last) {
-            snprintf(message, message_bytes, "cd_values[%d] = %u must be 0 to %u",
-                FACTZ_CONFIG_WORDS + choices[k].word, words[choices[k].word], choices[k].last);
+        const unsigned value = words[choices[k].word];
+        if (value < choices[k].first || value > choices[k].last) {
+            snprintf(message, message_bytes, "cd_values[%d] = %u must be %u to %u",
+                FACTZ_CONFIG_WORDS + choices[k].word, value, choices[k].first, choices[k].last);
             return false;
         }
     }
+    return true;
+}
+
+bool chunk_from_words(
+    const unsigned *words, bool volume, struct chunk *chunk, char *message, size_t message_bytes)
+{
+    if (!field_from_words(words, false, chunk, message, message_bytes) ||
+        !check_choices(words, volume, message, message_bytes))
+        return false;
+    chunk->field_nz = volume ? words[CHUNK_WORDS] : 0;
     chunk->dtype = (int32_t)words[3];
     chunk->layout = (enum layout)words[4];
     chunk->nx = words[5];
@@ -117,7 +149,7 @@ bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message,
     memcpy(&chunk->fill_value, &fill, sizeof fill);
     chunk->has_fill_value = words[10] == 1;
     chunk->planes = words[11] > 0 ? words[11] : 1;
-    const uint64_t most = MAX_CHUNK_BYTES / (2 * value_bytes(chunk));
+    const uint64_t most = MAX_CHUNK_BYTES / ((volume ? 3 : 2) * value_bytes(chunk));
     if (chunk->nx == 0 || chunk->ny == 0 || chunk->ny > most / chunk->nx ||
         chunk->planes > most / ((uint64_t)chunk->nx * chunk->ny)) {
         snprintf(message, message_bytes,
@@ -143,35 +175,42 @@ static bool check_periodic(
 {
     const bool x = config->periodic & FACTZ_PERIODIC_X && !divides(chunk->nx, chunk->field_nx);
     const bool y = config->periodic & FACTZ_PERIODIC_Y && !divides(chunk->ny, chunk->field_ny);
-    char text[SIZE_BYTES];
-    if (config->preserve == FACTZ_PRESERVE_NONE || !(x || y))
+    const bool z = config->periodic & FACTZ_PERIODIC_Z && !divides(chunk->planes, chunk->field_nz);
+    const bool volume = chunk->layout == LAYOUT_VOLUME;
+    const char *axis = x ? "x" : y ? "y" : "z";
+    char text[SIZE_BYTES], third[16] = "";
+    if (config->preserve == FACTZ_PRESERVE_NONE || !(x || y || z))
         return true;
     if (chunk->field_nx == 0) {
         snprintf(message, message_bytes,
             "%s is periodic, and the size of a field is not given: say how large it is (factz h5args --field "
-            "NXxNY; Python: field=(ny, nx))",
-            x ? "x" : "y");
+            "%s; Python: field=%s)",
+            axis, volume ? "NXxNYxNZ" : "NXxNY", volume ? "(nz, ny, nx)" : "(ny, nx)");
         return false;
     }
+    if (volume)
+        snprintf(third, sizeof third, " x %u", chunk->field_nz);
     snprintf(message, message_bytes,
-        "%s is periodic, and chunks of %s do not end where a field of %u x %u does: make them as long as the "
+        "%s is periodic, and chunks of %s do not end where a field of %u x %u%s does: make them as long as "
+        "the "
         "field, or such that they divide it",
-        x ? "x" : "y", size_text(chunk, text), chunk->field_nx, chunk->field_ny);
+        axis, size_text(chunk, text), chunk->field_nx, chunk->field_ny, third);
     return false;
 }
 
 static bool check_bound(
     const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes)
 {
-    if (config->bound_kind == FACTZ_BOUND_ABSOLUTE || (open_sides(chunk) == 0 && chunk->planes == 1))
+    const bool one = chunk->planes == 1 || chunk->layout == LAYOUT_VOLUME;
+    if (config->bound_kind == FACTZ_BOUND_ABSOLUTE || (open_sides(chunk) == 0 && one))
         return true;
     char text[SIZE_BYTES];
     snprintf(message, message_bytes,
         "a relative bound is a fraction of the range of one chunk, so a chunk must be a whole field, and the "
         "chunks have %s: give an absolute bound, fraction * (max - min), or make the chunks as large as one "
         "field "
-        "and say so (factz h5args --rel R --field NXxNY)",
-        size_text(chunk, text));
+        "and say so (factz h5args --rel R --field %s)",
+        size_text(chunk, text), chunk->layout == LAYOUT_VOLUME ? "NXxNYxNZ" : "NXxNY");
     return false;
 }
 
@@ -193,8 +232,8 @@ void describe_field(const struct chunk *chunk, struct factz_config *config)
     config->plane_rows = chunk->layout == LAYOUT_PLANES ? 2 * (uint64_t)chunk->ny : 0;
     config->u_stride = config->v_stride = chunk->layout == LAYOUT_INTERLEAVED ? 2 : 1;
     /*
-     * A triangle between two chunks, or across a periodic side, has all its vertices on their borders: it
-     * stays as it is if these do.
+     * A triangle or tetrahedron between two chunks, or across a periodic side, has all its vertices on their
+     * borders: it stays as it is if these do.
      */
     const uint32_t open = open_sides(chunk);
     if (config->preserve != FACTZ_PRESERVE_NONE)
@@ -203,16 +242,12 @@ void describe_field(const struct chunk *chunk, struct factz_config *config)
         config->periodic &= ~(uint32_t)FACTZ_PERIODIC_X;
     if (open & FACTZ_SIDE_Y_MIN)
         config->periodic &= ~(uint32_t)FACTZ_PERIODIC_Y;
+    if (open & FACTZ_SIDE_Z_MIN)
+        config->periodic &= ~(uint32_t)FACTZ_PERIODIC_Z;
     if (chunk->has_fill_value && !config->has_fill_value) {
         config->has_fill_value = 1;
         config->fill_value = chunk->fill_value;
     }
-}
-
-void *first_v(const struct chunk *chunk, void *bytes)
-{
-    size_t elements = chunk->layout == LAYOUT_INTERLEAVED ? 1 : (size_t)chunk->nx * chunk->ny;
-    return (char *)bytes + elements * value_bytes(chunk);
 }
 
 bool other_order(const struct chunk *chunk)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "field.h"
 #include "filter_id.h"
 
 /* HDF5 has no more axes, H5S_MAX_RANK. */
@@ -42,7 +43,7 @@ static const char *sizes_text(int rank, const hsize_t *sizes, char *text, size_t
 static bool read_words(
     const struct hdf5_library *h5, hid_t creation, struct filter *filter, struct chunk *chunk, char *message)
 {
-    size_t count = ALL_WORDS;
+    size_t count = ALL_WORDS_OF_VOLUME;
     memset(filter->words, 0, sizeof filter->words);
     if (h5->get_filter_by_id(
             creation, FACTZ_HDF5_FILTER_ID, &filter->flags, &count, filter->words, 0, NULL, NULL) < 0)
@@ -50,19 +51,30 @@ static bool read_words(
     if (count == 0)
         return refuse(
             message, "the filter has no cd_values, so no error bound: `factz h5args --abs BOUND` makes them");
-    if (filter->words[0] > SHORT_FORM && expand_short_form(filter->words, count))
-        count = FACTZ_CONFIG_WORDS + FIELD_WORDS;
-    const bool complete = count == ALL_WORDS || count == WORDS_OF_ONE_PLANE;
-    if (count != FACTZ_CONFIG_WORDS && count != FACTZ_CONFIG_WORDS + FIELD_WORDS && !complete)
-        return refuse(message,
-            "there are %zu cd_values, and factz takes %d, %d or %d: `factz h5args` makes them", count,
-            FACTZ_CONFIG_WORDS, FACTZ_CONFIG_WORDS + FIELD_WORDS, ALL_WORDS);
-    if (factz_config_from_words(filter->words, count, &filter->config) != FACTZ_OK)
+    if (filter->words[0] > SHORT_FORM) {
+        const size_t expanded = expand_short_form(filter->words, count);
+        count = expanded > 0 ? expanded : count;
+    }
+    if (count >= FACTZ_CONFIG_WORDS &&
+        factz_config_from_words(filter->words, count, &filter->config) != FACTZ_OK)
         return refuse(message, "cd_values: %s: `factz h5args` makes them", factz_last_error());
+    const bool volume = count >= FACTZ_CONFIG_WORDS && is_volume(&filter->config);
+    const size_t of_field = FACTZ_CONFIG_WORDS + (volume ? FIELD_WORDS_OF_VOLUME : FIELD_WORDS);
+    const size_t all = volume ? ALL_WORDS_OF_VOLUME : ALL_WORDS;
+    const bool complete = count == all || (!volume && count == WORDS_OF_ONE_PLANE);
+    if (count != FACTZ_CONFIG_WORDS && count != of_field && !complete)
+        return refuse(message,
+            "there are %zu cd_values, and factz takes %d, %zu or %zu: `factz h5args` makes them", count,
+            FACTZ_CONFIG_WORDS, of_field, all);
     /* A copy of a dataset brings all words of the original. Only the size of the field still counts. */
     filter->copied = complete;
-    return count == FACTZ_CONFIG_WORDS ||
-           field_from_words(filter->words + FACTZ_CONFIG_WORDS, chunk, message, MESSAGE_BYTES);
+    if (count == FACTZ_CONFIG_WORDS)
+        return true;
+    if (!field_from_words(filter->words + FACTZ_CONFIG_WORDS, volume, chunk, message, MESSAGE_BYTES))
+        return false;
+    if (volume && complete)
+        chunk->field_nz = filter->words[FACTZ_CONFIG_WORDS + CHUNK_WORDS];
+    return true;
 }
 
 /* The filters before factz would hand it other bytes than values. */
@@ -121,18 +133,27 @@ static bool read_type(const struct hdf5_library *h5, hid_t type, struct chunk *c
         class_name(number));
 }
 
-/* Reads the axes of chunks of one component, (..., ny, nx), or of both. */
-static bool read_shape(
-    const struct hdf5_library *h5, hid_t creation, hid_t space, bool one, struct shape *shape, char *message)
+/* What the chunks of a dataset hold: one component of a field, (..., ny, nx), both, or a volume. */
+enum content { ONE_COMPONENT, BOTH_COMPONENTS, VOLUME };
+
+/* Reads the axes of chunks. */
+static bool read_shape(const struct hdf5_library *h5, hid_t creation, hid_t space, enum content content,
+    struct shape *shape, char *message)
 {
+    static const struct {
+        int rank;
+        const char *wanted;
+    } EXPECTED[] = {[ONE_COMPONENT] = {2, "one component of a field has the shape (..., ny, nx)"},
+        [BOTH_COMPONENTS] = {3,
+            "factz compresses u and v together: store both in one dataset of shape "
+            "(..., 2, ny, nx) or (..., ny, nx, 2)"},
+        [VOLUME] = {4,
+            "factz compresses u, v and w of a volume together: store them in one dataset of shape "
+            "(..., 3, nz, ny, nx)"}};
     shape->rank = h5->get_rank(space);
-    if (shape->rank < (one ? 2 : 3) || shape->rank > MAX_RANK)
-        return refuse(message,
-            one ? "the dataset has %d %s, and one component of a field has the shape (..., ny, nx)"
-                : "the dataset has %d %s, and factz compresses u and v together: store both in one dataset "
-                  "of "
-                  "shape (..., 2, ny, nx) or (..., ny, nx, 2)",
-            shape->rank, shape->rank == 1 ? "axis" : "axes");
+    if (shape->rank < EXPECTED[content].rank || shape->rank > MAX_RANK)
+        return refuse(message, "the dataset has %d %s, and %s", shape->rank,
+            shape->rank == 1 ? "axis" : "axes", EXPECTED[content].wanted);
     if (h5->get_chunk(creation, shape->rank, shape->sizes) != shape->rank)
         return refuse(message, "HDF5 does not tell the size of the chunks");
     return true;
@@ -162,6 +183,39 @@ static bool read_layout_of_one(const struct shape *shape, unsigned layout, struc
     chunk->ny = (uint32_t)sizes[rank - 2];
     chunk->nx = (uint32_t)sizes[rank - 1];
     chunk->planes = (uint32_t)(count / (sizes[rank - 2] * sizes[rank - 1]));
+    return true;
+}
+
+/* Size of chunks (1, ..., 3, nz, ny, nx), one volume or a part of one each. */
+static bool read_layout_of_volume(const struct shape *shape, struct chunk *chunk, char *message)
+{
+    const int rank = shape->rank;
+    const hsize_t *sizes = shape->sizes, *last = sizes + rank - 3;
+    const hsize_t most = MAX_CHUNK_BYTES / (3 * value_bytes(chunk));
+    char text[256];
+    sizes_text(rank, sizes, text, sizeof text);
+    bool fits = last[-1] == 3;
+    for (int axis = 0; axis < rank - 4; axis++)
+        fits = fits && sizes[axis] == 1;
+    if (!fits)
+        return refuse(message,
+            "chunks of %.200s: mode=repair is that of volumes, and a chunk must be (1, ..., 3, nz, ny, nx), "
+            "a volume or a part of one with all components",
+            text);
+    for (int axis = 0; axis < 3; axis++) {
+        if (last[axis] < 2)
+            return refuse(message,
+                "chunks of %.200s: a chunk of a volume has at least 2 vertices along each axis", text);
+    }
+    if (last[0] > most || last[1] > most / last[0] || last[2] > most / (last[0] * last[1]))
+        return refuse(message,
+            "chunks of %.200s take 4 GiB or more, and a chunk of HDF5 must be shorter: make the chunks "
+            "smaller",
+            text);
+    chunk->layout = LAYOUT_VOLUME;
+    chunk->planes = (uint32_t)last[0];
+    chunk->ny = (uint32_t)last[1];
+    chunk->nx = (uint32_t)last[2];
     return true;
 }
 
@@ -216,27 +270,33 @@ struct search {
     hid_t space;
     /* One of them has the size of the field. */
     bool found;
-    /* Columns and rows of the last one of them, and how many there are that differ. */
+    /* Columns, rows and planes of the last one of them, and how many there are that differ. */
     int others;
     hsize_t nx;
     hsize_t ny;
+    hsize_t nz;
 };
 
 static herr_t look_at_space(hid_t id, void *data)
 {
     struct search *search = data;
     const int rank = search->shape->rank,
-              y_axis = search->chunk->layout == LAYOUT_PLANES ? rank - 2 : rank - 3;
+              y_axis = search->chunk->layout == LAYOUT_INTERLEAVED ? rank - 3 : rank - 2;
+    const bool volume = search->chunk->layout == LAYOUT_VOLUME;
     hsize_t sizes[MAX_RANK], largest[MAX_RANK];
     if (id == search->space || search->h5->get_rank(id) != rank ||
         search->h5->get_extent(id, sizes, largest) != rank)
         return 0;
-    const bool another = search->nx != largest[y_axis + 1] || search->ny != largest[y_axis];
+    const hsize_t planes = volume ? largest[y_axis - 1] : 0;
+    const bool another =
+        search->nx != largest[y_axis + 1] || search->ny != largest[y_axis] || search->nz != planes;
     search->others += another;
     search->ny = largest[y_axis];
     search->nx = largest[y_axis + 1];
-    const uint32_t nx = search->chunk->field_nx, ny = search->chunk->field_ny;
-    search->found = (nx == 0 || nx == search->nx) && (ny == 0 || ny == search->ny);
+    search->nz = planes;
+    const uint32_t nx = search->chunk->field_nx, ny = search->chunk->field_ny, nz = search->chunk->field_nz;
+    search->found =
+        (nx == 0 || nx == search->nx) && (ny == 0 || ny == search->ny) && (nz == 0 || nz == search->nz);
     return search->found;
 }
 
@@ -246,27 +306,35 @@ static herr_t look_at_space(hid_t id, void *data)
  */
 static bool find_field(const struct hdf5_library *h5, hid_t space, struct search *search)
 {
-    return (search->chunk->field_nx == 0 && search->chunk->field_ny == 0) || !h5->iterate ||
-           h5->iterate(h5->get_id_type(space), look_at_space, search) < 0 || search->found ||
-           search->others == 0;
+    const struct chunk *chunk = search->chunk;
+    const bool unknown = chunk->field_nx == 0 && chunk->field_ny == 0 && chunk->field_nz == 0;
+    return unknown || !h5->iterate || h5->iterate(h5->get_id_type(space), look_at_space, search) < 0 ||
+           search->found || search->others == 0;
 }
 
 static bool check_field(const struct hdf5_library *h5, hid_t space, const struct shape *shape,
     const struct chunk *chunk, char *message)
 {
-    struct search search = {h5, shape, chunk, space, false, 0, 0, 0};
-    char there[80] = "no dataspace of the program has this extent";
+    struct search search = {h5, shape, chunk, space, false, 0, 0, 0, 0};
+    const bool volume = chunk->layout == LAYOUT_VOLUME;
+    char there[96] = "no dataspace of the program has this extent", said[80];
     if (find_field(h5, space, &search))
         return true;
-    if (search.others == 1 && (search.nx == H5S_UNLIMITED || search.ny == H5S_UNLIMITED))
-        snprintf(there, sizeof there, "the dataset may grow along x or y");
-    else if (search.others == 1)
-        snprintf(there, sizeof there, "the dataset has %llu x %llu", (unsigned long long)search.nx,
-            (unsigned long long)search.ny);
+    const int sizes = volume ? 3 : 2;
+    const hsize_t found[] = {search.nx, search.ny, search.nz};
+    const hsize_t given[] = {chunk->field_nx, chunk->field_ny, chunk->field_nz};
+    if (search.others == 1 &&
+        (search.nx == H5S_UNLIMITED || search.ny == H5S_UNLIMITED || search.nz == H5S_UNLIMITED))
+        snprintf(there, sizeof there, "the dataset may grow along x%s", volume ? ", y or z" : " or y");
+    else if (search.others == 1) {
+        char text[80];
+        snprintf(there, sizeof there, "the dataset has %s", sizes_text(sizes, found, text, sizeof text));
+    }
     return refuse(message,
-        "a field is said to have %u x %u vertices (nx x ny), and %s: give the right size as --field (Python: "
-        "field=(ny, nx)), or leave it out",
-        chunk->field_nx, chunk->field_ny, there);
+        "a field is said to have %s vertices (%s), and %s: give the right size as --field (Python: "
+        "field=%s), or leave it out",
+        sizes_text(sizes, given, said, sizeof said), volume ? "nx x ny x nz" : "nx x ny", there,
+        volume ? "(nz, ny, nx)" : "(ny, nx)");
 }
 
 /* ---------------------------------------------------------------- fill value */
@@ -315,9 +383,13 @@ bool check_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hi
     if (!read_words(h5, creation, filter, chunk, message) || !check_pipeline(h5, creation, message) ||
         !read_type(h5, type, chunk, message))
         return false;
-    const bool one = names_one(filter, &layout);
-    return read_shape(h5, creation, space, one, &shape, message) &&
-           (one ? read_layout_of_one(&shape, layout, chunk, message) : read_layout(&shape, chunk, message)) &&
+    const enum content content = is_volume(&filter->config)   ? VOLUME
+                                 : names_one(filter, &layout) ? ONE_COMPONENT
+                                                              : BOTH_COMPONENTS;
+    return read_shape(h5, creation, space, content, &shape, message) &&
+           (content == VOLUME             ? read_layout_of_volume(&shape, chunk, message)
+               : content == ONE_COMPONENT ? read_layout_of_one(&shape, layout, chunk, message)
+                                          : read_layout(&shape, chunk, message)) &&
            (filter->copied || check_field(h5, space, &shape, chunk, message)) &&
            check_configuration(&filter->config, chunk, message, MESSAGE_BYTES);
 }
@@ -327,11 +399,11 @@ static void forget_field(const struct hdf5_library *h5, hid_t creation, hid_t sp
 {
     struct shape shape;
     char message[MESSAGE_BYTES];
-    if (!read_shape(h5, creation, space, false, &shape, message))
+    if (!read_shape(h5, creation, space, BOTH_COMPONENTS, &shape, message))
         return;
-    struct search search = {h5, &shape, chunk, space, false, 0, 0, 0};
+    struct search search = {h5, &shape, chunk, space, false, 0, 0, 0, 0};
     if (!find_field(h5, space, &search))
-        chunk->field_nx = chunk->field_ny = 0;
+        chunk->field_nx = chunk->field_ny = chunk->field_nz = 0;
 }
 
 bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hid_t space,
@@ -345,6 +417,6 @@ bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type,
     if (!check_configuration(&filter->config, &chunk, message, MESSAGE_BYTES))
         return false;
     read_fill_value(h5, creation, type, &filter->config, &chunk);
-    chunk_to_words(&chunk, filter->words + FACTZ_CONFIG_WORDS);
+    filter->count = FACTZ_CONFIG_WORDS + chunk_to_words(&chunk, filter->words + FACTZ_CONFIG_WORDS);
     return true;
 }

@@ -12,7 +12,8 @@
 struct filter {
     /* H5Z_FLAG_* as the user gave them. */
     unsigned flags;
-    unsigned words[ALL_WORDS];
+    unsigned words[ALL_WORDS_OF_VOLUME];
+    size_t count;
     /* The words of the chunk are those of another dataset, or of a program that cannot let HDF5 ask. */
     bool copied;
     struct factz_config config;

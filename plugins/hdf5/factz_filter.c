@@ -1,5 +1,5 @@
 /*
- * The HDF5 filter: compresses chunks of 2D vector fields and keeps every critical point of the dataset.
+ * The HDF5 filter: compresses chunks of vector fields and keeps every critical point of the dataset.
  *
  * README.md of this folder is for users. In the order of a dataset's life: can_apply and set_local look at
  * the dataset when it is created (dataset.c) and store what the filter must know of its chunks (chunk.c); the
@@ -13,6 +13,7 @@
 #include "chunk.h"
 #include "dataset.h"
 #include "factz.h"
+#include "field.h"
 #include "filter_id.h"
 #include "hdf5_library.h"
 #include "history.h"
@@ -47,8 +48,9 @@ static herr_t set_local(hid_t creation, hid_t type, hid_t space)
     char message[MESSAGE_BYTES] = "HDF5 does not take the cd_values of the dataset";
     if (!hdf5_open(&h5, CALLER))
         return 0;
-    bool good = describe_dataset(&h5, creation, type, space, &filter, message) &&
-                h5.modify_filter(creation, FACTZ_HDF5_FILTER_ID, filter.flags, ALL_WORDS, filter.words) >= 0;
+    bool good =
+        describe_dataset(&h5, creation, type, space, &filter, message) &&
+        h5.modify_filter(creation, FACTZ_HDF5_FILTER_ID, filter.flags, filter.count, filter.words) >= 0;
     hdf5_close(&h5);
     if (!good)
         hdf5_error(CALLER, HDF5_CREATE_DATASET, message);
@@ -96,36 +98,37 @@ static struct result out_of_memory(struct call *call, size_t bytes)
 
 static bool read_words(struct call *call, const unsigned *words, size_t count)
 {
-    if (count != ALL_WORDS && count != WORDS_OF_ONE_PLANE) {
-        snprintf(call->message, sizeof call->message,
-            "%zu cd_values do not describe the chunks, which takes %d: HDF5 did not let the filter look at "
-            "the dataset; `factz h5args --chunk NXxNY` makes all of them",
-            count, ALL_WORDS);
-        return false;
-    }
-    if (factz_config_from_words(words, count, &call->config) != FACTZ_OK) {
+    if (count >= FACTZ_CONFIG_WORDS && factz_config_from_words(words, count, &call->config) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "cd_values: %s", factz_last_error());
         return false;
     }
-    unsigned chunk[CHUNK_WORDS] = {0};
+    const bool volume = count >= FACTZ_CONFIG_WORDS && is_volume(&call->config);
+    const size_t all = volume ? ALL_WORDS_OF_VOLUME : ALL_WORDS;
+    if (count != all && (volume || count != WORDS_OF_ONE_PLANE)) {
+        snprintf(call->message, sizeof call->message,
+            "%zu cd_values do not describe the chunks, which takes %zu: HDF5 did not let the filter look at "
+            "the dataset; `factz h5args --chunk %s` makes all of them",
+            count, all, volume ? "NXxNYxNZ" : "NXxNY");
+        return false;
+    }
+    unsigned chunk[CHUNK_WORDS_OF_VOLUME] = {0};
     memcpy(chunk, words + FACTZ_CONFIG_WORDS, (count - FACTZ_CONFIG_WORDS) * sizeof *chunk);
-    return chunk_from_words(chunk, &call->chunk, call->message, sizeof call->message);
+    return chunk_from_words(chunk, volume, &call->chunk, call->message, sizeof call->message);
 }
 
 /* Compresses the chunk `values`, which has the order of bytes of this machine. */
 static struct result compress_values(
     struct call *call, const struct factz_config *config, void *values, factz_report *report)
 {
-    factz_sizes sizes;
-    if (factz_compress_sizes(config, &sizes) != FACTZ_OK) {
+    uint64_t most;
+    if (field_stream_bytes(config, &most) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "%s", factz_last_error());
         return FAILED;
     }
-    struct result result = {malloc(sizes.max_stream_bytes), sizes.max_stream_bytes, 0};
+    struct result result = {malloc(most), most, 0};
     if (!result.buffer)
-        return out_of_memory(call, sizes.max_stream_bytes);
-    if (factz_compress_host(values, first_v(&call->chunk, values), vertices(&call->chunk), config,
-            result.buffer, result.buffer_bytes, report, threads()) != FACTZ_OK) {
+        return out_of_memory(call, most);
+    if (field_compress(config, values, result.buffer, result.buffer_bytes, report, threads()) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "%s", factz_last_error());
         free(result.buffer);
         return FAILED;
@@ -158,18 +161,22 @@ static bool may_add_up(void)
 
 static bool is_single(const struct values *values, size_t first)
 {
-    for (size_t k = 1; k < values_count(values) / 2; k++) {
+    for (size_t k = 1; k < values_count(values) / values->components; k++) {
         if (get_bits(values, first + offset_of(values, k)) != get_bits(values, first))
             return false;
     }
     return true;
 }
 
-/* Programs that write u and v apart may leave a chunk with one of them, until another process goes on. */
+/* Programs that write the components apart may leave a chunk with some of them, until another process goes
+ * on. */
 static bool has_one_component(const struct factz_config *config, void *bytes)
 {
     const struct values values = values_of(config, bytes);
-    return values_count(&values) > 2 && is_single(&values, 0) != is_single(&values, values.to_v);
+    size_t single = 0;
+    for (size_t k = 0; k < values.components; k++)
+        single += is_single(&values, k * values.to_v);
+    return values_count(&values) > values.components && single > 0 && single < values.components;
 }
 
 /* A stream of bound 0 whose bound is relative holds values that were decompressed before. */
@@ -307,6 +314,8 @@ static struct result compress(struct call *call)
 /* FACTZ_COMPONENT_* of a chunk. */
 static unsigned component_of(const struct chunk *chunk)
 {
+    if (chunk->layout == LAYOUT_VOLUME)
+        return FACTZ_COMPONENT_VOLUME;
     if (!has_one(chunk))
         return FACTZ_COMPONENT_BOTH;
     return chunk->layout == LAYOUT_U ? FACTZ_COMPONENT_U : FACTZ_COMPONENT_V;
@@ -317,7 +326,8 @@ static bool check_component(struct call *call, const factz_info *info)
 {
     static const char *const NAMES[] = {[FACTZ_COMPONENT_BOTH] = "both components",
         [FACTZ_COMPONENT_U] = "u alone",
-        [FACTZ_COMPONENT_V] = "v alone"};
+        [FACTZ_COMPONENT_V] = "v alone",
+        [FACTZ_COMPONENT_VOLUME] = "a volume"};
     const unsigned own = component_of(&call->chunk);
     if (info->component != own)
         snprintf(call->message, sizeof call->message,
@@ -348,6 +358,16 @@ static bool inspect(struct call *call, factz_info *info)
     return check_component(call, info);
 }
 
+/* Decompresses the components that a chunk holds. */
+static factz_status decompress_values(const struct call *call, void *values, factz_report *report)
+{
+    if (!has_one(&call->chunk))
+        return field_decompress(call->input, call->input_bytes, &call->config, values, report, threads());
+    void *u = call->chunk.layout == LAYOUT_U ? values : NULL, *v = u ? NULL : values;
+    return factz_decompress_host(
+        call->input, call->input_bytes, &call->config, u, v, vertices(&call->chunk), report, threads());
+}
+
 static struct result decompress(struct call *call)
 {
     const size_t bytes = chunk_bytes(&call->chunk);
@@ -360,10 +380,7 @@ static struct result decompress(struct call *call)
     describe_field(&call->chunk, &call->config);
     factz_report report;
     const bool one = has_one(&call->chunk);
-    void *u = call->chunk.layout == LAYOUT_V ? NULL : values;
-    void *v = call->chunk.layout == LAYOUT_U ? NULL : one ? values : first_v(&call->chunk, values);
-    if (factz_decompress_host(call->input, call->input_bytes, &call->config, u, v, vertices(&call->chunk),
-            &report, threads()) != FACTZ_OK) {
+    if (decompress_values(call, values, &report) != FACTZ_OK) {
         snprintf(call->message, sizeof call->message, "a chunk cannot be read: %s", factz_last_error());
         free(values);
         return FAILED;
@@ -403,7 +420,7 @@ static const H5Z_class2_t FILTER = {
     .id = FACTZ_HDF5_FILTER_ID,
     .encoder_present = 1,
     .decoder_present = 1,
-    .name = "factz: 2D vector fields, every critical point kept",
+    .name = "factz: vector fields, every critical point kept",
     .can_apply = can_apply,
     .set_local = set_local,
     .filter = filter,

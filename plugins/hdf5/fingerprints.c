@@ -177,8 +177,7 @@ static bool walk_component(const struct walk *walk, size_t first)
         if (walk->original)
             compare_row(values, walk->original, row, scratch->changed);
         extend_columns(scratch, nx);
-        if (!(y == 0 && exact & FACTZ_SIDE_Y_MIN) && !(y == ny - 1 && exact & FACTZ_SIDE_Y_MAX) &&
-            visit_row(walk))
+        if (!on_side(values, y, exact) && visit_row(walk))
             return true;
     }
     for (size_t x = 0; x < nx; x++) {
@@ -203,8 +202,10 @@ static bool walk_chunk(const struct walk *walk)
 {
     for (size_t plane = 0; plane < walk->values->planes; plane++) {
         const size_t first = plane * to_plane(walk->values);
-        if (walk_component(walk, first) || walk_component(walk, first + walk->values->to_v))
-            return true;
+        for (size_t component = 0; component < walk->values->components; component++) {
+            if (walk_component(walk, first + component * walk->values->to_v))
+                return true;
+        }
     }
     return false;
 }

@@ -117,11 +117,8 @@ static void *decompressed(const struct stream *stream)
 {
     const struct factz_config *config = &stream->config;
     void *bytes = malloc(values_bytes(config));
-    struct values values = values_of(config, bytes);
     factz_report report;
-    if (bytes && factz_decompress_host(stream->bytes, stream->count, config, bytes,
-                     values.bytes + values.to_v * value_size(&values), values_count(&values) / 2, &report,
-                     1) == FACTZ_OK)
+    if (bytes && field_decompress(stream->bytes, stream->count, config, bytes, &report, 1) == FACTZ_OK)
         return bytes;
     free(bytes);
     return NULL;
@@ -136,13 +133,12 @@ static void leave_out_exact(struct values *values, const struct values *original
             set_bits(values, k, nothing(values));
     }
     for (size_t row = 0; row < ny * values->planes; row++) {
-        const size_t y = row % ny;
-        const bool whole = (y == 0 && exact & FACTZ_SIDE_Y_MIN) || (y == ny - 1 && exact & FACTZ_SIDE_Y_MAX);
+        const bool whole = on_side(values, row % ny, exact);
         for (size_t x = 0; x < nx; x++) {
             const size_t k = offset_of(values, row * nx + x);
             if (whole || (x == 0 && exact & FACTZ_SIDE_X_MIN) || (x == nx - 1 && exact & FACTZ_SIDE_X_MAX)) {
-                set_bits(values, k, nothing(values));
-                set_bits(values, k + values->to_v, nothing(values));
+                for (size_t component = 0; component < values->components; component++)
+                    set_bits(values, k + component * values->to_v, nothing(values));
             }
         }
     }

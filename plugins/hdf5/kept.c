@@ -39,8 +39,8 @@ static struct samples samples_of(const struct values *values)
 {
     const size_t all = values_count(values), most = all / LEAST_SAMPLES;
     const size_t apart = most < 1 ? 1 : most < MOST_APART ? most : MOST_APART;
-    const uint64_t shape =
-        mix(mix(mix(values->nx) + values->ny) + values->planes) + 2 * values->stride + values->wide;
+    const uint64_t shape = mix(mix(mix(mix(values->nx) + values->ny) + values->planes) + values->components) +
+                           2 * values->stride + values->wide;
     return (struct samples){all / apart, apart, mix(shape)};
 }
 

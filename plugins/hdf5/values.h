@@ -10,14 +10,20 @@
 #include <string.h>
 
 #include "factz.h"
+#include "field.h"
 
 struct values {
     unsigned char *bytes;
     /* 64 bits rather than 32. */
     bool wide;
+    size_t components;
+    /* Columns, rows and planes. The rows of a volume follow each other, plane by plane, as those of one
+     * plane. */
     size_t nx;
     size_t ny;
     size_t planes;
+    /* Rows from a plane of a volume to the next; otherwise those of a plane. */
+    size_t plane_rows;
     /* Elements from a value to the next of its row, and from a u to its v. */
     size_t stride;
     size_t to_v;
@@ -28,8 +34,14 @@ struct values {
 /* The values at `bytes`, in the order of bytes of this machine, of a configuration with shape and layout. */
 static inline struct values values_of(const struct factz_config *config, void *bytes)
 {
-    struct values values = {bytes, config->dtype == FACTZ_DTYPE_F64, config->nx, config->ny, config->nz,
-        config->u_stride, config->u_stride == 1 ? config->nx * config->ny : 1, 0};
+    struct values values = {bytes, config->dtype == FACTZ_DTYPE_F64, components_of(config), config->nx,
+        config->ny, config->nz, config->ny, config->u_stride,
+        config->u_stride == 1 ? config->nx * config->ny : 1, 0};
+    if (is_volume(config)) {
+        values.ny = config->ny * config->nz;
+        values.planes = 1;
+        values.to_v = config->nx * values.ny;
+    }
     if (config->has_fill_value) {
         const float narrow = (float)config->fill_value;
         uint32_t bits;
@@ -44,26 +56,26 @@ static inline struct values values_of(const struct factz_config *config, void *b
 /* Bytes of the values of a configuration. */
 static inline size_t values_bytes(const struct factz_config *config)
 {
-    return 2 * config->nx * config->ny * config->nz *
+    return components_of(config) * config->nx * config->ny * config->nz *
            (config->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float));
 }
 
 static inline bool same_shape(const struct values *a, const struct values *b)
 {
     return a->nx == b->nx && a->ny == b->ny && a->planes == b->planes && a->wide == b->wide &&
-           a->stride == b->stride;
+           a->stride == b->stride && a->components == b->components && a->plane_rows == b->plane_rows;
 }
 
 /* Number of values. */
 static inline size_t values_count(const struct values *values)
 {
-    return 2 * values->nx * values->ny * values->planes;
+    return values->components * values->nx * values->ny * values->planes;
 }
 
-/* Elements from a plane to the next: both components lie between them. */
+/* Elements from a plane to the next: all components lie between them. */
 static inline size_t to_plane(const struct values *values)
 {
-    return 2 * values->nx * values->ny;
+    return values->components * values->nx * values->ny;
 }
 
 /* Elements from the first value of a component to its value number `k`, plane by plane. */
@@ -103,6 +115,16 @@ static inline void set_bits(struct values *values, size_t k, uint64_t bits)
 static inline bool is_zero(const struct values *values, uint64_t bits)
 {
     return (bits & (values->wide ? UINT64_MAX >> 1 : UINT64_C(0x7fffffff))) == 0;
+}
+
+/* Whether a row of a plane lies on one of these sides, FACTZ_SIDE_*. */
+static inline bool on_side(const struct values *values, size_t row, uint32_t sides)
+{
+    const size_t y = row % values->plane_rows, z = row / values->plane_rows;
+    return (y == 0 && sides & FACTZ_SIDE_Y_MIN) ||
+           (y == values->plane_rows - 1 && sides & FACTZ_SIDE_Y_MAX) ||
+           (z == 0 && sides & FACTZ_SIDE_Z_MIN) ||
+           (z == values->ny / values->plane_rows - 1 && sides & FACTZ_SIDE_Z_MAX);
 }
 
 /* A NaN that takes the place of values that tell nothing. */

@@ -1,8 +1,9 @@
 //! Changes by compression: critical points, ties, special values and errors, all decided exactly.
 
 use super::critical_points::kind_of;
-use super::zeros::{candidates, Fields};
-use super::{guarded, in_bands, of_plane, range, row_of, vectors, Domain, Kind};
+use super::differences::{joined, Differences, Row, PRESENT, SAME};
+use super::zeros::{candidates, Fields, Index};
+use super::{guarded, in_bands, of_plane, range, rows_of, vectors, Domain, Kind};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -13,28 +14,28 @@ use crate::topology::bound::axis_distance;
 use crate::topology::signature::{keeps_tie, kind, signs, Rule, IN, TIE};
 use std::ops::Range;
 
-/// The comparison of a field with its reconstruction. Triangles are compared where no vertex is missing (see
-/// [`super`]) in either field; critical points are those of [`super::critical_points()`], told apart by their
-/// simplices.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Comparison {
+/// The comparison of a field with its reconstruction. Triangles, and tetrahedra of volumes, are compared where no
+/// vertex is missing (see [`super`]) in either field; critical points are those of [`super::critical_points()`] or
+/// [`super::critical_points_volume()`], told apart by their simplices. KINDS is the number of types of points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComparisonOf<const KINDS: usize> {
     /// Critical points of the original.
     pub critical_points: u64,
     /// Critical points of the reconstruction.
     pub other_critical_points: u64,
-    /// The original's critical points by [`Kind`].
-    pub points_by_type: [u64; Kind::COUNT],
+    /// The original's critical points by [`Kind`]; of volumes by [`super::VolumeKind`].
+    pub points_by_type: [u64; KINDS],
     /// Critical points of the original only.
     pub lost_points: u64,
     /// Critical points of the reconstruction only.
     pub spurious_points: u64,
     /// Critical points of both, of different types or indices.
     pub changed_types: u64,
-    /// Of these three, zeros at vertices and on edges.
+    /// Of these three, zeros at vertices and on edges and, in volumes, on faces.
     pub lost_zeros: u64,
     pub spurious_zeros: u64,
     pub changed_indices: u64,
-    /// Triangles of the original with the origin on the boundary of their image (TIE).
+    /// Triangles, or tetrahedra, of the original with the origin on the boundary of their image (TIE).
     pub ties: u64,
     /// Ties that do not keep what the setting `ties` says: by default the class and all signs.
     pub changed_ties: u64,
@@ -47,9 +48,9 @@ pub struct Comparison {
     /// Missing vertices (non-finite or filled) of the original that are not the same bit for bit, and others
     /// that are not finite in the reconstruction.
     pub changed_missing: u64,
-    /// Unfilled vertices of the original with u = v = 0.
+    /// Unfilled vertices of the original where all components are 0.
     pub zero_vertices: u64,
-    /// Vertices with u = v = 0 in one field only.
+    /// Vertices where all components are 0 in one field only.
     pub changed_zero_vertices: u64,
     /// Values with |x1 - x0| above the bound, compared exactly; 0 without a bound.
     pub bound_exceeded: u64,
@@ -58,38 +59,131 @@ pub struct Comparison {
     /// Largest |x1 - x0| of finite values of unfilled vertices, rounded to nearest.
     pub max_error: f64,
     /// Peak signal-to-noise ratio in dB: joint range of the original's values over the root of the
-    /// mean square error, taken over twice the number of u's finite pairs (as the independent checker
-    /// does; it matters only where u and v are non-finite at different vertices). Infinite for equal fields,
+    /// mean square error, taken over the number of components times that of u's finite pairs (as the independent
+    /// checker does; it matters only where components are non-finite at different vertices). Infinite for equal fields,
     /// NaN for a constant original with errors, `None` without values or where it leaves the range of f64. The
     /// order of its sums is fixed, so that every backend and number of threads finds the same bits.
     pub psnr: Option<f64>,
 }
 
+/// The comparison of a field in a plane, or in a stack of planes.
+pub type Comparison = ComparisonOf<{ Kind::COUNT }>;
+
+impl<const KINDS: usize> Default for ComparisonOf<KINDS> {
+    fn default() -> Self {
+        ComparisonOf {
+            critical_points: 0,
+            other_critical_points: 0,
+            points_by_type: [0; KINDS],
+            lost_points: 0,
+            spurious_points: 0,
+            changed_types: 0,
+            lost_zeros: 0,
+            spurious_zeros: 0,
+            changed_indices: 0,
+            ties: 0,
+            changed_ties: 0,
+            new_ties: 0,
+            nonfinite_vertices: 0,
+            filled_vertices: 0,
+            changed_missing: 0,
+            zero_vertices: 0,
+            changed_zero_vertices: 0,
+            bound_exceeded: 0,
+            bound: 0.0,
+            max_error: 0.0,
+            psnr: None,
+        }
+    }
+}
+
 impl Comparison {
-    /// The sum of all counts that must be 0 after compression. Zeros at vertices and on edges take part by
+    /// Critical points of the original inside triangles: those that the report of a compression counts.
+    pub fn points_in_triangles(&self) -> u64 {
+        self.critical_points - self.points_of(&[Kind::VertexZero as usize, Kind::EdgeZero as usize])
+    }
+}
+
+impl<const KINDS: usize> ComparisonOf<KINDS> {
+    /// The sum of all counts that must be 0 after compression. Zeros at vertices, on edges and on faces take part by
     /// the ties around them.
     pub fn violations(&self) -> u64 {
-        self.changed_points_in_triangles()
+        self.changed_points_inside()
             + self.changed_ties
             + self.new_ties
             + self.changed_missing
             + self.bound_exceeded
     }
 
-    /// Critical points of the original inside triangles: those that the report of a compression counts.
-    pub fn points_in_triangles(&self) -> u64 {
-        let zeros = [Kind::VertexZero, Kind::EdgeZero].map(|kind| self.points_by_type[kind as usize]);
-        self.critical_points - zeros[0] - zeros[1]
+    /// Critical points of the original of some types, by number.
+    pub(super) fn points_of(&self, kinds: &[usize]) -> u64 {
+        kinds.iter().map(|&kind| self.points_by_type[kind]).sum()
     }
 
-    /// Critical points inside triangles that are lost, spurious or of another type.
-    fn changed_points_in_triangles(&self) -> u64 {
+    /// Critical points inside triangles or tetrahedra that are lost, spurious or of another type.
+    fn changed_points_inside(&self) -> u64 {
         self.lost_points + self.spurious_points + self.changed_types - self.changed_zero_points()
     }
 
-    /// Zeros at vertices and on edges that are lost, spurious or of another index.
+    /// Zeros at vertices, on edges and on faces that are lost, spurious or of another index.
     pub fn changed_zero_points(&self) -> u64 {
         self.lost_zeros + self.spurious_zeros + self.changed_indices
+    }
+
+    /// Adds the counts of simplices of another part.
+    pub(super) fn add(&mut self, other: &Self) {
+        let (a, b) = (self, other);
+        for (x, y) in [
+            (&mut a.critical_points, b.critical_points),
+            (&mut a.other_critical_points, b.other_critical_points),
+            (&mut a.lost_points, b.lost_points),
+            (&mut a.spurious_points, b.spurious_points),
+            (&mut a.changed_types, b.changed_types),
+            (&mut a.lost_zeros, b.lost_zeros),
+            (&mut a.spurious_zeros, b.spurious_zeros),
+            (&mut a.changed_indices, b.changed_indices),
+            (&mut a.ties, b.ties),
+            (&mut a.changed_ties, b.changed_ties),
+            (&mut a.new_ties, b.new_ties),
+        ] {
+            *x += y;
+        }
+        for (x, y) in a.points_by_type.iter_mut().zip(b.points_by_type) {
+            *x += y;
+        }
+    }
+
+    /// These counts of simplices with the differences of all values.
+    pub(super) fn with_values<const N: usize>(self, values: &Differences<N>) -> Self {
+        ComparisonOf {
+            nonfinite_vertices: values.nonfinite_vertices,
+            filled_vertices: values.filled_vertices,
+            changed_missing: values.changed_missing,
+            zero_vertices: values.zero_vertices,
+            changed_zero_vertices: values.changed_zero_vertices,
+            bound_exceeded: values.bound_exceeded,
+            max_error: values.max_error,
+            psnr: values.psnr(),
+            ..self
+        }
+    }
+
+    /// Counts an isolated zero on the boundary of simplices, of a type by its number: its index in both fields, if it
+    /// is there.
+    pub(super) fn add_zero(&mut self, kind: usize, [before, after]: [Option<Index>; 2]) {
+        self.points_by_type[kind] += before.is_some() as u64;
+        self.critical_points += before.is_some() as u64;
+        self.other_critical_points += after.is_some() as u64;
+        let [lost, spurious] = [(before, after), (after, before)].map(|(a, b)| a.is_some() && b.is_none());
+        let changed = before.zip(after).is_some_and(|(before, after)| before != after);
+        for (points, zeros, is_one) in [
+            (&mut self.lost_points, &mut self.lost_zeros, lost),
+            (&mut self.spurious_points, &mut self.spurious_zeros, spurious),
+            (&mut self.changed_types, &mut self.changed_indices, changed),
+        ] {
+            *points += is_one as u64;
+            *zeros += is_one as u64;
+        }
     }
 }
 
@@ -175,66 +269,6 @@ impl<'a, T: Real> Both<'a, T> {
     }
 }
 
-/// Missing in neither field.
-const PRESENT: u8 = 1;
-/// Equal bits in both fields.
-const SAME: u8 = 2;
-/// Finite and filled in the first.
-const FILLED: u8 = 4;
-
-/// A row of both fields: u0, v0, u1, v1 and the flags of each vertex.
-struct Row<T> {
-    values: [[Vec<T>; 2]; 2],
-    flags: Vec<u8>,
-}
-
-impl<T: Real> Row<T> {
-    fn new(columns: u64) -> Result<Self> {
-        let component = || row_of(T::ZERO, columns);
-        let values = [[component()?, component()?], [component()?, component()?]];
-        Ok(Row { values, flags: row_of(0, columns)? })
-    }
-
-    fn load(&mut self, domain: &Domain, views: &[[View<'_, T>; 2]; 2], y: u64) {
-        for (row, views) in self.values.iter_mut().zip(views) {
-            domain.load(views, y, row);
-        }
-        let [[u0, v0], [u1, v1]] = &self.values;
-        for (x, flags) in self.flags.iter_mut().enumerate() {
-            let (a, b, c, d) = (u0[x], v0[x], u1[x], v1[x]);
-            let finite = a.is_finite() & b.is_finite() & c.is_finite() & d.is_finite();
-            let same = (a.to_bits64() == c.to_bits64()) & (b.to_bits64() == d.to_bits64());
-            *flags = (finite as u8 * PRESENT) | (same as u8 * SAME);
-        }
-        let Row { values, flags } = self;
-        let [first, other] = values;
-        domain.hide_filled(first, |x, finite| {
-            flags[x] = flags[x] & !PRESENT | (finite as u8 * FILLED);
-            other.iter_mut().for_each(|component| component[x] = T::from_f64(f64::NAN));
-        });
-    }
-
-    /// u and v of the original (0) or the reconstruction (1).
-    fn field(&self, which: usize) -> [&[T]; 2] {
-        [&self.values[which][0], &self.values[which][1]]
-    }
-}
-
-/// Joins neighbours, then neighbours of those, until one is left: the order of the device's sums too, whose
-/// blocks are whole branches of this tree.
-fn joined<S>(mut items: Vec<S>, mut join: impl FnMut(&mut S, &S)) -> Option<S> {
-    let mut step = 1;
-    while step < items.len() {
-        for left in (0..items.len() - step).step_by(2 * step) {
-            let (before, after) = items.split_at_mut(left + step);
-            join(&mut before[left], &after[0]);
-        }
-        step *= 2;
-    }
-    items.truncate(1);
-    items.pop()
-}
-
 fn compare_band<T: Real>(
     domain: &Domain,
     views: &[[View<'_, T>; 2]; 2],
@@ -243,16 +277,12 @@ fn compare_band<T: Real>(
 ) -> Result<Part> {
     let nx = domain.grid.nx;
     let mut part = Part::default();
-    let (mut low, mut high) = (Row::new(domain.columns)?, Row::new(domain.columns)?);
+    let (mut low, mut high) = (Row::<T, 2, 2>::new(domain.columns)?, Row::<T, 2, 2>::new(domain.columns)?);
     // Squared errors of each column.
-    let mut squares = [row_of(0.0, nx)?, row_of(0.0, nx)?];
+    let mut squares = rows_of(nx)?;
     low.load(domain, views, band.start);
     for y in band {
-        part.vertices(&low, nx as usize);
-        for (component, squares) in squares.iter_mut().enumerate() {
-            let [before, after] = [0, 1].map(|field| low.field(field)[component]);
-            part.values(component, before, after, bound, squares);
-        }
+        part.values.add_row(&low, nx as usize, bound, &mut squares);
         let has_cells = y + 1 < domain.rows;
         if has_cells {
             high.load(domain, views, y + 1);
@@ -264,85 +294,20 @@ fn compare_band<T: Real>(
         }
         std::mem::swap(&mut low, &mut high);
     }
-    part.squares = squares.map(|columns| joined(columns, |a, b| *a += *b).unwrap_or_default());
+    part.values.sum_columns(squares);
     Ok(part)
 }
 
 /// Counts and sums over some rows.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Part {
     counts: Comparison,
-    /// Sums of squared errors of u and v, and the number of pairs of finite values of u.
-    squares: [f64; 2],
-    pairs_u: u64,
-    low: f64,
-    high: f64,
-}
-
-impl Default for Part {
-    fn default() -> Self {
-        Part {
-            counts: Comparison::default(),
-            squares: [0.0; 2],
-            pairs_u: 0,
-            low: f64::INFINITY,
-            high: f64::NEG_INFINITY,
-        }
-    }
+    values: Differences<2>,
 }
 
 impl Part {
-    fn vertices<T: Real>(&mut self, row: &Row<T>, nx: usize) {
-        let [[u0, v0], [u1, v1]] = &row.values;
-        let counts = &mut self.counts;
-        for (x, &flags) in row.flags[..nx].iter().enumerate() {
-            let zero0 = u0[x] == T::ZERO && v0[x] == T::ZERO;
-            let zero1 = u1[x] == T::ZERO && v1[x] == T::ZERO;
-            counts.zero_vertices += zero0 as u64;
-            counts.changed_zero_vertices += (zero0 != zero1) as u64;
-            if flags & PRESENT == 0 {
-                let present0 = u0[x].is_finite() && v0[x].is_finite();
-                counts.filled_vertices += (flags & FILLED != 0) as u64;
-                counts.nonfinite_vertices += (!present0 && flags & FILLED == 0) as u64;
-                // A vertex that was present is here because it is not finite in the reconstruction.
-                counts.changed_missing += (present0 || flags & SAME == 0) as u64;
-            }
-        }
-    }
-
-    fn values<T: Real>(
-        &mut self,
-        component: usize,
-        before: &[T],
-        after: &[T],
-        bound: f64,
-        squares: &mut [f64],
-    ) {
-        let (mut largest, mut pairs, mut exceeded) = (0.0, 0, 0);
-        let (mut low, mut high) = (self.low, self.high);
-        for ((&a, &b), square) in before.iter().zip(after).zip(squares) {
-            if !(a.is_finite() && b.is_finite()) {
-                continue;
-            }
-            let (a, b) = (a.to_f64(), b.to_f64());
-            let difference = b - a;
-            *square += difference * difference;
-            pairs += 1;
-            low = Real::min(low, a);
-            high = Real::max(high, a);
-            largest = Real::max(largest, difference.abs());
-            exceeded += exceeds(a, b, bound) as u64;
-        }
-        (self.low, self.high) = (low, high);
-        self.counts.max_error = self.counts.max_error.max(largest);
-        self.counts.bound_exceeded += exceeded;
-        if component == 0 {
-            self.pairs_u += pairs;
-        }
-    }
-
     /// Compares what is inside the cells between two rows, and on the edges and vertices that belong to them.
-    fn cells<T: Real>(&mut self, fields: &Fields<'_, T, 2>, y: u64, low: &Row<T>, high: &Row<T>) {
+    fn cells<T: Real>(&mut self, fields: &Fields<'_, T, 2>, y: u64, low: &Row<T, 2, 2>, high: &Row<T, 2, 2>) {
         let before = [low.field(0), high.field(0)];
         let after = [low.field(1), high.field(1)];
         for x in 0..low.flags.len() - 1 {
@@ -413,145 +378,18 @@ impl Part {
     /// Compares the isolated zeros among a set of edges and the vertex of a base.
     #[inline(never)]
     fn zeros<T: Real>(&mut self, fields: &Fields<'_, T, 2>, (x, y): (u64, u64), open: u32) {
-        let counts = &mut self.counts;
         for simplex in Simplex::ALL.into_iter().filter(|s| open & s.bit() != 0) {
-            let [before, after] = fields.zeros(simplex, x, y);
             let kind = if simplex == Simplex::Vertex { Kind::VertexZero } else { Kind::EdgeZero };
-            counts.points_by_type[kind as usize] += before.is_some() as u64;
-            counts.critical_points += before.is_some() as u64;
-            counts.other_critical_points += after.is_some() as u64;
-            let [lost, spurious] =
-                [(before, after), (after, before)].map(|(a, b)| a.is_some() && b.is_none());
-            let changed = before.zip(after).is_some_and(|(before, after)| before != after);
-            for (points, zeros, is_one) in [
-                (&mut counts.lost_points, &mut counts.lost_zeros, lost),
-                (&mut counts.spurious_points, &mut counts.spurious_zeros, spurious),
-                (&mut counts.changed_types, &mut counts.changed_indices, changed),
-            ] {
-                *points += is_one as u64;
-                *zeros += is_one as u64;
-            }
+            self.counts.add_zero(kind as usize, fields.zeros(simplex, x, y));
         }
     }
 
     fn add(&mut self, other: &Part) {
-        let (a, b) = (&mut self.counts, &other.counts);
-        for (x, y) in [
-            (&mut a.critical_points, b.critical_points),
-            (&mut a.other_critical_points, b.other_critical_points),
-            (&mut a.lost_points, b.lost_points),
-            (&mut a.spurious_points, b.spurious_points),
-            (&mut a.changed_types, b.changed_types),
-            (&mut a.lost_zeros, b.lost_zeros),
-            (&mut a.spurious_zeros, b.spurious_zeros),
-            (&mut a.changed_indices, b.changed_indices),
-            (&mut a.ties, b.ties),
-            (&mut a.changed_ties, b.changed_ties),
-            (&mut a.new_ties, b.new_ties),
-            (&mut a.nonfinite_vertices, b.nonfinite_vertices),
-            (&mut a.filled_vertices, b.filled_vertices),
-            (&mut a.changed_missing, b.changed_missing),
-            (&mut a.zero_vertices, b.zero_vertices),
-            (&mut a.changed_zero_vertices, b.changed_zero_vertices),
-            (&mut a.bound_exceeded, b.bound_exceeded),
-        ] {
-            *x += y;
-        }
-        for (x, y) in a.points_by_type.iter_mut().zip(b.points_by_type) {
-            *x += y;
-        }
-        a.max_error = a.max_error.max(b.max_error);
-        for component in 0..2 {
-            self.squares[component] += other.squares[component];
-        }
-        self.pairs_u += other.pairs_u;
-        self.low = self.low.min(other.low);
-        self.high = self.high.max(other.high);
+        self.counts.add(&other.counts);
+        self.values.add(&other.values);
     }
 
-    fn finish(mut self) -> Comparison {
-        let pairs = 2 * self.pairs_u;
-        if pairs > 0 {
-            let mean = (self.squares[0] + self.squares[1]) / pairs as f64;
-            let range = self.high - self.low;
-            self.counts.psnr = if !mean.is_finite() || !range.is_finite() {
-                None
-            } else if mean == 0.0 {
-                // Squares of small differences become 0.
-                (self.counts.max_error == 0.0).then_some(f64::INFINITY)
-            } else if range > 0.0 {
-                Some(20.0 * log10(range) - 10.0 * log10(mean))
-            } else {
-                Some(f64::NAN)
-            };
-        }
-        self.counts
-    }
-}
-
-/// The decimal logarithm of a positive finite number to within a few units in the last place, from operations
-/// that round alike everywhere: mathematics libraries differ in the last bit.
-fn log10(x: f64) -> f64 {
-    const TWO_TO_54: f64 = 18_014_398_509_481_984.0;
-    let (x, scale) = if x < f64::MIN_POSITIVE { (x * TWO_TO_54, -54) } else { (x, 0) };
-    let bits = x.to_bits();
-    let mut exponent = scale + (bits >> 52) as i32 - 1023;
-    let mut m = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
-    if m > std::f64::consts::SQRT_2 {
-        m *= 0.5;
-        exponent += 1;
-    }
-    // ln m = 2 artanh s; s^2 is below 0.0295, so the next term is below 2^-60.
-    let s = (m - 1.0) / (m + 1.0);
-    let z = s * s;
-    let series = (0..=10).rev().fold(0.0, |sum, k| sum * z + 1.0 / (2 * k + 1) as f64);
-    (exponent as f64 * std::f64::consts::LN_2 + 2.0 * s * series) / std::f64::consts::LN_10
-}
-
-/// Whether |b - a| exceeds a bound, exactly. Rounding is monotone: only where the rounded difference equals
-/// the bound is the rest needed.
-#[inline(always)]
-pub(crate) fn exceeds(a: f64, b: f64, bound: f64) -> bool {
-    let difference = b - a;
-    let error = difference.abs();
-    error >= bound && (error > bound || rest(b, a, difference) > 0.0)
-}
-
-/// How much larger |b - a| is than its rounding |difference| (the error term of Knuth's TwoSum).
-fn rest(b: f64, a: f64, difference: f64) -> f64 {
-    let (x, y) = (b, -a);
-    let t = difference - x;
-    let error = (x - (difference - t)) + (y - t);
-    if difference >= 0.0 {
-        error
-    } else {
-        -error
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn logarithms_are_those_of_the_mathematics_library() {
-        let mut x = f64::from_bits(1);
-        while x < f64::MAX / 3.0 {
-            let (ours, theirs) = (log10(x), x.log10());
-            assert!((ours - theirs).abs() <= 8e-16 * theirs.abs().max(1.0), "{x:e}: {ours} {theirs}");
-            x = 1.37 * x + f64::from_bits(1);
-        }
-        assert_eq!(log10(1.0), 0.0);
-    }
-
-    #[test]
-    fn neighbours_are_joined_first() {
-        let join = |n: usize| {
-            let leaves = (0..n).map(|k| k.to_string()).collect();
-            joined(leaves, |a: &mut String, b| *a = format!("({a} {b})"))
-        };
-        assert_eq!(join(0), None);
-        assert_eq!(join(1).unwrap(), "0");
-        assert_eq!(join(7).unwrap(), "(((0 1) (2 3)) ((4 5) 6))");
+    fn finish(self) -> Comparison {
+        self.counts.with_values(&self.values)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::eigenvalues::Spectrum;
 use super::zeros::{candidates, Fields, Index};
-use super::{guarded, in_bands, of_plane, row_of, vectors, Domain};
+use super::{guarded, in_bands, of_plane, rows_of, vectors, Domain};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -110,9 +110,7 @@ pub fn critical_points<T: Real>(
     let find = |z: u64, band: Range<u64>| {
         let views = [of_plane([u, v], z)];
         let mut search = Search { fields: Fields { domain: &domain, views: &views }, z, found: Vec::new() };
-        let row =
-            || -> Result<_> { Ok([row_of(T::ZERO, domain.columns)?, row_of(T::ZERO, domain.columns)?]) };
-        let (mut low, mut high) = (row()?, row()?);
+        let (mut low, mut high) = (rows_of(domain.columns)?, rows_of(domain.columns)?);
         let load = |y, row: &mut _| {
             domain.load(&views[0], y, row);
             domain.hide_filled(row, |_, _| {});

@@ -12,14 +12,20 @@
 
 pub mod compare;
 pub mod critical_points;
+mod differences;
 pub mod eigenvalues;
 pub mod range;
+pub(crate) mod strict_signs;
+mod volume;
 pub mod zeros;
 
 pub use crate::grid::mesh::Simplex;
-pub use compare::{compare, Comparison};
+pub use crate::grid::volume_simplex::VolumeSimplex;
+pub use compare::{compare, Comparison, ComparisonOf};
 pub use critical_points::{critical_points, CriticalPoint, Kind};
-pub use range::{range, relative_bound, ValueRange};
+pub(crate) use differences::exceeds;
+pub use range::{range, range_volume, relative_bound, ValueRange};
+pub use volume::{compare_volume, critical_points_volume, VolumeComparison, VolumeKind, VolumePoint};
 pub(crate) use zeros::INDEX_UNDEFINED;
 
 use crate::error::{Error, Result};
@@ -29,20 +35,21 @@ use crate::grid::mesh::Triangle;
 use crate::grid::missing::Missing;
 use crate::grid::sides::periodic_sides;
 use crate::grid::tiles::Grid;
-use crate::request::{Request, PERIODIC_X, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{Request, VolumeRequest, PERIODIC_X, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::runtime::float_env;
 use crate::runtime::memory::{self, Reserve};
 use crate::runtime::pool::{self, Threads};
 use crate::topology::signature::Rule;
+use crate::topology::tetrahedron::VolumeRule;
 use std::ops::Range;
 
 /// Rows that one task works on: the division does not depend on the number of threads. Sums go up a tree that
 /// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/device/shared.cuh).
 pub(crate) const BAND: u64 = 32;
 
-/// The part of a request that an analysis uses.
+/// The part of a request that an analysis uses, with a rule for its simplices.
 #[derive(Clone, Copy)]
-struct Domain {
+struct Domain<R = Rule> {
     /// The owned vertices.
     grid: Grid,
     /// Ghost columns and rows before those of the grid that are read, 0 or 1.
@@ -52,7 +59,7 @@ struct Domain {
     columns: u64,
     rows: u64,
     missing: Missing,
-    rule: Rule,
+    rule: R,
 }
 
 impl Domain {
@@ -73,6 +80,31 @@ impl Domain {
         halo: u32,
         views: &[(&str, View<'_, T>)],
     ) -> Result<Domain> {
+        let rule = Rule { types: true, ..Rule::of(request.config()) };
+        Self::with_rule(request, rule, (grid, halo), views)
+    }
+}
+
+impl Domain<VolumeRule> {
+    /// Of a volume. Otherwise as [`Domain::new`].
+    fn of_volume<T: Real>(
+        request: &VolumeRequest,
+        grid: Grid,
+        views: &[(&str, View<'_, T>)],
+    ) -> Result<Domain<VolumeRule>> {
+        request.check_no_halo()?;
+        let rule = VolumeRule { types: false, ..VolumeRule::of(request.config()) };
+        Self::with_rule(request.common(), rule, (grid, 0), views)
+    }
+}
+
+impl<R> Domain<R> {
+    fn with_rule<T: Real>(
+        request: &Request,
+        rule: R,
+        (grid, halo): (Grid, u32),
+        views: &[(&str, View<'_, T>)],
+    ) -> Result<Domain<R>> {
         let c = request.config();
         c.check_elements::<T>()?;
         for (name, view) in views {
@@ -86,7 +118,7 @@ impl Domain {
             columns: grid.nx + (halo & SIDE_X_MAX != 0) as u64,
             rows: grid.ny + (halo & SIDE_Y_MAX != 0) as u64,
             missing: Missing::new::<T>(c.fill_value),
-            rule: Rule { types: true, ..Rule::of(c) },
+            rule,
         })
     }
 
@@ -97,7 +129,7 @@ impl Domain {
     }
 
     /// Copies row `y` of a plane.
-    fn load<T: Real>(&self, views: &[View<'_, T>; 2], y: u64, rows: &mut [Vec<T>; 2]) {
+    fn load<T: Real, const N: usize>(&self, views: &[View<'_, T>; N], y: u64, rows: &mut [Vec<T>; N]) {
         let [_, y] = self.grid.wrapped([0, y as i64]);
         for (view, row) in views.iter().zip(rows) {
             if self.grid.periodic & PERIODIC_X == 0 {
@@ -111,14 +143,15 @@ impl Domain {
     }
 
     /// Makes the filled vertices of a row NaN; `seen` gets the column of each, and whether it was finite.
-    fn hide_filled<T: Real>(&self, [u, v]: &mut [Vec<T>; 2], mut seen: impl FnMut(usize, bool)) {
+    fn hide_filled<T: Real, const N: usize>(&self, row: &mut [Vec<T>; N], mut seen: impl FnMut(usize, bool)) {
         if !self.missing.has_fill() {
             return;
         }
-        for (x, (a, b)) in u.iter_mut().zip(v).enumerate() {
-            if self.missing.is_filled([*a, *b]) {
-                seen(x, a.is_finite() && b.is_finite());
-                (*a, *b) = (T::from_f64(f64::NAN), T::from_f64(f64::NAN));
+        for x in 0..row[0].len() {
+            let vertex: [T; N] = std::array::from_fn(|k| row[k][x]);
+            if self.missing.is_filled(vertex) {
+                seen(x, vertex.iter().all(|component| component.is_finite()));
+                row.iter_mut().for_each(|component| component[x] = T::from_f64(f64::NAN));
             }
         }
     }
@@ -151,7 +184,7 @@ pub(crate) fn in_bands<R: Default + Send>(
 }
 
 /// The views of a plane.
-fn of_plane<'a, T: Real>(views: [View<'a, T>; 2], z: u64) -> [View<'a, T>; 2] {
+fn of_plane<T: Real, const N: usize>(views: [View<'_, T>; N], z: u64) -> [View<'_, T>; N] {
     views.map(|view| view.plane(z))
 }
 
@@ -159,6 +192,15 @@ fn of_plane<'a, T: Real>(views: [View<'a, T>; 2], z: u64) -> [View<'a, T>; 2] {
 pub(crate) fn guarded<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     let _reserve = Reserve::new()?;
     float_env::with_default(work)
+}
+
+/// Rows of zeros, one for each component.
+fn rows_of<T: Real, const N: usize>(columns: u64) -> Result<[Vec<T>; N]> {
+    let mut rows = std::array::from_fn(|_| Vec::new());
+    for row in &mut rows {
+        *row = row_of(T::ZERO, columns)?;
+    }
+    Ok(rows)
 }
 
 /// A row of equal values.

@@ -1,18 +1,19 @@
 //! The range of the values of a field.
 
-use super::{guarded, in_bands, of_plane, row_of, Domain};
+use super::{guarded, in_bands, of_plane, rows_of, Domain};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 pub use crate::grid::range::relative_bound;
-use crate::request::{BoundKind, Request};
+use crate::grid::tiles::Grid;
+use crate::request::{BoundKind, Request, VolumeRequest};
 use crate::runtime::pool::Threads;
 use std::ops::Range;
 
 /// The result of one pass over the vertices of a field. The bits do not depend on the order of the vertices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueRange {
-    /// The least and the largest finite value of unfilled vertices, u and v together, no zero with a sign;
+    /// The least and the largest finite value of unfilled vertices, all components together, no zero with a sign;
     /// plus and minus infinity where there is none, which any other range replaces when two are joined.
     pub low: f64,
     pub high: f64,
@@ -20,7 +21,7 @@ pub struct ValueRange {
     pub nonfinite_vertices: u64,
     /// Other vertices with the fill value.
     pub filled_vertices: u64,
-    /// Unfilled vertices with u = v = 0.
+    /// Unfilled vertices where all components are 0.
     pub zero_vertices: u64,
 }
 
@@ -65,9 +66,28 @@ impl ValueRange {
 /// counts. `threads` of 0 means one per processor; the result does not depend on it.
 pub fn range<T: Real>(request: &Request, [u, v]: [View<'_, T>; 2], threads: usize) -> Result<ValueRange> {
     let domain = Domain::of_vertices(request, &[("u", u), ("v", v)])?;
+    range_of(&domain, [u, v], threads)
+}
+
+/// The range of a volume; otherwise as [`range`].
+pub fn range_volume<T: Real>(
+    request: &VolumeRequest,
+    [u, v, w]: [View<'_, T>; 3],
+    threads: usize,
+) -> Result<ValueRange> {
+    let grid = Grid { periodic: 0, ..request.grid() };
+    let domain = Domain::of_volume(request, grid, &[("u", u), ("v", v), ("w", w)])?;
+    range_of(&domain, [u, v, w], threads)
+}
+
+fn range_of<T: Real, R: Sync, const N: usize>(
+    domain: &Domain<R>,
+    views: [View<'_, T>; N],
+    threads: usize,
+) -> Result<ValueRange> {
     let find = |z: u64, band: Range<u64>| {
-        let views = of_plane([u, v], z);
-        let mut row = [row_of(T::ZERO, domain.columns)?, row_of(T::ZERO, domain.columns)?];
+        let views = of_plane(views, z);
+        let mut row = rows_of(domain.columns)?;
         let mut extremes = Extremes::new();
         let mut part = ValueRange::default();
         for y in band {
@@ -76,9 +96,10 @@ pub fn range<T: Real>(request: &Request, [u, v]: [View<'_, T>; 2], threads: usiz
             domain.hide_filled(&mut row, |_, finite| filled += finite as u64);
             row.iter().for_each(|values| extremes.add(values));
             let [mut zero, mut missing] = [0, 0];
-            for (&a, &b) in row[0].iter().zip(&row[1]) {
-                zero += ((a == T::ZERO) & (b == T::ZERO)) as u64;
-                missing += !(a.is_finite() & b.is_finite()) as u64;
+            for x in 0..row[0].len() {
+                let vertex = row.each_ref().map(|values| values[x]);
+                zero += vertex.iter().fold(true, |zero, &c| zero & (c == T::ZERO)) as u64;
+                missing += !vertex.iter().fold(true, |finite, c| finite & c.is_finite()) as u64;
             }
             part.zero_vertices += zero;
             part.filled_vertices += filled;

@@ -309,14 +309,14 @@ pub unsafe extern "C" fn factz_compare_host(
 }
 
 /// An array of points: may be null when nothing fits.
-pub(super) fn check_points(points: *const factz_critical_point, capacity: usize) -> Result<Span> {
+pub(super) fn check_points<P>(points: *const P, capacity: usize) -> Result<Span> {
     if capacity > 0 && points.is_null() {
         return Err(Error::argument(format!("points is null but capacity = {capacity}")));
     }
     if !points.is_aligned() {
         return Err(Error::argument(format!("points = {points:p} is not aligned to 8 bytes")));
     }
-    match capacity.checked_mul(size_of::<factz_critical_point>()) {
+    match capacity.checked_mul(size_of::<P>()) {
         Some(bytes) => super::arguments::check_buffer("points", points.cast(), bytes),
         None => Err(Error::argument(format!("capacity = {capacity} points exceed the address space"))),
     }
@@ -353,6 +353,12 @@ pub(super) unsafe fn read_shapes(
     }
     // SAFETY: the promise of this function.
     let other = unsafe { read_request("other_config", other_config) }?;
+    check_same_shape(&first, &other)?;
+    Ok([first, other])
+}
+
+/// Refuses requests of fields with other shapes, element types or periodic axes.
+pub(super) fn check_same_shape(first: &Request, other: &Request) -> Result<()> {
     let (a, b) = (first.config(), other.config());
     let [of_a, of_b] = [first.grid(), other.grid()];
     if (a.nx, a.ny, a.nz) != (b.nx, b.ny, b.nz) {
@@ -370,7 +376,7 @@ pub(super) unsafe fn read_shapes(
             b.dtype, a.dtype
         )));
     }
-    Ok([first, other])
+    Ok(())
 }
 
 pub(super) fn check_fields(

@@ -4,7 +4,8 @@ use super::status::{factz_status, guard};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::{Extent, Layout, View, ViewMut};
-use crate::request::{Config, Dtype, Request, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{Config, Dtype, Request, SIDES_ALL_OF_VOLUME};
+use crate::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN, SIDE_Z_MAX, SIDE_Z_MIN};
 use std::ffi::{c_int, c_void};
 
 /// Evaluates an expression in which `$T` is the element type that a dtype names.
@@ -117,11 +118,11 @@ impl Span {
         let side = |bit: u32| (halo & bit != 0) as i128;
         let (pitch, stride) = (layout.pitch as i128, layout.stride as i128);
         let bytes = config.dtype.bytes() as i128;
-        let before = side(SIDE_X_MIN) * stride + side(SIDE_Y_MIN) * pitch;
-        let last = ((config.nz as i128 - 1) * config.plane_rows as i128 + config.ny as i128 - 1
-            + side(SIDE_Y_MAX))
-            * pitch
-            + (config.nx as i128 - 1 + side(SIDE_X_MAX)) * stride;
+        let rows = config.plane_rows as i128;
+        let before = side(SIDE_X_MIN) * stride + (side(SIDE_Y_MIN) + side(SIDE_Z_MIN) * rows) * pitch;
+        let last_plane = config.nz as i128 - 1 + side(SIDE_Z_MAX);
+        let last_row = last_plane * rows + config.ny as i128 - 1 + side(SIDE_Y_MAX);
+        let last = last_row * pitch + (config.nx as i128 - 1 + side(SIDE_X_MAX)) * stride;
         let base = pointer as usize as i128;
         let span =
             Span { name: name.to_owned(), start: base - before * bytes, end: base + (last + 1) * bytes };
@@ -252,7 +253,7 @@ pub(super) enum Ghosts {
 impl Ghosts {
     pub(super) fn sides(self) -> u32 {
         match self {
-            Ghosts::Read => SIDES_ALL,
+            Ghosts::Read => SIDES_ALL_OF_VOLUME,
             Ghosts::Ignored => 0,
         }
     }

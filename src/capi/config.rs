@@ -117,7 +117,8 @@ pub struct factz_config {
     /// FACTZ_PRESERVE_NONE, FACTZ_PRESERVE_POINTS or FACTZ_PRESERVE_TYPES (default).
     pub preserve: i32,
     /// FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the block,
-    /// at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet).
+    /// at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet); of a
+    /// volume also a plane at z = -1 or z = nz, with the edges and corners where sides meet.
     /// Critical points in the cells between blocks are then preserved too, whatever the other block's owner
     /// does. Ghost vertices are read when compressing, never written and not part of the stream.
     /// `factz_critical_points_host`, `factz_compare_host` and their device twins read them as well. Default
@@ -328,10 +329,10 @@ pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Re
 ///
 /// # Safety
 /// As for [`read_request`].
-pub(super) unsafe fn read_volume_request(config: *const factz_config) -> Result<VolumeRequest> {
+pub(super) unsafe fn read_volume_request(name: &str, config: *const factz_config) -> Result<VolumeRequest> {
     // SAFETY: the promise of this function.
-    let copy = unsafe { read_struct("config", config) }?;
-    copy.to_config().and_then(VolumeRequest::new).map_err(|e| about("config", e))
+    let copy = unsafe { read_struct(name, config) }?;
+    copy.to_config().and_then(VolumeRequest::new).map_err(|e| about(name, e))
 }
 
 /// The choices of a configuration besides shape, element type and layout, which are not looked at.

@@ -21,18 +21,22 @@ const _: () = assert!(FACTZ_CONFIG_WORDS == config_text::WORDS);
 /// the bound, is required, the others have the defaults of `factz_config_init`:
 ///
 ///    abs=NUMBER  rel=NUMBER            the bound and its kind
-///    mode=block | speculative
+///    mode=block | speculative | repair
 ///    coder=ans | huffman
 ///    predictor=hierarchical | lorenzo
 ///    preserve=none | points | types
 ///    ties=all | zeros | sos
-///    dx=NUMBER  dy=NUMBER              the grid spacing; dy=-1: rows run from north to south
-///    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
+///    dx=NUMBER  dy=NUMBER  dz=NUMBER   the grid spacing; dy=-1: rows run from north to south
+///    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax, zmin, zmax
+///    periodic=none | AXES              axes in the order x, y, z, such as xy
 ///    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
 ///    verify=yes | no                   whether decompression compares the checksum
 ///
+/// mode=repair makes the configuration of a volume (`factz_config_init_volume`); dz, the sides along z and the
+/// axis z are those of volumes alone.
+///
 /// Numbers are those of C with a decimal point, whatever the locale. Shape, type, layout and halo are not
-/// part of the text: nx and ny of the result are 0, dtype, pitches, strides and halo have their defaults. Set
+/// part of the text: nx, ny and of a volume nz of the result are 0, dtype, pitches, strides and halo have their defaults. Set
 /// them before you use the configuration. Host only, does not block. Thread-safe.
 ///
 /// @param text    the text, terminated by a zero

@@ -30,10 +30,11 @@ pub struct factz_fix_report {
     pub repaired_vertices: u64,
     /// Of these, vertices that take the bits of the original.
     pub exact_vertices: u64,
-    /// Triangles of the reconstruction that do not keep what config asks for; 0 after applying.
+    /// Triangles, of a volume tetrahedra, of the reconstruction that do not keep what config asks for; 0 after
+    /// applying.
     pub violated_triangles: u64,
-    /// Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices),
-    /// rounded up.
+    /// Rounds of repair; 0 after applying. There are at most 129 + log2(number of tiles of 32 x 32 vertices, of a
+    /// volume 16 x 16 x 16), rounded up.
     pub rounds: u64,
     /// The absolute bound that the reconstruction keeps, and the repaired field too.
     pub bound: f64,
@@ -81,13 +82,13 @@ pub struct factz_fix_info {
     pub nx: u64,
     /// Vertices along y.
     pub ny: u64,
-    /// Planes.
+    /// Planes; of a volume, vertices along z.
     pub nz: u64,
     /// Grid spacing along x, negative if columns run against u.
     pub dx: f64,
     /// Grid spacing along y, negative if rows run against v.
     pub dy: f64,
-    /// 1.
+    /// Grid spacing along z of a volume, negative if planes run against w; 1 of planes.
     pub dz: f64,
     /// The bound as it was given, bit for bit.
     pub bound: f64,
@@ -115,8 +116,8 @@ pub struct factz_fix_info {
     pub periodic: u32,
     /// The checksum of the reconstruction that the fix belongs to.
     pub reconstruction_checksum: u32,
-    /// 0.
-    pub reserved_flags: u32,
+    /// 2: u and v on planes. 3: u, v and w on a volume.
+    pub components: u32,
     /// 0.
     pub reserved: [u64; 6],
 }
@@ -126,7 +127,7 @@ assert_layout! {
     status 0, format_version 4, fix_bytes 8, nx 16, ny 24, nz 32, dx 40, dy 48, dz 56, bound 64,
     absolute_bound 72, max_error 80, repaired_vertices 88, exact_vertices 96, fill_value 104, bound_kind 112,
     dtype 116, preserve 120, ties 124, has_fill_value 128, periodic 132, reconstruction_checksum 136,
-    reserved_flags 140, reserved 144
+    components 140, reserved 144
 }
 
 impl From<&FixInfo> for factz_fix_info {
@@ -140,7 +141,7 @@ impl From<&FixInfo> for factz_fix_info {
             nz: f.nz,
             dx: f.dx,
             dy: f.dy,
-            dz: 1.0,
+            dz: f.dz,
             bound: f.bound,
             absolute_bound: f.absolute_bound,
             max_error: f.max_error,
@@ -154,7 +155,7 @@ impl From<&FixInfo> for factz_fix_info {
             has_fill_value: f.fill_value.is_some() as i32,
             periodic: f.periodic,
             reconstruction_checksum: f.reconstruction_checksum,
-            reserved_flags: 0,
+            components: f.components,
             reserved: [0; 6],
         }
     }
@@ -232,13 +233,7 @@ pub unsafe extern "C" fn factz_protect_host(
             repair::protect(&pair[0], original, other, dst, execution)
         })?;
         output.set(factz_fix_report::from(&done));
-        match done.status {
-            Status::Ok => Ok(()),
-            status => Err(Error::new(
-                status,
-                format!("dst_bytes = {dst_bytes} is too small: the fix takes {} bytes", done.required_bytes),
-            )),
-        }
+        check_made(&done, dst_bytes)
     };
     // SAFETY: the caller gave a whole report.
     unsafe { guard_with_fix_report(report, body) }
@@ -305,11 +300,11 @@ pub unsafe extern "C" fn factz_apply_host(
 
 /// Reads the header of a fix in host memory.
 ///
-/// Reads only the first FACTZ_INSPECT_BYTES bytes: the rest of the fix is not checked, and the checksum is
-/// not compared. Does not block, thread-safe.
+/// Reads only the first FACTZ_INSPECT_BYTES bytes, of a volume 8 more: the rest of the fix is not checked, and the
+/// checksum is not compared. Does not block, thread-safe.
 ///
 /// @param fix        the start of a fix, any alignment; not changed
-/// @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES
+/// @param fix_bytes  readable bytes at fix; at least FACTZ_INSPECT_BYTES, of a volume FACTZ_INSPECT_BYTES + 8
 /// @param info       always written, unless info itself is the bad argument; if the call fails, `status` has
 ///                   the error and all other fields are 0
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps fix);
@@ -333,8 +328,19 @@ pub unsafe extern "C" fn factz_inspect_fix_host(
     unsafe { guard_with_output("info", info, factz_fix_info::default(), body, |i, status| i.status = status) }
 }
 
+/// Tells that a fix was too long for its buffer.
+pub(super) fn check_made(done: &FixReport, dst_bytes: usize) -> Result<()> {
+    match done.status {
+        Status::Ok => Ok(()),
+        status => Err(Error::new(
+            status,
+            format!("dst_bytes = {dst_bytes} is too small: the fix takes {} bytes", done.required_bytes),
+        )),
+    }
+}
+
 /// A fix that is read: never null.
-fn check_fix(fix: *const c_void, fix_bytes: usize) -> Result<Span> {
+pub(super) fn check_fix(fix: *const c_void, fix_bytes: usize) -> Result<Span> {
     match fix.is_null() {
         true => Err(Error::argument(format!("fix is null (fix_bytes = {fix_bytes})"))),
         false => check_buffer("fix", fix, fix_bytes),
@@ -343,7 +349,7 @@ fn check_fix(fix: *const c_void, fix_bytes: usize) -> Result<Span> {
 
 /// # Safety
 /// `report` is null or points to a writable struct.
-unsafe fn guard_with_fix_report(
+pub(super) unsafe fn guard_with_fix_report(
     report: *mut factz_fix_report,
     body: impl FnOnce(&mut Output<factz_fix_report>) -> Result<()>,
 ) -> factz_status {

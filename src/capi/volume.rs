@@ -13,38 +13,60 @@ use crate::request::{Config, VolumeRequest};
 use crate::volume;
 use std::ffi::{c_int, c_void};
 
+pub(super) const NAMES: [&str; 3] = ["u", "v", "w"];
+
 /// The layouts of u, v and w.
 fn layouts(config: &Config) -> [Layout; 3] {
     [config.u, config.v, config.w]
 }
 
-/// The bytes of u, v and w.
-pub(super) fn spans(components: [*const c_void; 3], config: &Config) -> Result<[Span; 3]> {
-    let span = |k: usize| {
-        Span::component(["u", "v", "w"][k], components[k], config, layouts(config)[k], Ghosts::Ignored)
-    };
+/// The bytes of u, v and w, with the ghosts that the call reads.
+pub(super) fn spans(
+    names: [&str; 3],
+    components: [*const c_void; 3],
+    config: &Config,
+    ghosts: Ghosts,
+) -> Result<[Span; 3]> {
+    let span = |k: usize| Span::component(names[k], components[k], config, layouts(config)[k], ghosts);
     Ok([span(0)?, span(1)?, span(2)?])
 }
 
-fn extent(request: &VolumeRequest, layout: Layout) -> Extent {
-    Extent::of(request.grid(), layout, 0).expect("a request fits the address space")
+fn extent(request: &VolumeRequest, layout: Layout, ghosts: Ghosts) -> Extent {
+    let halo = request.config().halo & ghosts.sides();
+    Extent::of(request.grid(), layout, halo).expect("a request fits the address space")
 }
 
 /// # Safety
-/// The components cover the grid of the request in elements of type T, and nobody writes to them during `'a`.
-unsafe fn views<'a, T: Real>(request: &VolumeRequest, components: [*const c_void; 3]) -> [View<'a, T>; 3] {
+/// The components cover the grid of the request, and the ghosts that the call reads, in elements of type T, and
+/// nobody writes to them during `'a`.
+pub(super) unsafe fn views<'a, T: Real>(
+    request: &VolumeRequest,
+    components: [*const c_void; 3],
+    ghosts: Ghosts,
+) -> [View<'a, T>; 3] {
     let layouts = layouts(request.config());
-    // SAFETY: the promise of this function.
-    [0, 1, 2].map(|k| unsafe { View::new(components[k].cast(), layouts[k], extent(request, layouts[k])) })
+    let view = |k: usize| {
+        let extent = extent(request, layouts[k], ghosts);
+        // SAFETY: the promise of this function.
+        unsafe { View::new(components[k].cast(), layouts[k], extent) }
+    };
+    [view(0), view(1), view(2)]
 }
 
 /// # Safety
 /// The components cover the grid of the request in elements of type T, share none of them, and nobody else uses
 /// them during `'a`.
-unsafe fn outputs<'a, T: Real>(request: &VolumeRequest, components: [*mut c_void; 3]) -> [ViewMut<'a, T>; 3] {
+pub(super) unsafe fn outputs<'a, T: Real>(
+    request: &VolumeRequest,
+    components: [*mut c_void; 3],
+) -> [ViewMut<'a, T>; 3] {
     let layouts = layouts(request.config());
-    // SAFETY: the promise of this function.
-    [0, 1, 2].map(|k| unsafe { ViewMut::new(components[k].cast(), layouts[k], extent(request, layouts[k])) })
+    let view = |k: usize| {
+        let extent = extent(request, layouts[k], Ghosts::Ignored);
+        // SAFETY: the promise of this function.
+        unsafe { ViewMut::new(components[k].cast(), layouts[k], extent) }
+    };
+    [view(0), view(1), view(2)]
 }
 
 /// Refuses outputs that share values. Components that lie between each other have one layout and are less than
@@ -70,17 +92,15 @@ pub(super) fn check_components_apart(
         if !is_between && !is_plane {
             return Err(Error::argument(format!(
                 "{} at {:p} and {} at {:p} share values: every vertex of the output needs its own u, v and w",
-                ["u", "v", "w"][i],
-                components[i],
-                ["u", "v", "w"][j],
-                components[j]
+                NAMES[i], components[i], NAMES[j], components[j]
             )));
         }
     }
     Ok(())
 }
 
-/// The bytes that hold the stream of any volume with a configuration, whatever its values.
+/// The bytes that hold the stream, or the fix (`factz_protect_volume_host`), of any volume with a configuration,
+/// whatever its values.
 ///
 /// A pure function of the configuration. Does not block, thread-safe.
 ///
@@ -98,7 +118,7 @@ pub unsafe extern "C" fn factz_volume_stream_bytes(
         let mut output = unsafe { Output::new("max_stream_bytes", max_stream_bytes, 0) }?;
         output.check_apart(&[&Span::of("config", config)])?;
         // SAFETY: the caller gave a whole struct.
-        let request = unsafe { read_volume_request(config) }?;
+        let request = unsafe { read_volume_request("config", config) }?;
         output.set(volume::max_volume_stream_bytes(&request));
         Ok(())
     })
@@ -109,9 +129,10 @@ pub unsafe extern "C" fn factz_volume_stream_bytes(
 /// Every cube of vertices is divided into six tetrahedra along its main diagonal. Critical points of the piecewise
 /// linear field stay in their tetrahedron, none appears, and with FACTZ_PRESERVE_TYPES the eigenvalues of each keep
 /// the signs of their real parts and stay real or complex. The stream does not depend on the number of threads. The
-/// components may be interleaved. A halo is FACTZ_ERROR_UNSUPPORTED.
+/// components may be interleaved. With a halo the tetrahedra between blocks are kept too, whatever the owner of the
+/// other block does.
 ///
-/// @param u          x components, laid out as config says
+/// @param u          x components, laid out as config says; ghosts of config->halo are read
 /// @param v          y components
 /// @param w          z components
 /// @param n          number of vertices, nx * ny * nz
@@ -140,9 +161,9 @@ pub unsafe extern "C" fn factz_compress_volume_host(
         output.check_apart(&[&Span::of("config", config)])?;
         let target = check_buffer("dst", dst, dst_bytes)?;
         // SAFETY: the caller gave a whole struct.
-        let request = unsafe { read_volume_request(config) }?;
+        let request = unsafe { read_volume_request("config", config) }?;
         check_vertices(n, &request)?;
-        let inputs = spans([u, v, w], request.config())?;
+        let inputs = spans(NAMES, [u, v, w], request.config(), Ghosts::Read)?;
         check_outputs(&[output.span(), &target], &inputs.each_ref())?;
         let execution = Execution { threads: thread_count(threads)?, progress: None };
         let dst = match dst_bytes {
@@ -151,8 +172,8 @@ pub unsafe extern "C" fn factz_compress_volume_host(
             _ => unsafe { std::slice::from_raw_parts_mut(dst.cast::<u8>(), dst_bytes) },
         };
         typed!(request.config().dtype, T => {
-            // SAFETY: the components cover the request's grid, as the caller promised.
-            let views = unsafe { views::<T>(&request, [u, v, w]) };
+            // SAFETY: the components cover the request's grid and its ghosts, as the caller promised.
+            let views = unsafe { views::<T>(&request, [u, v, w], Ghosts::Read) };
             volume::compress_volume(&request, views, dst, execution)
         })
     };
@@ -196,9 +217,9 @@ pub unsafe extern "C" fn factz_decompress_volume_host(
         output.check_apart(&[&Span::of("config", config)])?;
         let source = check_source(src, src_bytes)?;
         // SAFETY: the caller gave a whole struct.
-        let request = unsafe { read_volume_request(config) }?;
+        let request = unsafe { read_volume_request("config", config) }?;
         check_vertices(n, &request)?;
-        let arrays = spans([u, v, w], request.config())?;
+        let arrays = spans(NAMES, [u, v, w], request.config(), Ghosts::Ignored)?;
         output.check_apart(&arrays.each_ref())?;
         output.check_apart(&[&source])?;
         source.check_apart(&arrays.each_ref())?;

@@ -1,13 +1,13 @@
 //! Volumes on a device.
 
-use super::arguments::{check_buffer, check_outputs, check_struct, Output, Span};
+use super::arguments::{check_buffer, check_outputs, check_struct, Ghosts, Output, Span};
 use super::config::{factz_config, read_volume_request};
 use super::device::factz_stream;
 use super::inspect::check_source;
 use super::report::factz_report;
 use super::sizes::factz_sizes;
 use super::status::{factz_status, guard};
-use super::volume::{check_components_apart, check_vertices, spans};
+use super::volume::{check_components_apart, check_vertices, spans, NAMES};
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::cuda::{self, Buffers, VolumeBuffers};
 use crate::volume;
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn factz_decompress_volume_sizes(
         check_struct("config", config)?;
         output.check_apart(&[&Span::of("config", config)])?;
         // SAFETY: the caller gave a whole struct.
-        let request = unsafe { read_volume_request(config) }?;
+        let request = unsafe { read_volume_request("config", config) }?;
         output.set(factz_sizes {
             max_stream_bytes: volume::max_volume_stream_bytes(&request),
             workspace_bytes: Workspace::decompress_volume(&request)?.bytes,
@@ -80,9 +80,9 @@ pub unsafe extern "C" fn factz_decompress_volume_device(
     guard(|| {
         check_struct("report", report)?;
         // SAFETY: the caller gave a whole struct in host memory.
-        let request = unsafe { read_volume_request(config) }?;
+        let request = unsafe { read_volume_request("config", config) }?;
         check_vertices(n, &request)?;
-        let arrays = spans([u, v, w].map(|c| c.cast_const()), request.config())?;
+        let arrays = spans(NAMES, [u, v, w].map(|c| c.cast_const()), request.config(), Ghosts::Ignored)?;
         let source = check_source(src, src_bytes)?;
         source.check_apart(&arrays.each_ref())?;
         check_components_apart(&arrays, [u, v, w], request.config())?;

@@ -45,6 +45,8 @@ pub struct Execution<'a> {
 
 /// Bytes at the start of a stream that [`inspect`] needs.
 pub const INSPECT_BYTES: usize = header::HEADER_BYTES;
+/// As [`INSPECT_BYTES`], for the streams of volumes.
+pub const VOLUME_INSPECT_BYTES: usize = header::VOLUME_HEADER_BYTES;
 
 /// Bytes that hold the stream of any field with this configuration.
 pub fn max_stream_bytes(request: &Request) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
-use crate::grid::sides::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::grid::sides::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN, SIDE_Z_MAX, SIDE_Z_MIN};
 use crate::grid::tiles::Grid;
 use std::marker::PhantomData;
 
@@ -29,10 +29,13 @@ impl Extent {
     /// where they exceed the address space.
     pub fn of(grid: Grid, layout: Layout, halo: u32) -> Option<Extent> {
         let side = |bit: u32| (halo & bit != 0) as u64;
-        let at = |x: u64, y: u64| x.checked_mul(layout.stride)?.checked_add(y.checked_mul(layout.pitch)?);
-        let before = at(side(SIDE_X_MIN), side(SIDE_Y_MIN))?;
-        let last = at(grid.nx - 1 + side(SIDE_X_MAX), grid.ny - 1 + side(SIDE_Y_MAX))?
-            .checked_add((grid.nz - 1).checked_mul(layout.plane)?)?;
+        let at = |x: u64, y: u64, z: u64| {
+            let in_plane = x.checked_mul(layout.stride)?.checked_add(y.checked_mul(layout.pitch)?)?;
+            in_plane.checked_add(z.checked_mul(layout.plane)?)
+        };
+        let before = at(side(SIDE_X_MIN), side(SIDE_Y_MIN), side(SIDE_Z_MIN))?;
+        let [x, y, z] = [SIDE_X_MAX, SIDE_Y_MAX, SIDE_Z_MAX].map(side);
+        let last = at(grid.nx - 1 + x, grid.ny - 1 + y, grid.nz - 1 + z)?;
         Some(Extent { before, after: last.checked_add(1)? })
     }
 
@@ -159,6 +162,22 @@ impl<'a, T: Real> View<'a, T> {
         let offset = self.extent.offset(self.layout, x, y, 1);
         // SAFETY: the vertex lies inside the extent.
         unsafe { self.base.offset(offset).read_unaligned() }
+    }
+
+    /// The value at vertex (x, y) of plane z, which may be a plane of ghosts. Panics where the view has no such
+    /// vertex.
+    #[inline(always)]
+    pub fn get_in_volume(&self, [x, y, z]: [i64; 3]) -> T {
+        let Layout { pitch, stride, plane } = self.layout;
+        // In elements from vertex (0, 0) of plane 0 on. Products may wrap: what counts is where they end.
+        let steps = [(x, stride), (y, pitch), (z, plane)];
+        let first = steps.iter().fold(0i64, |at, &(k, step)| at.wrapping_add(k.wrapping_mul(step as i64)));
+        let at = (first as u64).wrapping_add(self.extent.before);
+        if at >= self.extent.before.saturating_add(self.extent.after) {
+            outside(x, y, 1);
+        }
+        // SAFETY: the vertex lies inside the extent.
+        unsafe { self.base.offset(first as isize).read_unaligned() }
     }
 }
 
@@ -303,6 +322,26 @@ impl<'a, T: Real> ViewMut<'a, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A volume of 2 x 1 x 2 vertices with ghosts on all sides of x and z.
+    #[test]
+    fn ghosts_of_volumes_are_inside_their_view() {
+        let values: Vec<f32> = (0..16).map(|k| k as f32).collect();
+        let layout = Layout { pitch: 4, stride: 1, plane: 4 };
+        let grid = Grid { nz: 2, ..Grid::new(2, 1) };
+        let halo = SIDE_X_MIN | SIDE_X_MAX | SIDE_Z_MIN | SIDE_Z_MAX;
+        let view = View::strided(&values, 5, layout);
+        assert!(view.check_covers("u", grid, halo).is_ok());
+        assert!(View::strided(&values, 4, layout).check_covers("u", grid, halo).is_err());
+        assert!(View::strided(&values[..15], 5, layout).check_covers("u", grid, halo).is_err());
+        for (k, value) in values.iter().enumerate() {
+            let at = [k as i64 % 4 - 1, 0, k as i64 / 4 - 1];
+            assert_eq!(view.get_in_volume(at), *value);
+        }
+        for at in [[-2, 0, -1], [3, 0, 2], [0, 0, 4], [0, -9, 0]] {
+            assert!(std::panic::catch_unwind(|| view.get_in_volume(at)).is_err(), "{at:?}");
+        }
+    }
 
     #[test]
     fn views_know_which_vertices_they_hold() {

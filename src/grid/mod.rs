@@ -10,5 +10,6 @@ pub mod range;
 pub mod sides;
 pub mod tetrahedra;
 pub mod tiles;
+pub mod volume_simplex;
 pub mod volume_tiles;
 pub mod wide_range;

@@ -38,3 +38,21 @@ pub fn sides_beyond(grid: Grid, at: [i64; AXES]) -> u32 {
     };
     (0..AXES).fold(0, |sides, axis| sides | across(axis))
 }
+
+/// The sides of a volume that a vertex lies beyond.
+#[inline(always)]
+pub fn sides_beyond_volume(grid: Grid, [x, y, z]: [i64; 3]) -> u32 {
+    let below = if z < 0 { SIDE_Z_MIN } else { 0 };
+    let above = if z >= grid.nz as i64 { SIDE_Z_MAX } else { 0 };
+    sides_beyond(grid, [x, y]) | below | above
+}
+
+/// Whether a vertex of a volume, or of a plane of a stack, lies on one of these sides.
+#[inline(always)]
+pub fn is_on_sides(grid: Grid, at: [u64; 3], sides: u32) -> bool {
+    let sizes = [grid.nx, grid.ny, grid.nz];
+    (0..3).any(|axis| {
+        let [first, last] = [false, true].map(|is_last| sides & side(axis, is_last) != 0);
+        (first && at[axis] == 0) || (last && at[axis] + 1 == sizes[axis])
+    })
+}

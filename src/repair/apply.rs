@@ -1,7 +1,6 @@
 //! A fix applied to its reconstruction. Nothing is written before everything was checked.
 
-use super::header::{Content, Header, HEADER_BYTES};
-use super::list::Positions;
+use super::header::{Content, Header};
 use super::read::{CheckedList, Listed, ListedVertex};
 use super::values::{Level, Refiner, EXACT, ZERO};
 use crate::analysis::in_bands;
@@ -35,7 +34,7 @@ impl<'a> Source<'a> {
                 "the checksum does not match: the fix was damaged after it was written",
             ));
         }
-        Ok(Source { header, body: &fix[HEADER_BYTES..] })
+        Ok(Source { header, body: &fix[header.bytes()..] })
     }
 
     /// Applies the fix to the reconstruction in `field`.
@@ -48,7 +47,7 @@ impl<'a> Source<'a> {
         if found != self.header.reconstruction {
             return Err(Error::argument(format!(
                 "the fix belongs to another reconstruction: it was made for values with the checksum \
-                 {:#010x}, and those of u and v have {found:#010x}",
+                 {:#010x}, and these have {found:#010x}",
                 self.header.reconstruction
             )));
         }
@@ -56,7 +55,8 @@ impl<'a> Source<'a> {
             Content::Stored => self.write_stored(field, threads),
             Content::List => {
                 let list = Listed {
-                    positions: Positions::Planes(self.header.grid()),
+                    positions: self.header.positions(),
+                    may_be_filled: false,
                     chunks: self.header.chunks,
                     vertices: self.header.repaired_vertices,
                     exact: self.header.exact_vertices,
@@ -145,6 +145,7 @@ fn checksum_of<T: Real, const N: usize>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::header::HEADER_BYTES;
     use super::super::list::{encode, Repaired, ENTRY_BYTES};
     use super::*;
     use crate::request::{BoundKind, Dtype, Preserve, Ties};
@@ -160,6 +161,7 @@ mod tests {
             .map(|list| encode(&list, 2, 32, |_, component| component as u64).unwrap());
         let bytes = chunks.iter().map(|chunk| ENTRY_BYTES + chunk.bytes.len()).sum::<usize>();
         let mut header = Header {
+            components: 2,
             dtype: Dtype::F32,
             preserve: Preserve::Types,
             bound_kind: BoundKind::Absolute,
@@ -176,6 +178,7 @@ mod tests {
             radius: 1.0,
             dx: 1.0,
             dy: 1.0,
+            dz: 1.0,
             fill: None,
             repaired_vertices: 4,
             fix_bytes: (HEADER_BYTES + bytes) as u64,
@@ -184,7 +187,8 @@ mod tests {
         let threads = Threads::new(2);
         let field = [ViewMut::dense(&mut u, 3), ViewMut::dense(&mut v, 3)];
         header.reconstruction = checksum_of(header.grid(), &field, threads).unwrap();
-        let mut fix = header.write().to_vec();
+        let mut fix = vec![0; HEADER_BYTES];
+        header.write(&mut fix);
         chunks.iter().for_each(|chunk| fix.extend_from_slice(&chunk.entry));
         chunks.iter().for_each(|chunk| fix.extend_from_slice(&chunk.bytes));
         checksum::seal(&mut fix);

@@ -1,6 +1,6 @@
 //! The levels of all vertices to the bytes of a fix.
 
-use super::header::{max_fix_bytes, Content, Header, HEADER_BYTES};
+use super::header::{max_fix_bytes, Content, Header};
 use super::list::{encode, Chunk, Positions, Repaired, CHUNK, ZERO_CHUNK};
 use super::values::{number_of, Level, Values, EXACT, FILLED, UNCHANGED, ZERO};
 use crate::analysis::in_bands;
@@ -106,14 +106,14 @@ pub fn encode_lists<T: Real, const N: usize>(
     header: Header,
     threads: Threads,
 ) -> Result<Fix> {
-    let chunks = lists.chunks(values, Positions::Planes(values.grid), threads)?;
+    let chunks = lists.chunks(values, header.positions(), threads)?;
     let bytes = bytes_of(&chunks);
-    let most = max_fix_bytes(header.field_bytes());
+    let most = max_fix_bytes(header.components, header.field_bytes());
     let mut header = Header {
         repaired_vertices: lists.vertices(),
         exact_vertices: lists.exact,
         chunks: chunks.len() as u64,
-        fix_bytes: HEADER_BYTES as u64 + bytes,
+        fix_bytes: header.bytes() as u64 + bytes,
         ..header
     };
     if header.fix_bytes > most {
@@ -142,8 +142,8 @@ fn data_of<T: Real, const N: usize>(
 impl Fix {
     /// Writes the fix to a buffer of its length.
     pub fn write<T: Real, const N: usize>(&self, values: &Values<'_, T, N>, out: &mut [u8]) {
-        let (head, mut rest) = out.split_at_mut(HEADER_BYTES);
-        head.copy_from_slice(&self.header.write());
+        let (head, mut rest) = out.split_at_mut(self.header.bytes());
+        self.header.write(head);
         let mut put = |bytes: &[u8]| {
             let (front, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
             front.copy_from_slice(bytes);

@@ -28,6 +28,18 @@ pub trait Mesh<T: Real, const N: usize, const V: usize>: Sync {
     /// there are none.
     fn border_bound(&self, vertex: u64) -> T;
 
+    /// Visits the vertices on sides that are pinned or have a halo: all others have no border bound.
+    fn on_sides(&self, visit: impl FnMut(u64));
+
+    /// Takes the errors of the vertices on sides below their border bounds.
+    fn keep_border(&self, values: &Values<'_, T, N>) {
+        self.on_sides(|vertex| {
+            if !self.is_missing(values.original(vertex)) {
+                values.keep_below(vertex, self.border_bound(vertex));
+            }
+        });
+    }
+
     /// A bound of the errors at all corners of a simplex below which it keeps what it must.
     fn bound(&self, simplex: u64, before: &[[T; N]; V]) -> T;
 

@@ -1,17 +1,18 @@
 //! Verify and repair (docs/algorithm.md, section 13): a *fix* beside the stream of any compressor makes its
 //! reconstruction keep what factz promises.
 //!
-//! `survey` compares the reconstruction with the bound, `triangles` finds the violated triangles, and
-//! `rounds` refines vertices until there are none. The rounds know a mesh by its corners and stars alone
-//! (`mesh`), and `values` has the values that a vertex may take. `header`, `list` and `bits` are the format
-//! of a fix, `encode` writes it, and `apply` reads it.
+//! `survey` compares the reconstruction with the bound, `triangles` and `tetrahedra` find the violated simplices
+//! of planes and volumes, and `rounds` refines vertices until there are none. The rounds know a mesh by its
+//! corners and stars alone (`mesh`), and `values` has the values that a vertex may take. `header`, `list` and
+//! `bits` are the format of a fix, `encode` writes it, `protect` does one after the other, and `apply` reads it.
 
 mod apply;
 mod bits;
 pub mod encode;
 mod header;
 pub mod list;
-mod mesh;
+pub mod mesh;
+mod protect;
 pub mod read;
 pub mod rounds;
 mod row;
@@ -21,32 +22,33 @@ mod triangles;
 pub mod values;
 
 use crate::analysis::{guarded, range};
+use crate::cpu::statistics::statistics;
 use crate::cpu::Execution;
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::{View, ViewMut};
-use crate::grid::missing::{fill_bits, Missing};
-use crate::grid::sides::periodic_sides;
-use crate::predict::quantizer::round_up;
+use crate::grid::missing::Missing;
+use crate::predict::quantizer::ErrorBound;
 use crate::report::{FixInfo, FixReport};
-use crate::request::{BoundKind, Config, Preserve, Request};
-use crate::runtime::log::event;
+use crate::request::{BoundKind, Config, Request, VolumeRequest};
 use crate::runtime::pool::Threads;
-use crate::tile::constraints::Constraints;
-use crate::topology::signature::Rule;
-use encode::{encode_lists, Lists};
-use header::{Content, Header};
-use list::Positions;
-use mesh::Mesh;
-use rounds::{Counts, Repair};
-use survey::{Pair, Survey};
+use header::Header;
+use protect::{report_of, Job};
+use tetrahedra::Tetrahedra;
 use triangles::Triangles;
-use values::{Refiner, Values};
+
+/// Names of the components, of the original and of the reconstruction.
+const NAMES: [[&str; 3]; 2] = [["u", "v", "w"], ["other_u", "other_v", "other_w"]];
 
 /// Bytes that hold any fix of a field with this configuration, whatever its values: those that hold any
 /// stream of it.
 pub fn max_fix_bytes(request: &Request) -> u64 {
-    header::max_fix_bytes(request.field_bytes())
+    header::max_fix_bytes(2, request.field_bytes())
+}
+
+/// [`max_fix_bytes`] of a volume.
+pub fn max_volume_fix_bytes(request: &VolumeRequest) -> u64 {
+    header::max_fix_bytes(3, request.field_bytes())
 }
 
 /// Makes a fix in `dst`: with it the reconstruction `other` of a field, by any compressor, keeps what the
@@ -63,130 +65,56 @@ pub fn protect<T: Real>(
     dst: &mut [u8],
     execution: Execution<'_>,
 ) -> Result<FixReport> {
-    let (config, grid) = (request.config(), request.grid());
-    config.check_elements::<T>()?;
-    for (name, view, halo) in [
-        ("u", original[0], config.halo),
-        ("v", original[1], config.halo),
-        ("other_u", other[0], 0),
-        ("other_v", other[1], 0),
-    ] {
-        view.check_covers(name, grid, halo)?;
-    }
+    check_pair(request, &original, &other)?;
     let threads = Threads::new(execution.threads);
     guarded(|| {
-        let (survey, bound) = survey_of(request, original, other, threads)?;
-        let refiner = Refiner { radius: survey.radius };
-        let values = Values::new(grid, original, other, (bound, &refiner))?;
-        let counts = repair(request, &values, &survey, threads)?;
-        let lists = Lists::of(&values, Positions::Planes(grid), threads)?;
-        let fix = encode_lists(&values, &lists, blank_header::<T>(request, &survey, bound), threads)?;
-        let mut report = report_of(&fix.header);
-        (report.violated_triangles, report.rounds) = (counts.violated, counts.rounds);
-        match dst.get_mut(..report.required_bytes as usize) {
-            Some(dst) => fix.write(&values, dst),
-            None => (report.status, report.fix_bytes) = (Status::BufferTooSmall, 0),
-        }
-        event!(DEBUG, "repaired", rounds = counts.rounds, changes = counts.changes);
-        event!(INFO, "protected", bytes = report.required_bytes, repaired = report.repaired_vertices);
-        Ok(report)
+        let bound = match request.config().bound_kind {
+            BoundKind::Absolute => request.config().bound,
+            BoundKind::Relative => range(request, original, threads.count())?.bound(request),
+        };
+        let job = Job { request, original, other, bound, threads };
+        job.protect(dst, |radius| Triangles::new(request, original, radius))
     })
 }
 
-/// The survey of a reconstruction, and the absolute bound.
-fn survey_of<T: Real>(
-    request: &Request,
-    original: [View<'_, T>; 2],
-    other: [View<'_, T>; 2],
-    threads: Threads,
-) -> Result<(Survey, f64)> {
-    let (config, grid) = (request.config(), request.grid());
-    let bound = match config.bound_kind {
-        BoundKind::Absolute => config.bound,
-        BoundKind::Relative => range(request, original, threads.count())?.bound(request),
-    };
-    let missing = Missing::new::<T>(config.fill_value);
-    Ok((Pair { grid, original, other, missing, bound, pin: config.pin }.survey(threads)?, bound))
+/// [`protect`] for a volume: its tetrahedra keep what the request asks for ([`apply_volume`]).
+pub fn protect_volume<T: Real>(
+    request: &VolumeRequest,
+    original: [View<'_, T>; 3],
+    other: [View<'_, T>; 3],
+    dst: &mut [u8],
+    execution: Execution<'_>,
+) -> Result<FixReport> {
+    check_pair(request.common(), &original, &other)?;
+    let (config, threads) = (request.config(), Threads::new(execution.threads));
+    guarded(|| {
+        let bound = match config.bound_kind {
+            BoundKind::Absolute => config.bound,
+            BoundKind::Relative => {
+                let missing = Missing::new::<T>(config.fill_value);
+                let range = statistics(request.grid(), original, missing, threads)?.range;
+                ErrorBound::new(config, range).absolute
+            }
+        };
+        let job = Job { request: request.common(), original, other, bound, threads };
+        job.protect(dst, |radius| Tetrahedra::new(request, original, radius))
+    })
 }
 
-/// Gives all vertices the levels with which the field keeps what it must.
-fn repair<T: Real>(
+/// Refuses views of other elements, and those that do not cover the grid: with its halo in the original.
+fn check_pair<T: Real, const N: usize>(
     request: &Request,
-    values: &Values<'_, T, 2>,
-    survey: &Survey,
-    threads: Threads,
-) -> Result<Counts> {
+    original: &[View<'_, T>; N],
+    other: &[View<'_, T>; N],
+) -> Result<()> {
     let config = request.config();
-    for &(vertex, level) in &survey.restored {
-        values.set_level(vertex, level);
-    }
-    let mesh = triangles(request, values, survey.radius);
-    mesh.on_sides(|vertex| {
-        if !mesh.is_missing(values.original(vertex)) {
-            values.keep_below(vertex, mesh.border_bound(vertex));
+    config.check_elements::<T>()?;
+    for (names, views, halo) in [(NAMES[0], original, config.halo), (NAMES[1], other, 0)] {
+        for (name, view) in names.into_iter().zip(views) {
+            view.check_covers(name, request.grid(), halo)?;
         }
-    });
-    match config.preserve {
-        Preserve::None => Ok(Counts::default()),
-        Preserve::Points | Preserve::Types => Repair::run(&mesh, values, threads),
     }
-}
-
-/// The triangles of a field, with what they must keep.
-fn triangles<'a, T: Real>(request: &Request, values: &Values<'a, T, 2>, radius: f64) -> Triangles<'a, T> {
-    let config = request.config();
-    let constraints = Constraints {
-        mode: config.mode,
-        preserve: config.preserve,
-        rule: Rule::of(config),
-        bound: radius,
-        bound_up: round_up(radius),
-        halo: config.halo | periodic_sides(config.periodic),
-        pin: config.pin,
-        bounds_on_demand: false,
-        missing: Missing::new::<T>(config.fill_value),
-        fill: None,
-    };
-    Triangles { grid: request.grid(), original: values.original, constraints, halo: config.halo }
-}
-
-/// The header without the numbers that depend on the list.
-fn blank_header<T: Real>(request: &Request, survey: &Survey, bound: f64) -> Header {
-    let c = request.config();
-    Header {
-        dtype: c.dtype,
-        preserve: c.preserve,
-        bound_kind: c.bound_kind,
-        ties: c.ties,
-        content: Content::List,
-        periodic: c.periodic as u8,
-        reconstruction: survey.checksum,
-        exact_vertices: 0,
-        nx: c.nx,
-        ny: c.ny,
-        nz: c.nz as u32,
-        bound: c.bound,
-        absolute_bound: bound,
-        radius: survey.radius,
-        dx: c.dx,
-        dy: c.dy,
-        fill: c.fill_value.map(|value| fill_bits(T::BYTES, value)),
-        repaired_vertices: 0,
-        fix_bytes: 0,
-        chunks: 0,
-    }
-}
-
-fn report_of(header: &Header) -> FixReport {
-    FixReport {
-        fix_bytes: header.fix_bytes,
-        required_bytes: header.fix_bytes,
-        repaired_vertices: header.repaired_vertices,
-        exact_vertices: header.exact_vertices,
-        bound: header.absolute_bound,
-        max_error: header.radius,
-        ..FixReport::default()
-    }
+    Ok(())
 }
 
 /// Applies a fix to the reconstruction in u and v that it was made for; any other one is refused. `config`
@@ -199,8 +127,33 @@ pub fn apply<T: Real>(
     v: ViewMut<'_, T>,
     execution: Execution<'_>,
 ) -> Result<FixReport> {
+    apply_to(config, fix, &[u, v], execution)
+}
+
+/// [`apply`] for a volume.
+pub fn apply_volume<T: Real>(
+    config: &Config,
+    fix: &[u8],
+    components: [ViewMut<'_, T>; 3],
+    execution: Execution<'_>,
+) -> Result<FixReport> {
+    apply_to(config, fix, &components, execution)
+}
+
+fn apply_to<T: Real, const N: usize>(
+    config: &Config,
+    fix: &[u8],
+    field: &[ViewMut<'_, T>; N],
+    execution: Execution<'_>,
+) -> Result<FixReport> {
     let header = Header::read(fix)?;
     config.check_elements::<T>()?;
+    if header.components as usize != N {
+        return Err(Error::argument(match header.components {
+            3 => "the fix belongs to a volume of u, v and w: call the function for volumes",
+            _ => "the fix belongs to planes of u and v: call the function for planes",
+        }));
+    }
     if header.dtype != config.dtype {
         return Err(Error::argument(format!(
             "dtype = {:?} but the fix belongs to {:?} values",
@@ -214,14 +167,15 @@ pub fn apply<T: Real>(
             config.nx, config.ny, config.nz, grid.nx, grid.ny, grid.nz
         )));
     }
-    u.check_covers("u", grid)?;
-    v.check_covers("v", grid)?;
+    for (name, view) in NAMES[0].into_iter().zip(field) {
+        view.check_covers(name, grid)?;
+    }
     let threads = Threads::new(execution.threads);
-    guarded(|| apply::Source::new(header, fix)?.apply(&[u, v], threads))?;
+    guarded(|| apply::Source::new(header, fix)?.apply(field, threads))?;
     Ok(report_of(&header))
 }
 
-/// Reads the header of a fix from its first bytes (as many as those of a stream suffice).
+/// Reads the header of a fix from its first bytes (as many as those of a stream of such a field suffice).
 pub fn inspect_fix(fix: &[u8]) -> Result<FixInfo> {
     Ok(Header::read(fix)?.info())
 }
@@ -233,8 +187,10 @@ pub fn is_fix(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::rounds::{BOUNDED_ROUNDS, SINGLE_ROUNDS};
-    use super::tetrahedra::Tetrahedra;
+    use super::mesh::Mesh;
+    use super::rounds::{Repair, BOUNDED_ROUNDS, SINGLE_ROUNDS};
+    use super::survey::Pair;
+    use super::values::{Refiner, Values};
     use super::*;
     use crate::grid::tiles::{Grid, PERIODIC_Z};
     use crate::random::Random;
@@ -265,7 +221,8 @@ mod tests {
         let refiner = Refiner { radius: survey.radius };
         for ties in [Ties::All, Ties::Zeros] {
             let rule = VolumeRule { types: true, ties, spacing: [1.0, -1.0, 2.0] };
-            let mesh = Tetrahedra { grid, missing: Missing::new::<f64>(None), rule, radius: survey.radius };
+            let missing = Missing::new::<f64>(None);
+            let mesh = Tetrahedra { grid, original, missing, rule, radius: survey.radius, halo: 0, pin: 0 };
             for first in [0, SINGLE_ROUNDS, SINGLE_ROUNDS + BOUNDED_ROUNDS] {
                 let values = Values::new(grid, original, other, (bound, &refiner)).unwrap();
                 survey.restored.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
@@ -301,11 +258,13 @@ mod tests {
         let mut changes = Vec::new();
         for first in [0, SINGLE_ROUNDS, SINGLE_ROUNDS + BOUNDED_ROUNDS] {
             let threads = Threads::new(2);
-            let (survey, bound) = survey_of(&request, original, other, threads).unwrap();
+            let grid = request.grid();
+            let pair = Pair { grid, original, other, missing: Missing::new::<f64>(None), bound, pin: 0 };
+            let survey = pair.survey(threads).unwrap();
             let refiner = Refiner { radius: survey.radius };
             let values = Values::new(request.grid(), original, other, (bound, &refiner)).unwrap();
             survey.restored.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
-            let mesh = triangles(&request, &values, survey.radius);
+            let mesh = Triangles::new(&request, original, survey.radius);
             let counts = Repair::run_from(first, &mesh, &values, threads).unwrap();
             assert!(mesh.violated(&values, threads).unwrap().concat().is_empty(), "from round {first} on");
             changes.push((counts.violated, counts.rounds));

@@ -10,6 +10,8 @@ use crate::runtime::pool::{stateless, Threads};
 /// A list as a header describes it: a directory, and the chunks.
 pub struct Listed<'a> {
     pub positions: Positions,
+    /// Whether there may be chunks of filled vertices: in streams of volumes alone.
+    pub may_be_filled: bool,
     pub chunks: u64,
     pub vertices: u64,
     pub exact: u64,
@@ -60,9 +62,9 @@ impl<'a> Listed<'a> {
                     "chunks of repaired vertices are not in the order of their kinds",
                 ));
             }
-            if entry.level() == Some(FILLED) && matches!(self.positions, Positions::Planes(_)) {
+            if entry.level() == Some(FILLED) && !self.may_be_filled {
                 return Err(Error::corrupt(
-                    "the fix holds a chunk of filled vertices, which volumes alone have",
+                    "the fix holds a chunk of filled vertices, which streams of volumes alone have",
                 ));
             }
             kind = kind_of(&entry);

@@ -2,6 +2,7 @@
 //! signs of both, and flags.
 
 use super::values::{Values, UNCHANGED};
+use crate::analysis::strict_signs::signs_of;
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::missing::Missing;
@@ -11,23 +12,6 @@ use crate::runtime::memory;
 pub const MISSING: u8 = 1;
 /// The vertex has its original values.
 pub const SAME: u8 = 2;
-
-/// The signs of the original's components, in those of a vertex with N components.
-pub const fn before<const N: usize>() -> u16 {
-    (1 << (2 * N)) - 1
-}
-
-/// The signs of the values now.
-pub const fn after<const N: usize>() -> u16 {
-    before::<N>() << (2 * N)
-}
-
-/// Whether signs that several vertices have in common settle a simplex of them: in both fields one component has
-/// one strict sign.
-#[inline(always)]
-pub fn settle<const N: usize>(common: u16) -> bool {
-    (common & before::<N>() != 0) & (common & after::<N>() != 0)
-}
 
 /// A row of vertices with N components.
 pub struct Row<T, const N: usize> {
@@ -49,7 +33,7 @@ impl<T: Real, const N: usize> Row<T, N> {
 
     /// The components of the original (0) or of the values now (1).
     pub fn field(&self, which: usize) -> [&[T]; N] {
-        self.values[which].each_ref().map(|component| &component[..])
+        slices(&self.values[which])
     }
 
     /// Loads row y of plane z. Where the row has room for one more vertex, it is the first one again.
@@ -74,14 +58,11 @@ impl<T: Real, const N: usize> Row<T, N> {
 
     fn classify(&mut self, missing: &Missing) {
         let Row { values: [original, now], signs, flags } = self;
-        let bits = |x: T| (x > T::ZERO) as u16 | ((x < T::ZERO) as u16) << 1;
-        signs.fill(0);
+        signs_of([slices(original), slices(now)], signs);
         flags.fill(SAME);
-        for (k, (a, b)) in original.iter().zip(now.iter()).enumerate() {
-            let vertices = signs.iter_mut().zip(flags.iter_mut()).zip(a.iter().zip(b));
+        for (a, b) in original.iter().zip(now.iter()) {
             // Written without branches, so that the compiler can use vector instructions.
-            for ((signs, flags), (&a, &b)) in vertices {
-                *signs |= bits(a) << (2 * k) | bits(b) << (2 * (N + k));
+            for (flags, (&a, &b)) in flags.iter_mut().zip(a.iter().zip(b)) {
                 *flags = (*flags & !((a != b) as u8 * SAME)) | (!a.is_finite() as u8 * MISSING);
             }
         }
@@ -93,4 +74,8 @@ impl<T: Real, const N: usize> Row<T, N> {
             }
         }
     }
+}
+
+fn slices<T, const N: usize>(field: &[Vec<T>; N]) -> [&[T]; N] {
+    field.each_ref().map(|component| &component[..])
 }

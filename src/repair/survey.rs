@@ -2,13 +2,12 @@
 //! checksum, its largest error, and the vertices that take their original values whatever is around them.
 
 use super::values::{at, place, Level, EXACT, UNCHANGED, ZERO};
-use crate::analysis::compare::exceeds;
-use crate::analysis::in_bands;
+use crate::analysis::{exceeds, in_bands};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
-use crate::grid::sides::sides_beyond;
+use crate::grid::sides::is_on_sides;
 use crate::grid::tiles::Grid;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
@@ -89,33 +88,34 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
                 part.checksum = part.checksum.wrapping_add(checksum::of_values(number, row));
             }
             let [original, other] = values.each_ref().map(|rows| rows.each_ref().map(|row| &row[..]));
-            self.row(&mut part, first, y, original, other)?;
+            self.row(&mut part, [first, y, z], original, other)?;
         }
         Ok(part)
     }
 
-    fn row(&self, part: &mut Part, first: u64, y: u64, original: [&[T]; N], other: [&[T]; N]) -> Result<()> {
-        let (nx, ny) = (self.grid.nx as i64, self.grid.ny as i64);
-        let beyond = |at| sides_beyond(self.grid, at) & self.pin != 0;
-        let in_pinned_row = beyond([0, y as i64 - 1]) || (y as i64 + 1 == ny && beyond([0, ny]));
-        for x in (0..nx as usize).step_by(PIECE) {
-            let piece = x..(nx as usize).min(x + PIECE);
+    /// Surveys row y of plane z; `first` is the number of its first vertex.
+    fn row(
+        &self,
+        part: &mut Part,
+        [first, y, z]: [u64; 3],
+        original: [&[T]; N],
+        other: [&[T]; N],
+    ) -> Result<()> {
+        let nx = self.grid.nx as usize;
+        let is_pinned = |x: usize| is_on_sides(self.grid, [x as u64, y, z], self.pin);
+        for x in (0..nx).step_by(PIECE) {
+            let piece = x..nx.min(x + PIECE);
             let [original, other] =
                 [&original, &other].map(|rows| rows.each_ref().map(|row| &row[piece.clone()]));
-            let has_pinned = in_pinned_row
-                || (piece.start == 0 && beyond([-1, y as i64]))
-                || (piece.end as i64 == nx && beyond([nx, y as i64]));
+            let has_pinned = is_pinned(piece.start) || is_pinned(piece.end - 1);
             if let (Some(radius), false) = (self.ordinary(&original, &other), has_pinned) {
                 part.radius = Real::max(part.radius, radius);
                 continue;
             }
             for k in 0..original[0].len() {
-                let at = (piece.start + k) as i64;
-                let is_pinned = in_pinned_row
-                    || (at == 0 && beyond([-1, y as i64]))
-                    || (at + 1 == nx && beyond([nx, y as i64]));
+                let at = piece.start + k;
                 let [a, b] = [&original, &other].map(|rows| rows.each_ref().map(|row| row[k]));
-                self.vertex(part, first + at as u64, is_pinned, a, b)?;
+                self.vertex(part, first + at as u64, is_pinned(at), a, b)?;
             }
         }
         Ok(())
@@ -194,13 +194,17 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
         };
         let i = (0..N).find(outside).unwrap_or(0);
         let name = ["u", "v", "w"][i];
-        let plane = if self.grid.nz > 1 { format!(" of plane {z}") } else { String::new() };
+        let at = match (N, self.grid.nz) {
+            (3, _) => format!("({x}, {y}, {z})"),
+            (_, 1) => format!("({x}, {y})"),
+            _ => format!("({x}, {y}) of plane {z}"),
+        };
         let more = match vertices {
             1 => String::new(),
             n => format!(", as do {} vertices behind it", n - 1),
         };
         Error::argument(format!(
-            "the reconstruction leaves the bound {:e} at vertex ({x}, {y}){plane}: {name} = {:e}, \
+            "the reconstruction leaves the bound {:e} at vertex {at}: {name} = {:e}, \
              other_{name} = {:e}{more}. {}",
             self.bound,
             original[i].to_f64(),

@@ -1,22 +1,26 @@
 //! The triangles of a grid, and the search for those that do not keep their signature.
 
 use super::mesh::Mesh;
-use super::row::{settle, Row, MISSING, SAME};
+use super::row::{Row, MISSING, SAME};
 use super::values::{place, Values};
 use crate::analysis::compare::Both;
 use crate::analysis::in_bands;
+use crate::analysis::strict_signs::settle;
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::mesh::{cell, Triangle, STAR, TRIANGLES, VERTICES};
-use crate::grid::sides::sides_beyond;
+use crate::grid::missing::Missing;
+use crate::grid::sides::{periodic_sides, sides_beyond};
 use crate::grid::tiles::{Grid, PERIODIC_X, PERIODIC_Y, TILE};
+use crate::predict::quantizer::round_up;
+use crate::request::Request;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
 use crate::tile::bounds::Border;
 use crate::tile::constraints::Constraints;
 use crate::topology::bound::triangle_bound;
-use crate::topology::signature::one_sided;
+use crate::topology::signature::{one_sided, Rule};
 use std::ops::Range;
 
 /// The triangles of all planes. Triangle t of the cell at vertex number n has the number 2 n + t.
@@ -29,29 +33,30 @@ pub struct Triangles<'a, T> {
     pub halo: u32,
 }
 
-impl<T: Real> Triangles<'_, T> {
+impl<'a, T: Real> Triangles<'a, T> {
+    /// Those of a field with what a configuration asks for; `radius` is the largest error of the reconstruction.
+    pub fn new(request: &Request, original: [View<'a, T>; 2], radius: f64) -> Self {
+        let config = request.config();
+        let constraints = Constraints {
+            mode: config.mode,
+            preserve: config.preserve,
+            rule: Rule::of(config),
+            bound: radius,
+            bound_up: round_up(radius),
+            halo: config.halo | periodic_sides(config.periodic),
+            pin: config.pin,
+            bounds_on_demand: false,
+            missing: Missing::new::<T>(config.fill_value),
+            fill: None,
+        };
+        Triangles { grid: request.grid(), original, constraints, halo: config.halo }
+    }
+
     /// Columns and rows of the cells of a plane.
     fn cells(&self) -> [u64; 2] {
         let Grid { nx, ny, periodic, .. } = self.grid;
         let along = |n: u64, bit: u32| n - (periodic & bit == 0) as u64;
         [along(nx, PERIODIC_X), along(ny, PERIODIC_Y)]
-    }
-
-    /// Visits the vertices on sides that are pinned or have a halo.
-    pub fn on_sides(&self, mut visit: impl FnMut(u64)) {
-        let (nx, ny) = (self.grid.nx as i64, self.grid.ny as i64);
-        let beyond = |at| sides_beyond(self.grid, at) & (self.halo | self.constraints.pin) != 0;
-        for z in 0..self.grid.nz {
-            for y in 0..ny {
-                let whole_row = (y == 0 && beyond([0, -1])) || (y + 1 == ny && beyond([0, ny]));
-                let step = if whole_row { 1 } else { (nx - 1).max(1) };
-                for x in (0..nx).step_by(step as usize) {
-                    if whole_row || (x == 0 && beyond([-1, y])) || (x + 1 == nx && beyond([nx, y])) {
-                        visit(self.number(z, [x, y]));
-                    }
-                }
-            }
-        }
     }
 
     fn of(simplex: u64) -> (u64, Triangle) {
@@ -133,6 +138,22 @@ impl<T: Real> Mesh<T, 2, VERTICES> for Triangles<'_, T> {
         let views = self.original.map(|view| view.plane(z));
         let border = Border { grid: self.grid, views, constraints: &self.constraints, open: self.halo };
         border.vertex_bound(x, y)
+    }
+
+    fn on_sides(&self, mut visit: impl FnMut(u64)) {
+        let (nx, ny) = (self.grid.nx as i64, self.grid.ny as i64);
+        let beyond = |at| sides_beyond(self.grid, at) & (self.halo | self.constraints.pin) != 0;
+        for z in 0..self.grid.nz {
+            for y in 0..ny {
+                let whole_row = (y == 0 && beyond([0, -1])) || (y + 1 == ny && beyond([0, ny]));
+                let step = if whole_row { 1 } else { (nx - 1).max(1) };
+                for x in (0..nx).step_by(step as usize) {
+                    if whole_row || (x == 0 && beyond([-1, y])) || (x + 1 == nx && beyond([nx, y])) {
+                        visit(self.number(z, [x, y]));
+                    }
+                }
+            }
+        }
     }
 
     fn bound(&self, simplex: u64, before: &[[T; 2]; VERTICES]) -> T {

@@ -58,6 +58,11 @@ impl Signature {
     pub fn is_critical(self) -> bool {
         matches!(self, Signature::In { .. } | Signature::Uncertain)
     }
+
+    /// Whether the origin is on the boundary of the image.
+    pub fn is_tie(self) -> bool {
+        matches!(self, Signature::Zeros(_) | Signature::Tie(_))
+    }
 }
 
 /// Whether a tetrahedron keeps what must be kept: its signature is the same and certain.
@@ -202,7 +207,7 @@ impl<T: Real> Others<T> {
 }
 
 /// Whether the origin is outside the closed hull of vectors that lie in a plane with it.
-fn is_clear_of_origin<T: Real>(others: &Others<T>) -> bool {
+pub(super) fn is_clear_of_origin<T: Real>(others: &Others<T>) -> bool {
     let vectors = others.all();
     let minor = |[l, m]: [usize; 2], p: &[T; 3], q: &[T; 3]| T::sign_det(p[l], p[m], q[l], q[m]);
     let spans = |axes: [usize; 2]| {

@@ -10,24 +10,25 @@ use crate::error::{Result, Status};
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
+use crate::grid::sides::is_on_sides;
 use crate::grid::tiles::Grid;
 use crate::grid::volume_tiles::VolumeGrid;
 use crate::predict::quantizer::ErrorBound;
 use crate::predict::tuning::Choice;
 use crate::repair::encode::{bytes_of, Lists};
 use crate::repair::list::{Chunk, Positions};
+use crate::repair::mesh::Mesh;
 use crate::repair::rounds::Repair;
 use crate::repair::tetrahedra::Tetrahedra;
 use crate::repair::values::{Level, Values, EXACT, FILLED, UNCHANGED, ZERO};
 use crate::report::Report;
-use crate::request::{Preserve, VolumeRequest, SIDE_X_MIN, SIDE_Y_MIN, SIDE_Z_MIN};
+use crate::request::{Preserve, VolumeRequest};
 use crate::runtime::log::event;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::checksum::seal;
 use crate::stream::header::{max_volume_stream_bytes, Content, Header, VolumeFields, VOLUME_HEADER_BYTES};
 use crate::stream::sections::{group_word, GROUP_ALIGNMENT};
-use crate::topology::tetrahedron::VolumeRule;
 use std::sync::Mutex;
 
 /// A volume that is compressed.
@@ -100,6 +101,7 @@ impl<T: Real> Job<'_, T> {
         exact.iter().for_each(|&vertex| values.set_level(vertex, EXACT));
         fixed.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
         let mesh = self.mesh();
+        mesh.keep_border(&values);
         if config.preserve != Preserve::None {
             let counts = Repair::run(&mesh, &values, threads)?;
             event!(DEBUG, "repaired", violated = counts.violated, rounds = counts.rounds);
@@ -120,9 +122,8 @@ impl<T: Real> Job<'_, T> {
     }
 
     /// The tetrahedra, with what they must keep.
-    fn mesh(&self) -> Tetrahedra {
-        let rule = VolumeRule::of(self.request.config());
-        Tetrahedra { grid: self.grid, missing: self.missing, rule, radius: self.bound.useful }
+    fn mesh(&self) -> Tetrahedra<'_, T> {
+        Tetrahedra::new(self.request, self.views, self.bound.useful)
     }
 
     /// The pattern of missing values.
@@ -153,7 +154,7 @@ impl<T: Real> Job<'_, T> {
                     }
                 } else if vertex.iter().all(|&x| x == T::ZERO) {
                     ZERO
-                } else if is_pinned(grid, [x, y, z], config.pin) {
+                } else if is_on_sides(grid, [x, y, z], config.pin) {
                     EXACT
                 } else {
                     UNCHANGED
@@ -202,7 +203,7 @@ impl<T: Real> Job<'_, T> {
             filled_vertices: self.statistics.filled,
             points_in_triangles: match self.request.config().preserve {
                 Preserve::None => 0,
-                Preserve::Points | Preserve::Types => self.mesh().points(&self.views, self.threads)?,
+                Preserve::Points | Preserve::Types => self.mesh().points(self.threads)?,
             },
             bound: self.bound.absolute,
             max_error: parts.as_ref().map_or(0.0, |parts| parts.max_error),
@@ -307,12 +308,4 @@ impl<T: Real> Job<'_, T> {
         })?;
         Ok(())
     }
-}
-
-/// Whether a vertex lies on a side that is pinned.
-fn is_pinned(grid: Grid, at: [u64; 3], pin: u32) -> bool {
-    let sizes = grid.sizes();
-    [SIDE_X_MIN, SIDE_Y_MIN, SIDE_Z_MIN].into_iter().enumerate().any(|(axis, first)| {
-        (pin & first != 0 && at[axis] == 0) || (pin & first << 1 != 0 && at[axis] + 1 == sizes[axis])
-    })
 }

@@ -98,6 +98,7 @@ impl Source<'_> {
         let sections::Sections { tables, groups } = sections::split(header, stream)?;
         let list = Listed {
             positions: Positions::Volume(grid),
+            may_be_filled: true,
             chunks: self.fields.chunks,
             vertices: self.fields.repaired_vertices,
             exact: self.fields.exact_vertices,

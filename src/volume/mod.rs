@@ -9,7 +9,7 @@ mod layer;
 mod tune;
 
 use crate::cpu::Execution;
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::{View, ViewMut};
 use crate::report::Report;
@@ -24,7 +24,8 @@ pub fn max_volume_stream_bytes(request: &VolumeRequest) -> u64 {
     header::max_volume_stream_bytes(request.field_bytes())
 }
 
-/// Compresses a volume into `dst`; otherwise as [`crate::compress()`]. The views hold its planes one after another.
+/// Compresses a volume into `dst`; otherwise as [`crate::compress()`]. The views hold its planes one after another,
+/// with the ghosts of the sides in `halo`.
 pub fn compress_volume<T: Real>(
     request: &VolumeRequest,
     components: [View<'_, T>; 3],
@@ -33,15 +34,8 @@ pub fn compress_volume<T: Real>(
 ) -> Result<Report> {
     let config = request.config();
     config.check_elements::<T>()?;
-    if config.halo != 0 {
-        let message = format!(
-            "halo = {:#x}: volumes have no halo yet; give pin the sides that other blocks lie beside",
-            config.halo
-        );
-        return Err(Error::new(Status::Unsupported, message));
-    }
     for (name, view) in ["u", "v", "w"].into_iter().zip(&components) {
-        view.check_covers(name, request.grid(), 0)?;
+        view.check_covers(name, request.grid(), config.halo)?;
     }
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;

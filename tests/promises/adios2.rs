@@ -112,6 +112,16 @@ fn wrong_blocks_parameters_and_damaged_files_are_exceptions() {
     everything_holds(&adios2.script(&["refused", adios2.folder.to_str().unwrap()]));
 }
 
+#[test]
+#[ignore = "make test-all"]
+fn volumes_keep_their_critical_points() {
+    needs!("g++");
+    let Some(adios2) = Adios2::new("volumes") else { return };
+    let script = root().join("tests/plugins/adios2/volumes.py");
+    let mut program = adios2.command(&adios2.python);
+    everything_holds(&both(&run(program.arg("-B").arg(script).arg(&adios2.folder))));
+}
+
 /// A process may have loaded the CUDA driver, for instance with MPI, and never initialised it.
 #[test]
 #[ignore = "make test-all"]

@@ -164,27 +164,39 @@ fn any_choices() -> impl Strategy<Value = Config> {
     let names = (0..2usize, 0..3usize, 0..2usize, 0..3usize);
     let fill = prop::option::of(any::<u64>().prop_map(f64::from_bits));
     let rest = (0..16u32, fill, any::<bool>(), 0..3usize);
-    (bound, distance(), distance(), names, rest).prop_map(|(bound, dx, dy, names, rest)| {
+    // Sides along z and the spacing of a volume.
+    let z = prop::option::of((0..4u32, distance()));
+    (bound, distance(), distance(), z, names, rest).prop_map(|(bound, dx, dy, z, names, rest)| {
         let (kind, method, coder, preserve) = names;
+        let kind = BoundKind::NAMES[kind].1;
         let [mode, predictor] = [[0, 0], [1, 0], [0, 1]][method];
-        Config {
+        let of_planes = Config {
             mode: Mode::NAMES[mode].1,
             predictor: Predictor::NAMES[predictor].1,
+            pin: rest.0,
+            ties: Ties::NAMES[rest.3].1,
+            ..Config::new(0, 0, kind, bound)
+        };
+        let of_volume = |(sides, dz): (u32, f64)| Config {
+            dz,
+            pin: rest.0 | sides << 4,
+            ties: Ties::NAMES[rest.3 % 2].1,
+            ..Config::volume([0; 3], kind, bound)
+        };
+        Config {
             coder: Coder::NAMES[coder].1,
             preserve: Preserve::NAMES[preserve].1,
             dx,
             dy,
-            pin: rest.0,
             fill_value: rest.1,
             verify_checksum: rest.2,
-            ties: Ties::NAMES[rest.3].1,
-            ..Config::new(0, 0, BoundKind::NAMES[kind].1, bound)
+            ..z.map_or(of_planes, of_volume)
         }
     })
 }
 
-fn bits(c: &Config) -> (Config, [u64; 4]) {
-    let bits = [c.bound, c.dx, c.dy, c.fill_value.unwrap_or(0.0)].map(f64::to_bits);
+fn bits(c: &Config) -> (Config, [u64; 5]) {
+    let bits = [c.bound, c.dx, c.dy, c.dz, c.fill_value.unwrap_or(0.0)].map(f64::to_bits);
     (Config { fill_value: c.fill_value.map(|_| 0.0), ..*c }, bits)
 }
 
@@ -225,7 +237,7 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(
-        text in "((abs|rel|mode|coder|predictor|preserve|ties|dx|dy|pin|fill|verify|x)=(1e-3|all|block|ans|lorenzo|xmin\\+ymax|nan|.{0,5}),?){0,4}",
+        text in "((abs|rel|mode|coder|predictor|preserve|ties|dx|dy|dz|pin|fill|verify|x)=(1e-3|all|block|repair|ans|lorenzo|xmin\\+ymax|nan|.{0,5}),?){0,4}",
     ) {
         match config_text::parse(&text) {
             Ok(config) => {

@@ -15,11 +15,12 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "agreement.c",
     "chunk.c",
     "dataset.c",
     "factz_filter.c",
+    "field.c",
     "fingerprints.c",
     "hdf5_library.c",
     "history.c",
@@ -88,6 +89,7 @@ scripts! {
     unsuitable_datasets_are_refused_with_a_reason: "refusals.py", "gcc" "h5repack";
     damaged_chunks_are_errors: "damage.py", "gcc" "h5dump";
     chunks_of_several_fields_keep_each: "stacks.py", "gcc" "h5dump";
+    volumes_keep_their_critical_points: "volumes.py", "gcc" "h5dump" "h5repack";
     components_alone_are_stored_exactly: "components.py", "gcc" "h5dump" "h5repack";
     golden_files_stay_readable: "golden.py", "gcc" "h5dump";
 }
@@ -258,7 +260,26 @@ fn arguments_are_those_of_the_configuration() {
     };
     assert_eq!(numbers(wide("netcdf").split_once(',').unwrap().1)[24..], [131072 + 1, 9, 8]);
     assert_eq!(numbers(wide("h5repack").strip_prefix("UD=").unwrap())[3], 131072 + 65536 + 1);
+    // Volumes: three lengths of a field, the last one behind those of the chunk.
+    let volume = |options: &str| folder.succeeds(&format!("h5args --mode repair --abs 1 --dz -2 {options}"));
+    let config = config_text::parse("abs=1,mode=repair,dz=-2").unwrap();
+    let words = config_text::to_words(&config).unwrap();
+    let given = numbers(volume("--field 9x8x7 --format netcdf").split_once(',').unwrap().1);
+    assert_eq!(given, [&words[..], &[1, 9, 8, 7]].concat());
+    let given = numbers(volume("--chunk 4x3x2 --field 9x8x7 --format netcdf").split_once(',').unwrap().1);
+    assert_eq!(given[24..], [1, 9, 8, 0, 4, 4, 3, order, 0, 0, 0, 2, 7]);
+    let short = folder.succeeds("h5args --mode repair --abs 1 --field 9x8x7 --format h5repack");
+    let values = numbers(short.split_once(",0,").unwrap().1);
+    assert!(values[0] <= 20 && values[1..5] == [0x10000 + 0x40000 + 1, 9, 8, 7], "{short}");
     for (line, part) in [
+        ("h5args --abs 1 --field 9x8x7", "--field 9x8x7: give NXxNY, columns and rows of a plane"),
+        ("h5args --abs 1 --dz 2", "--dz 2 is for volumes: give --mode repair"),
+        ("h5args --abs 1 --mode repair --field 9x8", "--field 9x8: give NXxNYxNZ of a volume"),
+        ("h5args --abs 1 --mode repair --chunk 9x8x1", "--chunk 9x8: give NXxNYxNZ of a volume"),
+        ("h5args --abs 1 --mode repair --chunk 32768x16384x2", "u, v and w of a chunk take less"),
+        ("h5args --abs 1 --mode repair --chunk 4x4x4 --layout interleaved", "is one of planes"),
+        ("h5args --abs 1 --mode repair --predictor lorenzo", "leave --predictor out"),
+        ("h5args --abs 1 --mode repair --ties sos", "ties = sos is a rule for triangles"),
         ("h5args", "a bound is missing"),
         ("h5args --rel 1e-3", "--rel needs --field NXxNY"),
         ("h5args --rel 1e-3 --chunk 360x181", "--rel needs --field NXxNY"),

@@ -77,9 +77,9 @@ const INSTALLED: &str = "
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
     share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1
     share/man/man1/factz-info.1 share/man/man1/factz-join.1 share/man/man1/factz-points.1
-    share/man/man1/factz-protect.1 share/man/man1/factz-render.1 share/man/man1/factz-split.1
-    share/man/man1/factz-sweep.1 share/man/man1/factz-test.1 share/man/man1/factz-verify.1
-    share/man/man1/factz.1
+    share/man/man1/factz-protect.1 share/man/man1/factz-range.1 share/man/man1/factz-render.1
+    share/man/man1/factz-split.1 share/man/man1/factz-sweep.1 share/man/man1/factz-test.1
+    share/man/man1/factz-verify.1 share/man/man1/factz.1
     share/zsh/site-functions/_factz";
 
 /// Files that a build from a release needs. Of the tests, Cargo.toml names one.

@@ -117,11 +117,22 @@ const ALONE: &[(&str, &str)] = &[
     ("src/grid/tetrahedra.rs", "volumes have no kernels yet"),
     ("src/tile/volume_builder.rs", "volumes have no kernels yet"),
     ("src/tile/volume_decode.rs", "symbols of volumes lie by position in the workspace"),
+    ("src/analysis/differences.rs", "kernels/analysis/compare.cuh"),
+    ("src/analysis/strict_signs.rs", "kernels/analysis/sides.cuh"),
+    ("src/analysis/volume/compare.rs", "volumes have no kernels yet"),
+    ("src/analysis/volume/fields.rs", "volumes have no kernels yet"),
+    ("src/analysis/volume/kind.rs", "volumes have no kernels yet"),
+    ("src/analysis/volume/layer.rs", "volumes have no kernels yet"),
+    ("src/analysis/volume/points.rs", "volumes have no kernels yet"),
+    ("src/grid/volume_simplex.rs", "volumes have no kernels yet"),
+    ("src/topology/exact_integer.rs", "volumes have no kernels yet"),
+    ("src/topology/exact_volume_type.rs", "volumes have no kernels yet"),
     ("src/topology/interval.rs", "volumes have no kernels yet"),
     ("src/topology/tetrahedron.rs", "volumes have no kernels yet"),
     ("src/topology/tetrahedron_bound.rs", "volumes have no kernels yet"),
     ("src/topology/tetrahedron_type.rs", "volumes have no kernels yet"),
     ("src/topology/volume_properties.rs", "tests"),
+    ("src/topology/zero_set.rs", "volumes have no kernels yet"),
 ];
 
 /// Rooms and files of `src` that may hold unsafe code.

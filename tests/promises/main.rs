@@ -9,6 +9,7 @@ mod adios2;
 mod bindings;
 mod capi;
 mod capi_analysis;
+mod capi_volume_analysis;
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(all(feature = "cli", target_os = "linux"))]
@@ -25,6 +26,9 @@ mod cli_stacks;
 mod cli_steps;
 #[cfg(all(feature = "cli", unix))]
 mod cli_streams;
+#[cfg(feature = "cli")]
+mod cli_volume_points;
+mod cli_volumes;
 mod compare;
 mod component;
 mod configurations;
@@ -65,6 +69,8 @@ mod periodic;
 mod pictures;
 mod protect;
 mod protect_interfaces;
+mod protect_volume_interfaces;
+mod protect_volumes;
 #[cfg(target_os = "linux")]
 mod python;
 mod region;
@@ -75,6 +81,8 @@ mod sweep;
 mod symbols;
 mod textbook;
 mod unwritten;
+mod volume_analysis;
+mod volume_blocks;
 mod volumes;
 #[cfg(target_os = "linux")]
 mod zarr;

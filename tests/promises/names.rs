@@ -110,3 +110,45 @@ fn counts_types_and_members_have_one_name_everywhere() {
     let columns = names(table.lines().next().expect("a head").split(','));
     assert!(columns.is_superset(&names(["lost_points", "spurious_points", "changed_types"])), "{columns:?}");
 }
+
+/// Types and simplices of volumes, by their numbers in the lists of Python and in the field data of a list of points.
+#[test]
+fn volumes_have_one_set_of_names() {
+    let script = "import dataclasses, factz\n\
+        print(*(f.name for f in dataclasses.fields(factz.VolumeComparison)))\n\
+        print(*factz.VOLUME_POINT.names)\n\
+        print(*(t.name.lower() for t in factz.VolumePointType))\n\
+        print(*factz.VOLUME_SIMPLICES)";
+    let mut command = python();
+    command.env("PYTHONPATH", root().join("plugins/python"));
+    command.env("FACTZ_LIBRARY", built_folder().join("libfactz.so"));
+    let out = run(command.args(["-B", "-c", script]));
+    let text = String::from_utf8(out.stdout).expect("text");
+    let [comparison, point, types, simplices] = text.lines().collect::<Vec<_>>()[..] else {
+        panic!("{text}")
+    };
+    assert_eq!(names(comparison.split(' ')), members("factz_volume_comparison"));
+    assert_eq!(names(point.split(' ')), members("factz_volume_point"));
+    assert_eq!(names(types.split(' ')), constants("FACTZ_VOLUME_POINT_"));
+
+    let f = Folder::new("names-of-volumes");
+    let zeros = [0; 32];
+    ["u.f32", "v.f32", "w.f32"].iter().for_each(|name| f.write(name, &zeros));
+    let report = f.json("points u.f32 v.f32 w.f32 --dims 2x2x2 -o p.vtp");
+    assert_eq!(keys(&report["points_by_type"]), names(types.split(' ')));
+    let list = String::from_utf8(f.read("p.vtp")).expect("text");
+    let numbered = |prefix: &str| {
+        let named = list.lines().filter_map(|line| line.split_once(&format!("Name=\"{prefix}_")));
+        let names = named.filter_map(|(_, rest)| rest.split_once("\" NumberOfTuples"));
+        let found: Vec<(String, String)> =
+            names.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect();
+        for (k, (_, rest)) in found.iter().enumerate() {
+            assert!(rest.ends_with(&format!(">{k}</DataArray>")), "{rest}");
+        }
+        found.into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!((numbered("point_type").as_str(), numbered("simplex").as_str()), (types, simplices));
+    let verified = f.json("verify u.f32 v.f32 w.f32 u.f32 v.f32 w.f32 --dims 2x2x2");
+    let of_json = keys(&verified["comparison"]);
+    assert!(of_json.is_superset(&members("factz_volume_comparison")), "{of_json:?}");
+}

@@ -71,6 +71,16 @@ fn volumes_go_through_python() {
 }
 
 #[test]
+fn volumes_are_compared_and_their_points_found() {
+    passes(python(), "test_volume_analysis.py");
+}
+
+#[test]
+fn fixes_of_volumes_go_through_python() {
+    passes(python(), "test_volume_fixes.py");
+}
+
+#[test]
 fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }

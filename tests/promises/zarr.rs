@@ -28,6 +28,12 @@ fn arrays_keep_the_guarantee_and_bad_ones_are_refused() {
 }
 
 #[test]
+fn volumes_keep_the_guarantee_and_bad_ones_are_refused() {
+    let Some(python) = python_of_plugins(&MODULES) else { return };
+    pass(&python, &["test_zarr_volumes.py"], &[]);
+}
+
+#[test]
 fn parts_of_chunks_take_few_bytes() {
     let Some(python) = python_of_plugins(&MODULES) else { return };
     pass(&python, &["test_zarr_parts.py"], &[]);

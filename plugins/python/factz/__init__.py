@@ -33,6 +33,8 @@ from ._library import library as _loaded
 from ._results import (
     CRITICAL_POINT,
     INDEX_UNDEFINED,
+    VOLUME_POINT,
+    VOLUME_SIMPLICES,
     Comparison,
     FixInfo,
     FixReport,
@@ -42,8 +44,12 @@ from ._results import (
     Report,
     Simplex,
     Sizes,
+    VolumeComparison,
+    VolumePointType,
 )
 from ._steps import Step, Steps, load, steps
+from ._volume_analysis import compare_volume, critical_points_volume, value_range_volume
+from ._volume_fixes import apply_volume, protect_volume
 from ._volumes import compress_volume, decompress_volume
 from .errors import (
     BufferTooSmallError,
@@ -98,14 +104,21 @@ __all__ = [
     "Steps",
     "UnsupportedError",
     "UnsupportedVersionError",
+    "VOLUME_POINT",
+    "VOLUME_SIMPLICES",
+    "VolumeComparison",
+    "VolumePointType",
     "WideRangeWarning",
     "WorkspaceTooSmallError",
     "apply",
+    "apply_volume",
     "compare",
+    "compare_volume",
     "compress",
     "compress_sizes",
     "compress_volume",
     "critical_points",
+    "critical_points_volume",
     "decompress",
     "decompress_sizes",
     "decompress_volume",
@@ -117,8 +130,10 @@ __all__ = [
     "load",
     "prepare_device",
     "protect",
+    "protect_volume",
     "relative_bound",
     "split",
     "steps",
     "value_range",
+    "value_range_volume",
 ]

@@ -22,12 +22,20 @@ PERIODIC_X, PERIODIC_Y, PERIODIC_Z = 1, 2, 4
 COMPONENT_BOTH, COMPONENT_U, COMPONENT_V, COMPONENT_VOLUME = 0, 1, 2, 3
 CONFIG_WORDS = 24
 WARNING_WIDE_RANGE = 1
-INSPECT_BYTES = 128
+INSPECT_BYTES, VOLUME_INSPECT_BYTES = 128, 176
 POINT_SADDLE, POINT_ATTRACTING_NODE, POINT_REPELLING_NODE = 0, 1, 2
 POINT_ATTRACTING_FOCUS, POINT_REPELLING_FOCUS, POINT_CENTER = 3, 4, 5
 POINT_VERTEX_ZERO, POINT_EDGE_ZERO = 6, 7
 SIMPLEX_LOWER, SIMPLEX_UPPER, SIMPLEX_EDGE_X = 0, 1, 2
 SIMPLEX_EDGE_Y, SIMPLEX_DIAGONAL, SIMPLEX_VERTEX = 3, 4, 5
+VOLUME_POINT_REPELLING_NODE, VOLUME_POINT_REPELLING_NODE_SADDLE = 0, 1
+VOLUME_POINT_ATTRACTING_NODE_SADDLE, VOLUME_POINT_ATTRACTING_NODE = 2, 3
+VOLUME_POINT_REPELLING_FOCUS, VOLUME_POINT_REPELLING_FOCUS_SADDLE = 4, 5
+VOLUME_POINT_ATTRACTING_FOCUS_SADDLE, VOLUME_POINT_ATTRACTING_FOCUS = 6, 7
+VOLUME_POINT_REPELLING_CENTER, VOLUME_POINT_ATTRACTING_CENTER = 8, 9
+VOLUME_POINT_VERTEX_ZERO, VOLUME_POINT_EDGE_ZERO, VOLUME_POINT_FACE_ZERO = 10, 11, 12
+VOLUME_SIMPLEX_TETRAHEDRON, VOLUME_SIMPLEX_FACE = 0, 6
+VOLUME_SIMPLEX_EDGE, VOLUME_SIMPLEX_VERTEX = 18, 25
 INDEX_UNDEFINED = -100
 
 OK = 0
@@ -123,6 +131,21 @@ class Comparison(ctypes.Structure):
     )
 
 
+class VolumePoint(ctypes.Structure):
+    _fields_ = (
+        _fields(c_uint64, "cell_x cell_y cell_z")
+        + _fields(c_double, "x y z")
+        + _fields(c_int32, "simplex dimension point_type index")
+        + [("reserved", c_uint64 * 6)]
+    )
+
+
+class VolumeComparison(ctypes.Structure):
+    _fields_ = [
+        (name, c_uint64 * 16 if name == "points_by_type" else kind) for name, kind in Comparison._fields_
+    ]
+
+
 class FixReport(ctypes.Structure):
     _fields_ = (
         _fields(c_int32, "status reserved_status")
@@ -141,7 +164,7 @@ class FixInfo(ctypes.Structure):
         + _fields(c_uint64, "repaired_vertices exact_vertices")
         + _fields(c_double, "fill_value")
         + _fields(c_int32, "bound_kind dtype preserve ties has_fill_value")
-        + _fields(c_uint32, "periodic reconstruction_checksum reserved_flags")
+        + _fields(c_uint32, "periodic reconstruction_checksum components")
         + [("reserved", c_uint64 * 6)]
     )
 
@@ -182,6 +205,17 @@ FUNCTIONS = {
     "volume_stream_bytes": (c_int32, [_config, ctypes.POINTER(c_uint64)]),
     "compress_volume_host": (c_int32, _volume + [_config] + _memory + [ctypes.POINTER(Report), c_int]),
     "decompress_volume_host": (c_int32, _memory + [_config] + _volume + [ctypes.POINTER(Report), c_int]),
+    "critical_points_volume_host": (
+        c_int32,
+        _volume + [_config, c_void_p, c_size_t, ctypes.POINTER(c_uint64), c_int],
+    ),
+    "compare_volume_host": (
+        c_int32,
+        _volume
+        + [_config, c_void_p, c_void_p, c_void_p, _config]
+        + [ctypes.POINTER(VolumeComparison), c_int],
+    ),
+    "range_volume_host": (c_int32, _volume + [_config, ctypes.POINTER(Range), c_int]),
     "decompress_region_host": (c_int32, _memory + [_config] + _part),
     "read_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _part),
     "split_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),
@@ -201,6 +235,11 @@ FUNCTIONS = {
         c_int32,
         _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(FixReport), c_int],
     ),
+    "protect_volume_host": (
+        c_int32,
+        _volume + [_config] + 3 * [c_void_p] + [_config] + _memory + [ctypes.POINTER(FixReport), c_int],
+    ),
+    "apply_volume_host": (c_int32, _memory + [_config] + _volume + [ctypes.POINTER(FixReport), c_int]),
     "inspect_fix_host": (c_int32, _memory + [ctypes.POINTER(FixInfo)]),
     "prepare_device": (c_int32, [c_void_p]),
     "compress_device": (c_int32, _field + _memory + _memory + [c_void_p, c_void_p]),

@@ -10,7 +10,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _abi
-from ._config import SIDES
+from ._config import SIDES_OF_VOLUME
 
 CUDA, CUDA_MANAGED = 2, 13  # DLDeviceType of DLPack
 HOST = (1, 3)  # host memory and pinned host memory
@@ -264,31 +264,33 @@ def check_pair(u: Array, v: Array) -> None:
         raise TypeError("%s is %s and %s is %s: convert one of them" % (u.name, u.dtype, v.name, v.dtype))
 
 
-def set_layout(config: _abi.Config, u: Array, v: Array) -> Tuple[int, int, int]:
-    """Writes shape, type and layout into a configuration, whose halo says which lines of the arrays are
-    ghosts. Both arrays have the same rows from plane to plane.
+def set_layout(config: _abi.Config, *components: Array) -> Tuple[int, ...]:
+    """Writes shape, type and layout of u and v, or of u, v and w, into a configuration, whose halo says which lines
+    of the arrays are ghosts. All arrays have the same rows from plane to plane.
 
-    Returns the addresses of the first owned u and v, and the number of owned vertices.
+    Returns the address of the first owned value of each, and the number of owned vertices.
     """
+    u = components[0]
     size, halo = u.dtype.itemsize, config.halo
     ny, nx = u.shape[-2:]
-    x_min, x_max, y_min, y_max = (halo & bit != 0 for bit in SIDES.values())
-    owned_x, owned_y = nx - x_min - x_max, ny - y_min - y_max
-    if halo and (owned_x < 1 or owned_y < 1):
+    x_min, x_max, y_min, y_max, z_min, z_max = (halo & bit != 0 for bit in SIDES_OF_VOLUME.values())
+    owned_x, owned_y, owned_z = nx - x_min - x_max, ny - y_min - y_max, planes_of(u) - z_min - z_max
+    if halo and min(owned_x, owned_y, owned_z) < 1:
         raise ValueError(
             "halo leaves nothing of arrays of the shape %s: they must include the ghost lines" % (u.shape,)
         )
-    config.nx, config.ny, config.nz = owned_x, owned_y, planes_of(u)
+    config.nx, config.ny, config.nz = owned_x, owned_y, owned_z
     config.plane_rows = plane_rows(u)
     config.dtype = _abi.DTYPE_F32 if size == 4 else _abi.DTYPE_F64
     addresses = []
-    for component, array in zip("uv", (u, v)):
+    for component, array in zip("uvw", components):
         stride = array.strides[-1] // size if nx > 1 else 1
         if ny > 1:
             pitch = array.strides[-2] // size
         else:
-            pitch = array.strides[0] // size if config.nz > 1 else nx * stride
+            pitch = array.strides[0] // size if planes_of(u) > 1 else nx * stride
         setattr(config, component + "_pitch", pitch)
         setattr(config, component + "_stride", stride)
-        addresses.append(array.address + (y_min * pitch + x_min * stride) * size)
-    return addresses[0], addresses[1], owned_x * owned_y * config.nz
+        rows = z_min * config.plane_rows + y_min
+        addresses.append(array.address + (rows * pitch + x_min * stride) * size)
+    return (*addresses, owned_x * owned_y * owned_z)

@@ -1,5 +1,5 @@
 """The content of a chunk (..., 2, ny, nx), or (..., ny, nx) of one component: a stream whose planes are the
-fields of the chunk in order. This file and ``_chunk_parts.py`` are all that knows it.
+fields of the chunk in order. That of a chunk (..., 3, nz, ny, nx) is the stream of a volume. This file and ``_chunk_parts.py`` are all that knows it.
 """
 
 import contextlib
@@ -10,9 +10,11 @@ import numpy as np
 
 from . import _abi
 from ._arrays import is_device
+from ._chunk_options import PLANES, VOLUME, Content
 from ._component import exact
 from ._compression import compress, decompress, inspect
 from ._results import Info
+from ._volumes import compress_volume, decompress_volume
 from .errors import FactzError, error_of
 
 Shape = Tuple[int, ...]
@@ -32,8 +34,11 @@ def _planes(array: Any) -> Any:
     return array.reshape((-1, *array.shape[-2:]))
 
 
-def encode(array: Any, options: Dict[str, Any]) -> Any:
+def encode(array: Any, options: Dict[str, Any], content: Content = PLANES) -> Any:
     """The content of a chunk: bytes, or for an array of CuPy an array of CuPy."""
+    if content is VOLUME:
+        given = {name: value for name, value in options.items() if name != "mode"}
+        return compress_volume(*array.reshape(array.shape[-4:]), threads=1, **given)
     return compress(*components(array), threads=1, **options)
 
 
@@ -46,17 +51,20 @@ def decode(data: Any, shape: Shape, dtype: Any, component: Optional[str] = None)
     """The array of a chunk, in the memory of the content, which is one of NumPy or CuPy, or bytes.
 
     Args:
-        component: "u" or "v" of an array of one component.
+        component: "u" or "v" of an array of one component, "uvw" of one of volumes.
     """
     device = is_device(data)
     native = np.dtype(dtype).newbyteorder("=")
     with data.device if device else contextlib.nullcontext():
-        info = check_header(data[: _abi.INSPECT_BYTES], shape, native, component)
+        info = check_header(data[: _abi.VOLUME_INSPECT_BYTES], shape, native, component)
         if info.stream_bytes != len(data):
             raise corrupt("it has %d bytes, and its header says %d" % (len(data), info.stream_bytes))
         out = _empty(device, shape, native)
-        planes = components(out) if component is None else _planes(out)
-        decompress(_aligned(data) if device else data, planes, threads=1)
+        if component == "uvw":
+            decompress_volume(data, out=tuple(out.reshape(shape[-4:])), threads=1)
+        else:
+            planes = components(out) if component is None else _planes(out)
+            decompress(_aligned(data) if device else data, planes, threads=1)
     return out.astype(dtype, copy=False)
 
 
@@ -77,16 +85,17 @@ def check_header(start: Any, shape: Shape, dtype: np.dtype, component: Optional[
     """The header of a stream, which must have the planes of the chunk and its component, or both."""
     info = inspect(start)
     if info.component != component:
-        names = {None: "both components", "u": "component u", "v": "component v"}
+        names = {None: "both components", "u": "component u", "v": "component v", "uvw": "a volume"}
         raise corrupt("it holds %s, and the array %s" % (names[info.component], names[component]))
     leading = shape[:-3] if component is None else shape[:-2]
-    if (_stack(info), info.dtype) != ((math.prod(leading), *shape[-2:]), dtype):
+    wanted = shape[-3:] if component == "uvw" else (math.prod(leading), *shape[-2:])
+    if (_stack(info), info.dtype) != (wanted, dtype):
         raise corrupt(
             "it holds %s of the shape %s, and the array has chunks of %s of %s"
             % (info.dtype, info.shape, dtype, tuple(shape))
         )
     # Readers of parts ask for memory before they know where the chunk ends.
-    most = _abi.INSPECT_BYTES + math.prod(shape) * dtype.itemsize
+    most = _abi.VOLUME_INSPECT_BYTES + math.prod(shape) * dtype.itemsize
     if info.stream_bytes > most:
         raise corrupt("its header says %d bytes, and its fields take %d" % (info.stream_bytes, most))
     return info
@@ -98,8 +107,11 @@ def _stack(info: Info) -> Tuple[int, int, int]:
     return nz, ny, nx
 
 
-def shape_of_content(data: Any) -> Tuple[Shape, np.dtype]:
-    """The shape (planes, 2, ny, nx) and the element type of a content, from its header."""
-    info = inspect(data[: _abi.INSPECT_BYTES])
+def shape_of_content(data: Any) -> Tuple[Shape, np.dtype, Optional[str]]:
+    """The shape of a content, (planes, 2, ny, nx) or (3, nz, ny, nx), its element type, and the component that
+    :func:`decode` takes, from its header."""
+    info = inspect(data[: _abi.VOLUME_INSPECT_BYTES])
     nz, ny, nx = _stack(info)
-    return (nz, 2, ny, nx), info.dtype
+    if info.component == "uvw":
+        return (3, nz, ny, nx), info.dtype, info.component
+    return (nz, 2, ny, nx), info.dtype, None

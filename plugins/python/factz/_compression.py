@@ -447,7 +447,8 @@ def inspect(data: Any, *, stream: Any = None) -> Info:
     """Reads the header of compressed data; the rest is not looked at.
 
     Args:
-        data: bytes, or a device array of uint8; the first 128 bytes suffice.
+        data: bytes, or a device array of uint8; the first 128 bytes suffice, of a
+            volume 176.
         stream: device arrays: the CUDA stream, as in :func:`compress`; the call waits for it.
 
     Raises:

@@ -1,7 +1,7 @@
 """The configuration of a call, from keyword arguments with the names of factz_config_from_string."""
 
 import operator
-from typing import Dict, Iterable, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Optional, Tuple, Union
 
 from . import _abi
 from ._library import check, library
@@ -77,12 +77,19 @@ def count_of(option: str, value: int, least: int = -(2**31), most: int = 2**31 -
 
 def shape_of(option: str, value: Tuple[int, int], most: int) -> Tuple[int, int]:
     """(ny, nx), both from 1 to `most`."""
+    ny, nx = lengths_of(option, value, ("ny", "nx"), most)
+    return ny, nx
+
+
+def lengths_of(option: str, value: Any, names: Tuple[str, ...], most: int) -> Tuple[int, ...]:
+    """The lengths of the axes with these names, slowest first, all from 1 to `most`."""
     try:
-        ny, nx = value
-    except (TypeError, ValueError):
-        raise ValueError("%s=%r must be (ny, nx)" % (option, value)) from None
-    names = (option + "[0]", option + "[1]")
-    return count_of(names[0], ny, 1, most), count_of(names[1], nx, 1, most)
+        lengths = tuple(value)
+    except TypeError:
+        lengths = ()
+    if len(lengths) != len(names):
+        raise ValueError("%s=%r must be (%s)" % (option, value, ", ".join(names)))
+    return tuple(count_of("%s[%d]" % (option, k), n, 1, most) for k, n in enumerate(lengths))
 
 
 def stack_shape_of(option: str, value: Shape, most: int) -> Tuple[int, int, int]:
@@ -158,22 +165,57 @@ def configured(
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
 ) -> _abi.Config:
-    """A configuration without what arrays say: shape, element type and layout."""
+    """A configuration of planes without what arrays say: shape, element type and layout."""
+    config = _abi.Config()
+    check(library.config_init(config, 0, 0, *_bound_of(abs, rel, "u and v")))
+    _choose(config, (mode, coder, predictor, preserve, ties), dx, dy, fill)
+    config.pin, config.halo = sides_of("pin", pin), sides_of("halo", halo)
+    config.periodic = axes_of("periodic", periodic)
+    return config
+
+
+def configured_volume(
+    abs: Optional[float] = None,
+    rel: Optional[float] = None,
+    mode: str = "repair",
+    coder: str = "ans",
+    predictor: str = "hierarchical",
+    preserve: str = "types",
+    ties: str = "all",
+    dx: float = 1.0,
+    dy: float = 1.0,
+    dz: float = 1.0,
+    pin: Sides = None,
+    fill: Optional[float] = None,
+    periodic: Optional[str] = None,
+    halo: Sides = None,
+) -> _abi.Config:
+    """A configuration of volumes without what arrays say: shape and element type."""
+    config = _abi.Config()
+    check(library.config_init_volume(config, 0, 0, 0, *_bound_of(abs, rel, "u, v and w")))
+    _choose(config, (mode, coder, predictor, preserve, ties), dx, dy, fill)
+    config.dz, config.pin = float_of("dz", dz), sides_of("pin", pin, SIDES_OF_VOLUME)
+    config.halo = sides_of("halo", halo, SIDES_OF_VOLUME)
+    config.periodic = axes_of_volume("periodic", periodic)
+    return config
+
+
+def _bound_of(abs: Optional[float], rel: Optional[float], components: str) -> Tuple[int, float]:
+    """The kind of the bound and its value."""
     if (abs is None) == (rel is None):
         raise ValueError(
             "give one bound: abs=, the largest error in the unit of the field, or rel=, a fraction of the "
-            "joint range of u and v; there %s" % ("is none" if abs is None else "are both")
+            "joint range of %s; there %s" % (components, "is none" if abs is None else "are both")
         )
-    config = _abi.Config()
     if abs is None:
-        check(library.config_init(config, 0, 0, _abi.BOUND_RELATIVE, float_of("rel", rel)))
-    else:
-        check(library.config_init(config, 0, 0, _abi.BOUND_ABSOLUTE, float_of("abs", abs)))
-    for (option, names), value in zip(CHOICES.items(), (mode, coder, predictor, preserve, ties)):
-        setattr(config, option, number_of(option, value, names))
+        return _abi.BOUND_RELATIVE, float_of("rel", rel)
+    return _abi.BOUND_ABSOLUTE, float_of("abs", abs)
+
+
+def _choose(config: _abi.Config, names: Tuple[str, ...], dx: float, dy: float, fill: Optional[float]) -> None:
+    """Sets what planes and volumes have in common; `names` are those of :data:`CHOICES`, in its order."""
+    for (option, numbers), value in zip(CHOICES.items(), names):
+        setattr(config, option, number_of(option, value, numbers))
     config.dx, config.dy = float_of("dx", dx), float_of("dy", dy)
-    config.pin, config.halo = sides_of("pin", pin), sides_of("halo", halo)
-    config.periodic = axes_of("periodic", periodic)
     if fill is not None:
         config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
-    return config

@@ -53,24 +53,31 @@ def _dense(array: Array, queue: Any) -> Array:
     return find(array.name, queue.dense(array.owner), queue)
 
 
+def find_output(name: str, given: Any, queue: Any) -> Array:
+    """An array to write."""
+    # NumPy makes arrays of lists and the like, which their owners would never see.
+    if queue is None and not any(hasattr(given, "__%s__" % way) for way in ("array_interface", "dlpack")):
+        raise TypeError("%s must be a NumPy array, not %s" % (name, type(given).__name__))
+    return find(name, given, queue)
+
+
+def check_output(array: Array) -> None:
+    """Refuses an array of a field that cannot be written in place."""
+    if array.readonly:
+        raise ValueError("%s is read-only: pass an array that may be written" % array.name)
+    if not fits(array):
+        raise ValueError("%s: pass another array" % why_not(array))
+
+
 def place_output(config: _abi.Config, out: Any, queue: Any) -> Placed:
     """A field to write, whose layout goes into `config`; of one array both components are that array."""
     names = ("out[0]", "out[1]")
     if len(out) == 1:
         names, out = ("out", "out"), (out[0], out[0])
-    for name, given in zip(names, out):
-        # NumPy makes arrays of lists and the like, which their owners would never see.
-        if queue is None and not any(
-            hasattr(given, "__%s__" % way) for way in ("array_interface", "dlpack")
-        ):
-            raise TypeError("%s must be a NumPy array, not %s" % (name, type(given).__name__))
-    pair = [find(name, array, queue) for name, array in zip(names, out)]
+    pair = [find_output(name, array, queue) for name, array in zip(names, out)]
     check_pair(*pair)
     for array in pair:
-        if array.readonly:
-            raise ValueError("%s is read-only: pass an array that may be written" % array.name)
-        if not fits(array):
-            raise ValueError("%s: pass another array" % why_not(array))
+        check_output(array)
     if plane_rows(pair[0]) != plane_rows(pair[1]):
         raise ValueError(
             "%s has %d rows from a plane to the next and %s %d: pass arrays of one layout"

@@ -40,6 +40,38 @@ class Simplex(enum.IntEnum):
     VERTEX = _abi.SIMPLEX_VERTEX
 
 
+class VolumePointType(enum.IntEnum):
+    """Types of critical points of volumes, the values of ``point_type``. Those below 8 are the number of eigenvalues of
+    the Jacobian with a negative real part, along which the field flows in, and 4 more if two are complex. A center has
+    two with real parts of exactly 0. The last three lie on the boundary of tetrahedra: their ``index`` tells more."""
+
+    REPELLING_NODE = _abi.VOLUME_POINT_REPELLING_NODE
+    REPELLING_NODE_SADDLE = _abi.VOLUME_POINT_REPELLING_NODE_SADDLE
+    ATTRACTING_NODE_SADDLE = _abi.VOLUME_POINT_ATTRACTING_NODE_SADDLE
+    ATTRACTING_NODE = _abi.VOLUME_POINT_ATTRACTING_NODE
+    REPELLING_FOCUS = _abi.VOLUME_POINT_REPELLING_FOCUS
+    REPELLING_FOCUS_SADDLE = _abi.VOLUME_POINT_REPELLING_FOCUS_SADDLE
+    ATTRACTING_FOCUS_SADDLE = _abi.VOLUME_POINT_ATTRACTING_FOCUS_SADDLE
+    ATTRACTING_FOCUS = _abi.VOLUME_POINT_ATTRACTING_FOCUS
+    REPELLING_CENTER = _abi.VOLUME_POINT_REPELLING_CENTER
+    ATTRACTING_CENTER = _abi.VOLUME_POINT_ATTRACTING_CENTER
+    VERTEX_ZERO = _abi.VOLUME_POINT_VERTEX_ZERO
+    EDGE_ZERO = _abi.VOLUME_POINT_EDGE_ZERO
+    FACE_ZERO = _abi.VOLUME_POINT_FACE_ZERO
+
+
+#: The simplices that hold the critical points of volumes, by their number ``simplex``: the name of each. A simplex is a
+#: path from the vertex (cell_x, cell_y, cell_z), and each part of the name after the first is a step that goes one further
+#: along these axes: face_x_yz has the corners (x, y, z), (x+1, y, z) and (x+1, y+1, z+1).
+VOLUME_SIMPLICES: Tuple[str, ...] = (
+    *("tetrahedron_" + steps for steps in ("x_y_z", "x_z_y", "y_x_z", "y_z_x", "z_x_y", "z_y_x")),
+    *("face_" + steps for steps in ("x_y", "x_z", "x_yz", "y_x", "y_z", "y_xz")),
+    *("face_" + steps for steps in ("xy_z", "z_x", "z_y", "z_xy", "xz_y", "yz_x")),
+    *("edge_" + step for step in ("x", "y", "xy", "z", "xz", "yz", "xyz")),
+    "vertex",
+)
+
+
 #: The ``index`` of a zero at the border of the grid or beside missing vertices, where it is not defined.
 INDEX_UNDEFINED = _abi.INDEX_UNDEFINED
 
@@ -52,6 +84,18 @@ def _values(kind: Any, found: Any) -> Dict[str, Any]:
 
 #: The elements of the array that :func:`factz.critical_points` returns.
 CRITICAL_POINT = np.dtype(_abi.CriticalPoint)
+
+
+_PLACE = ["cell_x", "cell_y", "cell_z", "x", "y", "z", "simplex", "dimension", "point_type", "index"]
+#: The elements of the array that :func:`factz.critical_points_volume` returns.
+VOLUME_POINT = np.dtype(
+    {
+        "names": _PLACE,
+        "formats": [np.dtype(_abi.VolumePoint)[name] for name in _PLACE],
+        "offsets": [getattr(_abi.VolumePoint, name).offset for name in _PLACE],
+        "itemsize": ctypes.sizeof(_abi.VolumePoint),
+    }
+)
 
 
 @dataclasses.dataclass
@@ -209,6 +253,48 @@ class Comparison:
 
 
 @dataclasses.dataclass(frozen=True)
+class VolumeComparison:
+    """How a volume differs from another. The attributes are those of :class:`Comparison`, with tetrahedra in place of
+    triangles, zeros at vertices, on edges and on faces, and vertices with u = v = w = 0.
+
+    Attributes:
+        violations: what must be 0 after compression with ``preserve="types"``.
+        changed_ties: with ``ties="all"`` those where the sign of a determinant, of a component or of a 2 x 2 minor
+            differs.
+        points_by_type: the first volume's critical points of each :class:`VolumePointType`.
+    """
+
+    violations: int
+    critical_points: int
+    other_critical_points: int
+    lost_points: int
+    spurious_points: int
+    changed_types: int
+    ties: int
+    changed_ties: int
+    new_ties: int
+    nonfinite_vertices: int
+    changed_missing: int
+    zero_vertices: int
+    changed_zero_vertices: int
+    bound_exceeded: int
+    bound: float
+    max_error: float
+    psnr: float
+    points_by_type: Dict[VolumePointType, int]
+    filled_vertices: int
+    lost_zeros: int
+    spurious_zeros: int
+    changed_indices: int
+
+    @classmethod
+    def _of(cls, found: _abi.VolumeComparison) -> "VolumeComparison":
+        values = _values(cls, found)
+        values["points_by_type"] = {kind: found.points_by_type[kind] for kind in VolumePointType}
+        return cls(**values)
+
+
+@dataclasses.dataclass(frozen=True)
 class Range:
     """The range of the values of a field, u and v together.
 
@@ -257,14 +343,14 @@ class Sizes:
 
 @dataclasses.dataclass
 class FixReport:
-    """The outcome of :func:`factz.protect` or :func:`factz.apply`.
+    """The outcome of :func:`factz.protect` or :func:`factz.apply`, or of their twins for volumes.
 
     Attributes:
         fix_bytes: bytes of the fix.
         repaired_vertices: vertices whose values the fix replaces.
         exact_vertices: of these, vertices that take the bits of the original.
-        violated_triangles: triangles of the reconstruction that do not keep what was asked for; 0 after
-            applying.
+        violated_triangles: triangles, of a volume tetrahedra, of the reconstruction that do not keep what was
+            asked for; 0 after applying.
         rounds: rounds of repair; 0 after applying.
         bound: the absolute bound, in the unit of the field.
         max_error: largest \\|reconstruction - original\\| where the original has data.
@@ -288,8 +374,9 @@ class FixInfo:
     """The header of a fix.
 
     Attributes:
-        shape: of u and of v: (ny, nx), or (nz, ny, nx) of a stack of several planes.
+        shape: of u and of v: (ny, nx), or (nz, ny, nx) of a stack of several planes and of a volume.
         dtype: their element type.
+        components: 2, or 3 of a volume.
         fix_bytes: bytes of the fix.
         format_version: version of the format of fixes.
         abs: the absolute bound as it was given, or None where it was a relative one.
@@ -297,13 +384,15 @@ class FixInfo:
         absolute_bound: the absolute bound, in the unit of the field.
         max_error, repaired_vertices, exact_vertices: as in :class:`FixReport`.
         preserve, ties, dx, dy: as in :func:`factz.protect`.
+        dz: the spacing along z of a volume; 1 of planes.
         fill: the fill value of the field, or None.
-        periodic: the periodic axes, "x", "y" or "xy", or None.
+        periodic: the periodic axes, for instance "xy", or None.
         reconstruction_checksum: of the reconstruction that the fix belongs to.
     """
 
     shape: Tuple[int, ...]
     dtype: np.dtype
+    components: int
     fix_bytes: int
     format_version: int
     abs: Optional[float]
@@ -316,6 +405,7 @@ class FixInfo:
     ties: str
     dx: float
     dy: float
+    dz: float
     fill: Optional[float]
     periodic: Optional[str]
     reconstruction_checksum: int

@@ -9,6 +9,7 @@ from . import _abi
 from ._compression import decompress, inspect
 from ._config import count_of
 from ._results import Info
+from ._volumes import decompress_volume
 from .errors import CorruptStreamError, FactzError, error_of
 
 _MAGIC = b"FCTZ"
@@ -81,11 +82,11 @@ def _read(file: Any, count: int) -> bytes:
 
 
 def _walk(file: Any, name: str) -> Iterator[Step]:
-    """The streams of a file, each when it is asked for: 128 bytes and one seek."""
+    """The streams of a file, each when it is asked for: a header and one seek."""
     end, at, number = file.seek(0, os.SEEK_END), 0, 0
     while at < end or number == 0:
         file.seek(at)
-        start = _read(file, _abi.INSPECT_BYTES)
+        start = _read(file, _abi.VOLUME_INSPECT_BYTES)
         place = "%s: stream %d, which begins at byte %d" % (name, number, at)
         if not start or start[:4] != _MAGIC[: len(start)]:
             raise CorruptStreamError(
@@ -115,7 +116,7 @@ def steps(file: Any) -> Steps:
     """Lists the streams of a file that holds several, one behind the other, as ``factz compress --append``,
     ``cat`` and MPI programs write them.
 
-    Reads 128 bytes of each stream, after one seek.
+    Reads the header of each stream, after one seek.
 
     Args:
         file: a path, or a binary file object that can seek. The streams are those from its first byte on;
@@ -138,7 +139,7 @@ def load(
     file: Any,
     step: Optional[int] = None,
     *,
-    out: Optional[Tuple[Any, Any]] = None,
+    out: Any = None,
     region: Any = None,
     planes: Any = None,
     verify: bool = True,
@@ -155,11 +156,11 @@ def load(
             or of planes only their groups are read.
 
     Returns:
-        (u, v), as :func:`decompress` does.
+        (u, v), as :func:`decompress` does, or (u, v, w) of a volume, as :func:`decompress_volume` does.
 
     Raises:
         IndexError: the file has no such stream, or the stream no such plane.
-        ValueError: the file holds several streams, and ``step`` is left out.
+        ValueError: the file holds several streams, and ``step`` is left out, or a part of a volume is asked for.
         CorruptStreamError, UnsupportedVersionError, OSError: as :func:`steps` and :func:`decompress`.
     """
     wanted = None if step is None else count_of("step", step, -(2**63), 2**63 - 1)
@@ -181,7 +182,12 @@ def load(
             )
         chosen = found[wanted or 0]
         opened.seek(chosen.offset)
-        if region is not None or planes is not None:
+        is_volume, in_part = chosen.component == "uvw", region is not None or planes is not None
+        if is_volume and in_part:
+            raise ValueError("region= and planes= are for planes, and the stream is that of a volume: leave them out")
+        if in_part:
             return decompress(opened, out, region=region, planes=planes, verify=verify, threads=threads)
         data = _read(opened, chosen.stream_bytes)
+    if is_volume:
+        return decompress_volume(data, out=out, verify=verify, threads=threads)
     return decompress(data, out, verify=verify, threads=threads)

@@ -12,7 +12,8 @@ originals of which it does not have, are stored exactly and take more space; :fu
 
 A dataset has the shape (..., 2, ny, nx) or (..., ny, nx, 2), of float32 or float64, and a chunk holds both
 components of one field or of a part of one, or of several along the leading axes, which are compressed
-together. Reading needs the import only, or the environment variable
+together. With mode="repair" it has the shape (..., 3, nz, ny, nx), and a chunk holds a volume or a part of one.
+Reading needs the import only, or the environment variable
 HDF5_PLUGIN_PATH set to :data:`PLUGIN_FOLDER` for other programs. The netCDF4 package brings an HDF5 of its
 own, which the import does not reach: ``python -m factz.hdf5 --path`` prints what HDF5_PLUGIN_PATH must be
 before Python starts.
@@ -30,7 +31,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from . import _abi
 from ._compression import inspect
-from ._config import Sides, configured, count_of, shape_of
+from ._config import Sides, configured, configured_volume, count_of, lengths_of, shape_of
 from ._library import HERE, check, library
 
 _PLUGIN = "libh5zfactz.so"
@@ -118,19 +119,22 @@ def options(
     ties: str = "all",
     dx: float = 1.0,
     dy: float = 1.0,
+    dz: float = 1.0,
     pin: Sides = None,
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
-    field: Optional[Tuple[int, int]] = None,
+    field: Optional[Tuple[int, ...]] = None,
     allow_wide_range: bool = False,
 ) -> Dict[str, Any]:
     """The arguments ``compression`` and ``compression_opts`` of h5py's ``create_dataset``.
 
     Args:
-        abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, fill: as in :func:`factz.compress`.
+        abs, rel, coder, predictor, preserve, ties, dx, dy, pin, fill: as in :func:`factz.compress`.
+        mode: as there, or "repair" for volumes, with options as in :func:`factz.compress_volume`.
+        dz: as there, of volumes alone.
         periodic: as in :func:`factz.compress`. It needs ``field``, and chunks that are as long as the field
             along the axis or divide it; the exact borders of the latter keep the points across the seam.
-        field: (ny, nx) of the whole field. A side of a chunk that is as long as the field has no neighbour,
+        field: (ny, nx) of the whole field, or (nz, ny, nx) of a volume. A side of a chunk that is as long as the field has no neighbour,
             and its border need not be exact. By default every border of a chunk is stored exactly, so that
             the critical points between chunks are kept. ``rel`` needs it, and chunks of this size.
         allow_wide_range: let ``rel`` count even where outliers make the range, such as a fill value that
@@ -140,15 +144,22 @@ def options(
         ValueError, FactzError: no configuration has these values. The filter itself refuses datasets when
             they are created: h5py raises ValueError with the reason.
     """
-    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, None, fill, periodic)
+    volume, choices = mode == "repair", (abs, rel, mode, coder, predictor, preserve, ties, dx, dy)
+    if volume:
+        config = configured_volume(*choices, dz, pin, fill, periodic)
+    elif dz != 1.0:
+        raise ValueError("dz=%r is for mode=\"repair\", that of volumes" % (dz,))
+    else:
+        config = configured(*choices, pin, None, fill, periodic)
     if allow_wide_range and rel is None:
         raise ValueError("allow_wide_range=%r is for rel= only" % (allow_wide_range,))
     words = (ctypes.c_uint32 * _abi.CONFIG_WORDS)()
     check(library.config_to_words(config, words, len(words)))
     size: Tuple[int, ...] = ()
     if field is not None or allow_wide_range:
-        ny, nx = (0, 0) if field is None else shape_of("field", field, 2**32 - 1)
-        size = (_FIELD_VERSION + (_ALLOW_WIDE_RANGE if allow_wide_range else 0), nx, ny)
+        axes = ("nz", "ny", "nx") if volume else ("ny", "nx")
+        lengths = (0,) * len(axes) if field is None else lengths_of("field", field, axes, 2**32 - 1)
+        size = (_FIELD_VERSION + (_ALLOW_WIDE_RANGE if allow_wide_range else 0), *reversed(lengths))
     return {"compression": FILTER_ID, "compression_opts": tuple(words) + size}
 
 

@@ -15,7 +15,7 @@ import numcodecs
 import numcodecs.abc
 import numpy as np
 
-from ._chunk_options import ChunkOptions, check_array
+from ._chunk_options import VOLUME, ChunkOptions, check_array, check_chunks
 from ._chunk_streams import decode, encode, shape_of_content
 
 __all__ = ["Factz"]
@@ -29,7 +29,8 @@ def _order(dtype: np.dtype) -> str:
 
 
 class Factz(numcodecs.abc.Codec):
-    """The compressor of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v.
+    """The compressor of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v, or with mode="repair" of
+    arrays (..., 3, nz, ny, nx) of volumes.
 
     Args:
         abs, rel, mode, ..., field: as in :class:`factz.zarr.Pair`. The codec does not see the fill value of
@@ -51,8 +52,10 @@ class Factz(numcodecs.abc.Codec):
         return "Factz(byteorder=%r, %s)" % (self.byteorder, self.options)
 
     def encode(self, buf: Any) -> bytes:
-        array = np.asanyarray(buf)
-        check_array("the chunk", array.shape, array.dtype)
+        array, content = np.asanyarray(buf), self.options.content
+        check_array("the chunk", array.shape, array.dtype, content)
+        if content is VOLUME:
+            check_chunks(array.shape, "shape of the chunk", content)
         if not array.flags.c_contiguous:
             raise ValueError(
                 "the chunk has no C order: create the array with order='C', or pass "
@@ -64,12 +67,12 @@ class Factz(numcodecs.abc.Codec):
                 "dtype=%s of the chunk, and the codec has byteorder=%r: give byteorder=%r"
                 % (array.dtype.str, self.byteorder, other)
             )
-        return encode(array, self.options.of_chunk(array.shape))
+        return encode(array, self.options.of_chunk(array.shape), content)
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         data = numcodecs.compat.ensure_contiguous_ndarray(buf).view(np.uint8)
-        shape, dtype = shape_of_content(data)
-        array = decode(data, shape, dtype.newbyteorder(_ORDERS[self.byteorder]))
+        shape, dtype, component = shape_of_content(data)
+        array = decode(data, shape, dtype.newbyteorder(_ORDERS[self.byteorder]), component)
         return array if out is None else numcodecs.compat.ndarray_copy(array, out)
 
 

@@ -8,7 +8,8 @@
 
     dataset.to_zarr("wind.zarr", zarr_format=3, encoding={"uv": factz.zarr.encoding(dataset.uv, abs=0.05)})
 
-An array has the shape (..., 2, ny, nx), of float32 or float64, and a chunk holds both components. Write whole
+An array has the shape (..., 2, ny, nx), of float32 or float64, and a chunk holds both components; with
+mode="repair" it has the shape (..., 3, nz, ny, nx), and a chunk holds a volume or a part of one. Write whole
 chunks: of a chunk that is written in parts Zarr reads, changes and compresses the rest again for each part.
 
 Where the package is installed by pip, readers need no import. docs/zarr.md of the sources has the rest.
@@ -24,7 +25,7 @@ from zarr.abc.store import RangeByteRequest
 from zarr.registry import register_codec
 
 from ._arrays import is_device
-from ._chunk_options import ChunkOptions, check_array, check_chunks, check_component
+from ._chunk_options import PLANES, VOLUME, ChunkOptions, check_array, check_chunks, check_component
 from ._chunk_parts import Missing, Part, Pieces, Range
 from ._chunk_streams import corrupt, decode, encode, encode_component
 
@@ -38,14 +39,16 @@ def _numpy_dtype(dtype: Any) -> np.dtype:
 
 @dataclasses.dataclass(frozen=True, init=False, repr=False)
 class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
-    """The serializer of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v.
+    """The serializer of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v, or with mode="repair" of
+    arrays (..., 3, nz, ny, nx) whose chunks (1, ..., 3, cz, cy, cx) hold u, v and w of volumes.
 
     Args:
         abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, fill, periodic: as in
             :func:`factz.compress`. ``rel`` needs ``field`` and chunks of one whole field, ``periodic``
             ``field`` and chunks that divide a periodic axis. By default the fill value of the array marks
-            missing data if it is finite and not 0.
-        field: (ny, nx) of the whole field. A side of a chunk that is as long as the field has no neighbour,
+            missing data if it is finite and not 0. With mode="repair" they are those of
+            :func:`factz.compress_volume`.
+        field: (ny, nx) of the whole field, or (nz, ny, nx) of a volume. A side of a chunk that is as long as the field has no neighbour,
             and its border need not be exact. By default every border of a chunk is stored exactly, so that
             the critical points between chunks are kept.
     """
@@ -70,9 +73,10 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         return {"name": "factz", "configuration": self.options.to_json()}
 
     def validate(self, *, shape: Tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
-        check_array("the array", tuple(shape), _numpy_dtype(dtype))
+        content = self.options.content
+        check_array("the array", tuple(shape), _numpy_dtype(dtype), content)
         chunks = getattr(chunk_grid, "chunk_shape", None)
-        field, fields = self.options.field, tuple(shape[-2:])
+        field, fields = self.options.field, tuple(shape[-content.rank :])
         # Within shards newer versions of zarr call this function for one chunk in place of the array.
         may_be_part = field and chunks and tuple(chunks) == tuple(shape) and min(np.subtract(field, fields)) >= 0
         if field not in (None, fields) and not may_be_part:
@@ -80,15 +84,15 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
                 "field=%s, and the array has fields of %s: correct it or leave it out" % (field, fields)
             )
         if chunks is not None:
-            check_chunks(tuple(chunks))
+            check_chunks(tuple(chunks), content=content)
             self.options.check(tuple(chunks))
 
     def evolve_from_array_spec(self, array_spec: Any) -> "Pair":
         """Called with the shape of the array or of a chunk: within shards nothing else is checked."""
-        shape = tuple(array_spec.shape)
-        if len(shape) >= 3 and shape[-3] == 1:
-            check_chunks(shape, "shape or chunks")
-        check_array("the array", shape, _numpy_dtype(array_spec.dtype))
+        shape, content = tuple(array_spec.shape), self.options.content
+        if len(shape) > content.rank and shape[-1 - content.rank] == 1:
+            check_chunks(shape, "shape or chunks", content)
+        check_array("the array", shape, _numpy_dtype(array_spec.dtype), content)
         return self
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
@@ -97,14 +101,22 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
     # ------------------------------------------------------------ chunks
 
     def _encode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        array = chunk_data.as_ndarray_like()
-        data = encode(array, self.options.of_chunk(tuple(array.shape), chunk_spec.fill_value))
+        array, content = chunk_data.as_ndarray_like(), self.options.content
+        # Within shards nobody has looked at the chunks so far.
+        check_chunks(tuple(array.shape), content=content)
+        data = encode(array, self.options.of_chunk(tuple(array.shape), chunk_spec.fill_value), content)
         buffer = chunk_spec.prototype.buffer
         return buffer.from_array_like(data) if is_device(data) else buffer.from_bytes(data)
 
     def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        array = decode(chunk_data.as_array_like(), tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
+        shape, dtype = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype)
+        array = decode(chunk_data.as_array_like(), shape, dtype, self._component)
         return chunk_spec.prototype.nd_buffer.from_ndarray_like(array)
+
+    @property
+    def _component(self) -> Optional[str]:
+        """What the streams of chunks hold, as :func:`decode` takes it."""
+        return "uvw" if self.options.content is VOLUME else None
 
     # Each chunk has a thread: the library releases the interpreter's lock.
 
@@ -115,8 +127,11 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
 
     async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Any:
-        part = Part(selection, tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
-        if part.is_whole:
+        part = None
+        if self.options.content is not VOLUME:
+            part = Part(selection, tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
+        # Volumes are not decoded in part.
+        if part is None or part.is_whole:
             data = await byte_getter.get(chunk_spec.prototype)
             return None if data is None else (await self._decode_single(data, chunk_spec))[selection]
         source = _Source(byte_getter, chunk_spec.prototype)
@@ -223,9 +238,9 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
     zarr's default one would make chunks larger and partial reads impossible.
 
     Args:
-        array: what will be written, of the shape (..., 2, ny, nx): an xarray variable, or an array of NumPy
-            or dask.
-        chunks: the shape of a chunk, (..., 2, cy, cx); by default (1, ..., 1, 2, ny, nx).
+        array: what will be written, of the shape (..., 2, ny, nx), or with mode="repair" (..., 3, nz, ny, nx): an
+            xarray variable, or an array of NumPy or dask.
+        chunks: the shape of a chunk, (..., 2, cy, cx); by default (1, ..., 1, 2, ny, nx). Of volumes likewise.
         options: those of :class:`Pair`.
 
     Raises:
@@ -240,23 +255,26 @@ def encoding(array: Any, *, chunks: Optional[Tuple[int, ...]] = None, **options:
         )
     name = "array=%s" % (getattr(array, "name", None) or type(array).__name__)
     shape = tuple(array.shape)
-    check_array(name, shape, array.dtype)
-    chunks = tuple(chunks) if chunks is not None else (1,) * len(shape[:-3]) + shape[-3:]
+    content = VOLUME if options.get("mode") == "repair" else PLANES
+    rank, place = content.rank, -1 - content.rank
+    check_array(name, shape, array.dtype, content)
+    chunks = tuple(chunks) if chunks is not None else (1,) * len(shape[:place]) + shape[place:]
     if len(chunks) != len(shape):
         raise ValueError(
             "chunks=%s must have a length for each axis of shape=%s of %s" % (chunks, shape, name)
         )
-    check_chunks(chunks)
+    check_chunks(chunks, content=content)
     split = getattr(array, "chunks", None)
-    if split is not None and len(split[-3]) != 1:
-        axis = getattr(array, "dims", range(len(shape)))[-3]
+    if split is not None and len(split[place]) != 1:
+        axis, count = getattr(array, "dims", range(len(shape)))[place], content.components
         raise ValueError(
-            "dask splits u from v along the axis %r of %s, and both are compressed together: use "
-            ".chunk({%r: 2}) or .rechunk({%d: 2}) first" % (axis, name, axis, len(shape) - 3)
+            "dask splits %s along the axis %r of %s, and all components are compressed together: use "
+            ".chunk({%r: %d}) or .rechunk({%d: %d}) first"
+            % (content.names, axis, name, axis, count, len(shape) + place, count)
         )
-    for option, axis in (("dx", -1), ("dy", -2)):
+    for option, axis in list(zip(("dx", "dy", "dz"), (-1, -2, -3)))[:rank]:
         _check_direction(array, axis, option, options)
-    codec = Pair(field=shape[-2:], **options)
+    codec = Pair(field=shape[-rank:], **options)
     codec.options.check(chunks)
     return {"serializer": codec, "compressors": None, "chunks": chunks}
 
@@ -265,7 +283,7 @@ def _check_direction(array: Any, axis: int, option: str, options: Dict[str, Any]
     """Types of critical points depend on the direction of an axis, which coordinates of xarray tell."""
     if option in options or options.get("preserve", "types") != "types":
         return
-    dimension = getattr(array, "dims", (None, None))[axis]
+    dimension = getattr(array, "dims", (None,) * 3)[axis]
     coordinate = getattr(array, "coords", {}).get(dimension)
     if coordinate is None or coordinate.dtype.kind not in "iuf" or coordinate.size < 2:
         return

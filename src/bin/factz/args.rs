@@ -7,7 +7,7 @@ mod hdf5;
 mod measurement;
 mod streams;
 
-pub use analysis::{Diff, Points, Render};
+pub use analysis::{Diff, Points, Range, Render};
 pub use fixes::{Apply, Protect};
 pub use hdf5::{ChunkLayout, H5Format, H5args};
 pub use measurement::{Bench, Demo, Sweep};
@@ -92,6 +92,7 @@ pub enum Command {
     Split(Split),
     Join(Join),
     Points(Points),
+    Range(Range),
     Diff(Diff),
     Render(Render),
     Bench(Bench),
@@ -116,6 +117,7 @@ impl Command {
             Command::Split(a) => Some(&a.talk),
             Command::Join(a) => Some(&a.talk),
             Command::Points(a) => Some(&a.talk),
+            Command::Range(a) => Some(&a.talk),
             Command::Diff(a) => Some(&a.talk),
             Command::Render(a) => Some(&a.talk),
             Command::Bench(a) => Some(&a.talk),

@@ -179,6 +179,14 @@ pub struct Held {
     pub components: [Option<Values>; 2],
 }
 
+impl Held {
+    /// The components that there are, with their names.
+    pub fn named(&self) -> Vec<(&'static str, &Values)> {
+        let names = ["u", "v"].into_iter().zip(&self.components);
+        names.filter_map(|(name, values)| Some((name, values.as_ref()?))).collect()
+    }
+}
+
 impl From<Field> for Held {
     fn from(field: Field) -> Held {
         let (dims, dtype) = (field.dims, field.dtype());

@@ -1,7 +1,7 @@
 //! The critical points as lists and pictures tell them apart: by type, and zeros at vertices and on edges by
 //! index.
 
-use factz::{CriticalPoint, Kind, Simplex};
+use factz::{CriticalPoint, Kind, Simplex, VolumeKind, VolumeSimplex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -103,6 +103,37 @@ pub fn simplex_name(simplex: Simplex) -> &'static str {
         Simplex::Diagonal => "diagonal",
         Simplex::Vertex => "vertex",
     }
+}
+
+pub fn volume_kind_name(kind: VolumeKind) -> &'static str {
+    match kind {
+        VolumeKind::RepellingNode => "repelling_node",
+        VolumeKind::RepellingNodeSaddle => "repelling_node_saddle",
+        VolumeKind::AttractingNodeSaddle => "attracting_node_saddle",
+        VolumeKind::AttractingNode => "attracting_node",
+        VolumeKind::RepellingFocus => "repelling_focus",
+        VolumeKind::RepellingFocusSaddle => "repelling_focus_saddle",
+        VolumeKind::AttractingFocusSaddle => "attracting_focus_saddle",
+        VolumeKind::AttractingFocus => "attracting_focus",
+        VolumeKind::RepellingCenter => "repelling_center",
+        VolumeKind::AttractingCenter => "attracting_center",
+        VolumeKind::VertexZero => "vertex_zero",
+        VolumeKind::EdgeZero => "edge_zero",
+        VolumeKind::FaceZero => "face_zero",
+    }
+}
+
+/// The kind of a simplex of a volume, and the axes that its steps go along: face_x_yz.
+pub fn volume_simplex_name(simplex: VolumeSimplex) -> String {
+    let mut name = ["vertex", "edge", "face", "tetrahedron"][simplex.dimension()].to_owned();
+    for step in simplex.corners().windows(2) {
+        let axes = step[0] ^ step[1];
+        name.push('_');
+        name.extend(
+            ["x", "y", "z"].iter().enumerate().filter(|(k, _)| axes >> k & 1 != 0).map(|(_, axis)| *axis),
+        );
+    }
+    name
 }
 
 /// A saddle for unit tests.

@@ -322,7 +322,7 @@ impl<'a> Places<'a> {
                 store::component(path, format, of_u, held.dims)?,
                 store::component(v, v_format, of_v, held.dims)?,
             ],
-            _ => vec![store::whole(path, format, held)?],
+            _ => vec![store::whole(path, format, &held.named(), held.dims)?],
         };
         Output::commit(outputs)
     }

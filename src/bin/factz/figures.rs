@@ -3,7 +3,9 @@
 use crate::array::Dims;
 use crate::class::kind_name;
 use factz::config_text::PERIODIC;
-use factz::{BoundKind, Comparison, Config, Dtype, Kind, Report, StreamInfo, WARNING_WIDE_RANGE};
+use factz::{
+    BoundKind, Comparison, ComparisonOf, Config, Dtype, Kind, Report, StreamInfo, WARNING_WIDE_RANGE,
+};
 use serde_json::{json, Value};
 
 pub fn bound_kind_name(kind: BoundKind) -> &'static str {
@@ -134,11 +136,21 @@ pub fn error_over_bound(c: &Comparison, bound: f64) -> f64 {
 
 /// The fields of `factz_comparison`; no bound without a promise of one.
 pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
+    comparison_by_type_json(c, bound, Kind::ALL.map(kind_name))
+}
+
+/// The fields of `factz_comparison` or `factz_volume_comparison`, with the names of the types of points.
+pub fn comparison_by_type_json<const KINDS: usize>(
+    c: &ComparisonOf<KINDS>,
+    bound: Option<f64>,
+    names: [&str; KINDS],
+) -> Value {
+    let by_type = names.into_iter().zip(c.points_by_type).map(|(name, n)| (name.to_owned(), json!(n)));
     json!({ "comparison": {
         "violations": c.violations(),
         "critical_points": c.critical_points,
         "other_critical_points": c.other_critical_points,
-        "points_by_type": kinds_json(|kind| c.points_by_type[kind as usize]),
+        "points_by_type": Value::Object(by_type.collect()),
         "lost_points": c.lost_points,
         "spurious_points": c.spurious_points,
         "changed_types": c.changed_types,

@@ -1,7 +1,7 @@
 //! Fixes for the reconstructions of other compressors: `protect` makes one, `apply` applies it.
 
 use crate::args::{Apply, Protect};
-use crate::array::{typed, Dims, Field, Held};
+use crate::array::{typed, Dims, Held};
 use crate::commands::{required_bound, Places};
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
@@ -14,7 +14,7 @@ use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::pair::{self, Pair};
 use crate::say::{counted, grouped, megabytes_per_second, Voice};
 use crate::Verdict;
-use factz::{Config, Execution, FixInfo, FixReport, Request, Status, View, ViewMut, INSPECT_BYTES};
+use factz::{Config, Execution, FixInfo, FixReport, Request, Status, View, ViewMut, VOLUME_INSPECT_BYTES};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -67,7 +67,10 @@ pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
             });
             joined(joined(shape_json(dims, field.dtype()), report_json(&report)), more)
         },
-        || protected_text(&output_name(&a.output), field, &report, speed),
+        || {
+            let changed = ["triangle changed", "triangles changed"];
+            protected_text(&output_name(&a.output), field.bytes(), changed, &report, speed)
+        },
     )?;
     Ok(Verdict::Good)
 }
@@ -93,19 +96,26 @@ fn made(pair: &Pair, config: &Config, threads: usize) -> Result<(FixReport, Vec<
     Ok((report, fix))
 }
 
-fn protected_text(output: &str, field: &Field, report: &FixReport, speed: f64) -> String {
+/// What `factz protect` says of a fix; `changed` is said of one simplex of the mesh, and of several.
+pub fn protected_text(
+    output: &str,
+    field_bytes: u64,
+    changed: [&str; 2],
+    report: &FixReport,
+    speed: f64,
+) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
         "{output}: {} bytes, for a reconstruction of {} bytes ({speed:.0} MB/s)",
         grouped(report.fix_bytes),
-        grouped(field.bytes()),
+        grouped(field_bytes),
     );
     let _ = writeln!(text, "largest error {:.6e}, bound {:.6e}", report.max_error, report.bound);
     let _ = writeln!(
         text,
         "{}: {} repaired, {} of them stored exactly, in {}",
-        counted(report.violated_triangles, "triangle changed", "triangles changed"),
+        counted(report.violated_triangles, changed[0], changed[1]),
         counted(report.repaired_vertices, "vertex", "vertices"),
         grouped(report.exact_vertices),
         counted(report.rounds, "round", "rounds"),
@@ -113,7 +123,7 @@ fn protected_text(output: &str, field: &Field, report: &FixReport, speed: f64) -
     text
 }
 
-fn report_json(report: &FixReport) -> Value {
+pub fn report_json(report: &FixReport) -> Value {
     json!({
         "fix_bytes": report.fix_bytes,
         "repaired_vertices": report.repaired_vertices,
@@ -134,9 +144,8 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
         places.check_names()?;
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
-    let fix = std::fs::read(&a.fix).map_err(|e| failure!("{}: cannot be read: {e}", a.fix.display()))?;
+    let (fix, info) = read(&a.fix)?;
     let about_fix = |e: factz::Error| Failure::from(e).about(a.fix.display());
-    let info = factz::inspect_fix(&fix).map_err(about_fix)?;
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
     let keys = a.keys.names();
     let expected = Expected { dims: Some(dims), dtype: Some(info.dtype), keys, ..Expected::default() };
@@ -155,12 +164,8 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
                 "command": "apply",
                 "u": names[0],
                 "v": names.last(),
-                "fix_bytes": report.fix_bytes,
-                "repaired_vertices": report.repaired_vertices,
-                "exact_vertices": report.exact_vertices,
-                "absolute_bound": report.bound,
             });
-            joined(shape_json(dims, info.dtype), more)
+            joined(joined(shape_json(dims, info.dtype), applied_json(&report)), more)
         },
         || {
             format!(
@@ -174,13 +179,31 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     Ok(Verdict::Good)
 }
 
+/// A fix, and its header.
+pub fn read(path: &Path) -> Result<(Vec<u8>, FixInfo), Failure> {
+    let fix = std::fs::read(path).map_err(|e| failure!("{}: cannot be read: {e}", path.display()))?;
+    let info = factz::inspect_fix(&fix).map_err(|e| Failure::from(e).about(path.display()))?;
+    Ok((fix, info))
+}
+
+/// What a report says of a fix that was applied.
+pub fn applied_json(report: &FixReport) -> Value {
+    json!({
+        "fix_bytes": report.fix_bytes,
+        "repaired_vertices": report.repaired_vertices,
+        "exact_vertices": report.exact_vertices,
+        "absolute_bound": report.bound,
+    })
+}
+
 /// The header of a regular file that begins as a fix does; none of another file.
 pub fn header_of(path: &Path) -> Result<Option<FixInfo>, Failure> {
     if is_dash(path) || !path.is_file() {
         return Ok(None);
     }
     let mut start = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(INSPECT_BYTES as u64).read_to_end(&mut start));
+    let read =
+        File::open(path).and_then(|file| file.take(VOLUME_INSPECT_BYTES as u64).read_to_end(&mut start));
     if read.is_err() || !factz::is_fix(&start) {
         return Ok(None);
     }
@@ -195,7 +218,9 @@ pub fn info_text(i: &FixInfo) -> String {
     };
     let dims = Dims { nx: i.nx, ny: i.ny, nz: i.nz };
     let sizes = dims.to_string().replace('x', " x ");
-    line("fix for", format!("{sizes} values of {} ({})", i.dtype.name(), dims.order()));
+    let arrays =
+        if i.components == 3 { "a volume, u, v and w".to_string() } else { dims.order().to_string() };
+    line("fix for", format!("{sizes} values of {} ({arrays})", i.dtype.name()));
     line("checksum", format!("{:08x}, of the reconstruction that it belongs to", i.reconstruction_checksum));
     line(
         "repairs",
@@ -209,7 +234,13 @@ pub fn info_text(i: &FixInfo) -> String {
     }
     line("preserves", i.preserve.name().into());
     line("ties", i.ties.name().into());
-    line("spacing", format!("{}, {}", i.dx, i.dy));
+    line(
+        "spacing",
+        match i.components {
+            3 => format!("{}, {}, {}", i.dx, i.dy, i.dz),
+            _ => format!("{}, {}", i.dx, i.dy),
+        },
+    );
     line("periodic", periodic_name(i.periodic).into());
     line("size", format!("{} bytes", grouped(i.fix_bytes)));
     line("format version", i.format_version.to_string());
@@ -225,12 +256,14 @@ pub fn info_json(path: &Path, i: &FixInfo) -> Value {
         "nx": i.nx,
         "ny": i.ny,
         "nz": i.nz,
+        "components": i.components,
         "periodic": periodic_name(i.periodic),
         "dtype": i.dtype.name(),
         "preserve": i.preserve.name(),
         "ties": i.ties.name(),
         "dx": i.dx,
         "dy": i.dy,
+        "dz": i.dz,
         "bound_kind": bound_kind_name(i.bound_kind),
         "bound": i.bound,
         "absolute_bound": i.absolute_bound,

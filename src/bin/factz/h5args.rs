@@ -5,8 +5,8 @@ use crate::array::Dims;
 use crate::commands::{check, chosen, required_bound};
 use crate::failure::{failure, Failure};
 use crate::say::print_result;
-use crate::Verdict;
-use factz::{config_text, BoundKind};
+use crate::{volume, Verdict};
+use factz::{config_text, BoundKind, Config, Mode};
 use serde_json::json;
 
 /// The number of the filter, as the plugin has it.
@@ -22,6 +22,12 @@ const CHUNK_WORDS_VERSION: u32 = defined(CHUNK_HEADER, "WORDS_VERSION");
 
 /// Mark of the short form.
 const SHORT_FORM: u32 = defined(CHUNK_HEADER, "SHORT_FORM");
+
+/// Mark of the short form of a volume.
+const SHORT_FORM_OF_VOLUME: u32 = defined(CHUNK_HEADER, "SHORT_FORM_OF_VOLUME");
+
+/// The layout of chunks of a volume in the words.
+const LAYOUT_VOLUME: u32 = 4;
 
 /// Mark of --allow-wide-range.
 const ALLOW_WIDE_RANGE: u32 = defined(CHUNK_HEADER, "ALLOW_WIDE_RANGE");
@@ -68,6 +74,7 @@ const fn number(text: &[u8], mut at: usize) -> u32 {
 pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
     let bound = required_bound(&a.bound)?;
     check(&a.choices)?;
+    check_shape(a)?;
     let parts_of_fields = a.field.is_none() || a.chunk.is_some_and(|chunk| Some(chunk) != a.field);
     if bound.0 == BoundKind::Relative && parts_of_fields {
         return Err(failure!(
@@ -78,7 +85,7 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
     if a.allow_wide_range && bound.0 != BoundKind::Relative {
         return Err(failure!("--allow-wide-range is for --rel: leave it out"));
     }
-    let config = config_text::to_words(&chosen(&a.choices, &a.fill, bound)?)?;
+    let config = config_text::to_words(&config(a, bound)?)?;
     let list = |words: &[u32]| words.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let text = match a.format {
         H5Format::H5py => {
@@ -95,6 +102,47 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
     Ok(Verdict::Good)
 }
 
+/// Chunks are volumes in the mode of volumes.
+fn is_volume(a: &H5args) -> bool {
+    a.choices.mode == Mode::Repair
+}
+
+fn config(a: &H5args, bound: (BoundKind, f64)) -> Result<Config, Failure> {
+    match is_volume(a) {
+        true => volume::chosen(&a.choices, &a.fill, a.dz, bound),
+        false => chosen(&a.choices, &a.fill, bound),
+    }
+}
+
+/// A field of planes has two lengths and one of a volume three, as have the chunks of the latter.
+fn check_shape(a: &H5args) -> Result<(), Failure> {
+    if !is_volume(a) {
+        return match a.field.filter(|dims| dims.nz > 1) {
+            Some(dims) => Err(failure!(
+                "--field {dims}: give NXxNY, columns and rows of a plane, for example 360x181, or --mode repair for a \
+                 volume"
+            )),
+            None if a.dz != 1.0 => {
+                Err(failure!("--dz {} is for volumes: give --mode repair, or leave it out", a.dz))
+            }
+            None => Ok(()),
+        };
+    }
+    if a.layout == ChunkLayout::Interleaved {
+        return Err(failure!(
+            "--layout interleaved is one of planes: a chunk of a volume is (3, nz, ny, nx)"
+        ));
+    }
+    for (option, dims) in [("--field", a.field), ("--chunk", a.chunk)] {
+        if let Some(dims) = dims.filter(|dims| dims.nx.min(dims.ny).min(dims.nz) < 2) {
+            return Err(failure!(
+                "{option} {dims}: give NXxNYxNZ of a volume, with 2 vertices or more along each axis"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// The words of the configuration, and of field and chunk where they are given.
 fn words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
     let mut words = config.to_vec();
@@ -103,16 +151,24 @@ fn words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
         words.extend(field(a)?);
     }
     if let Some(dims) = a.chunk {
-        let [nx, ny] = small("--chunk", dims)?;
-        if 2 * a.dtype.bytes() * dims.count() > MOST_CHUNK_BYTES {
-            return Err(failure!("--chunk {dims}: u and v of a chunk take less than 4 GiB"));
+        let [nx, ny, nz] = small("--chunk", dims)?;
+        let components = if is_volume(a) { 3 } else { 2 };
+        if components * a.dtype.bytes() * dims.count() > MOST_CHUNK_BYTES {
+            let all = if is_volume(a) { "u, v and w" } else { "u and v" };
+            return Err(failure!("--chunk {dims}: {all} of a chunk take less than 4 GiB"));
         }
-        let interleaved = a.layout == ChunkLayout::Interleaved;
+        let layout = match a.layout {
+            _ if is_volume(a) => LAYOUT_VOLUME,
+            layout => (layout == ChunkLayout::Interleaved) as u32,
+        };
+        // The third length of a volume comes last.
+        let nz_of_field = is_volume(a).then(|| words.pop()).flatten();
         let big_endian = cfg!(target_endian = "big");
-        words.extend([a.dtype as u32, interleaved as u32, nx, ny, big_endian as u32]);
+        words.extend([a.dtype as u32, layout, nx, ny, big_endian as u32]);
         // The dataset has no fill value.
         words.extend([0, 0, 0]);
-        words.push(u32::try_from(dims.nz).expect("a chunk has less than 4 GiB"));
+        words.push(nz);
+        words.extend(nz_of_field);
     }
     Ok(words)
 }
@@ -125,7 +181,8 @@ fn short_words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
         ));
     }
     let used = config.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
-    let words = [&[SHORT_FORM + config[0] + wide_range(a)], &field(a)?[..], &config[1..used]].concat();
+    let form = SHORT_FORM + if is_volume(a) { SHORT_FORM_OF_VOLUME } else { 0 };
+    let words = [&[form + config[0] + wide_range(a)], &field(a)?[..], &config[1..used]].concat();
     match words.len() {
         0..=H5REPACK_WORDS => Ok(words),
         n => {
@@ -138,14 +195,16 @@ fn wide_range(a: &H5args) -> u32 {
     a.allow_wide_range as u32 * ALLOW_WIDE_RANGE
 }
 
-/// Columns and rows of the field, 0 where they are unknown.
-fn field(a: &H5args) -> Result<[u32; 2], Failure> {
-    a.field.map_or(Ok([0, 0]), |dims| small("--field", dims))
+/// Columns and rows of the field, and of a volume planes; 0 where they are unknown.
+fn field(a: &H5args) -> Result<Vec<u32>, Failure> {
+    let mut field = a.field.map_or(Ok([0; 3]), |dims| small("--field", dims))?.to_vec();
+    field.truncate(if is_volume(a) { 3 } else { 2 });
+    Ok(field)
 }
 
-fn small(option: &str, dims: Dims) -> Result<[u32; 2], Failure> {
-    match [dims.nx, dims.ny].map(u32::try_from) {
-        [Ok(nx), Ok(ny)] => Ok([nx, ny]),
+fn small(option: &str, dims: Dims) -> Result<[u32; 3], Failure> {
+    match [dims.nx, dims.ny, dims.nz].map(u32::try_from) {
+        [Ok(nx), Ok(ny), Ok(nz)] => Ok([nx, ny, nz]),
         _ => Err(failure!("{option} {dims}: there are less than 2^32 columns and rows")),
     }
 }

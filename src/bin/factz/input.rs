@@ -1,4 +1,4 @@
-//! Fields from files and from standard input: raw values, `.npy` and `.npz`, one component or both in each.
+//! Fields from files and from standard input: raw values, `.npy` and `.npz`, one component or all in each.
 
 use crate::array::{Dims, Element, Field, Values};
 use crate::failure::{failure, is_dash, Failure};
@@ -20,7 +20,7 @@ use zip::ZipArchive;
 pub struct Expected {
     pub dims: Option<Dims>,
     pub dtype: Option<Dtype>,
-    /// The names of u and v in a `.npz`, or of one array with both.
+    /// The names of u and v in a `.npz`, of a volume also of w, or of one array with all components.
     pub keys: Vec<String>,
     pub fill_value: Option<f64>,
     /// Shape and type of raw values that nothing else tells: those of a stream, with its name.
@@ -34,6 +34,16 @@ impl Expected {
     /// The stream whose shape and type raw values must have.
     fn stream(&self) -> Option<&str> {
         self.otherwise.as_ref().filter(|_| self.dims.is_none()).map(|(_, _, name)| name.as_str())
+    }
+
+    /// Shape and type, after all headers were read: as they say, or else as a stream does.
+    fn settled<'a>(&self, pieces: impl Iterator<Item = &'a Piece> + Clone) -> Result<(Dims, Dtype), Failure> {
+        let (dims, dtype) = match &self.otherwise {
+            Some((dims, dtype, _)) => (Some(*dims), *dtype),
+            None => (None, Dtype::F32),
+        };
+        let dims = self.dims.or(dims).ok_or_else(|| shapeless(pieces))?;
+        Ok((dims, self.dtype.unwrap_or(dtype)))
     }
 }
 
@@ -55,38 +65,47 @@ struct Piece {
     dims: Option<Dims>,
     dtype: Option<Dtype>,
     big_endian: bool,
+    /// Components that the array holds.
+    components: usize,
     arrangement: Arrangement,
     /// The file of raw values, and what else it may be by its first bytes or its name.
     raw: Option<(PathBuf, Option<String>)>,
 }
 
-/// Reads the components of a volume, a file for each.
+/// Reads the components of a volume, given by a file for each or by one with all.
 pub fn read_components(files: &[&Path], expected: &Expected) -> Result<(Dims, [Values; 3]), Failure> {
-    if files.iter().any(|file| is_dash(file)) {
+    if files.len() == 2 {
+        return Err(failure!("a volume has three components: give U, V and W, or one file with all of them"));
+    }
+    if files.len() > 1 && files.iter().any(|file| is_dash(file)) {
         return Err(failure!(
-            "- takes the place of u and v in one array, and a volume has three files: U, V and W"
+            "- takes the place of all components of a volume: give it alone, or U, V and W"
         ));
     }
-    let mut known = expected.clone();
+    let mut known = Expected { keys: keys_of_volume(&expected.keys)?, ..expected.clone() };
     let mut pieces = Vec::new();
     for file in files {
-        pieces.extend(open(file, false, &known)?);
+        pieces.extend(open(file, if files.len() == 1 { 3 } else { 1 }, &known)?);
     }
     for piece in &pieces {
         agree(piece, &mut known)?;
     }
-    let dims = known.dims.ok_or_else(|| shapeless(pieces.iter()))?;
-    let values = pieces.into_iter().map(|piece| match known.dtype.unwrap_or(Dtype::F32) {
-        Dtype::F32 => Ok(f32::wrap(first_of(piece.read::<f32>(dims, expected)?.values))),
-        Dtype::F64 => Ok(f64::wrap(first_of(piece.read::<f64>(dims, expected)?.values))),
-    });
-    let values: Result<Vec<Values>, Failure> = values.collect();
-    let values = <[Values; 3]>::try_from(values?);
-    Ok((dims, values.map_err(|found| failure!("{} files for u, v and w of a volume", found.len()))?))
+    let (dims, dtype) = known.settled(pieces.iter())?;
+    let values = match dtype {
+        Dtype::F32 => read_pieces::<f32>(pieces, dims, expected)?,
+        Dtype::F64 => read_pieces::<f64>(pieces, dims, expected)?,
+    };
+    let values = <[Values; 3]>::try_from(values);
+    Ok((dims, values.map_err(|found| failure!("{} arrays for u, v and w of a volume", found.len()))?))
 }
 
-fn first_of<T>([values, _]: [Vec<T>; 2]) -> Vec<T> {
-    values
+/// The names in an archive of a volume, whose third one is w by default.
+fn keys_of_volume(keys: &[String]) -> Result<Vec<String>, Failure> {
+    match keys {
+        [_] | [_, _, _] => Ok(keys.to_vec()),
+        [u, v] if u == "u" && v == "v" => Ok(["u", "v", "w"].map(str::to_owned).to_vec()),
+        _ => Err(failure!("--keys {}: give three names, U,V,W, of a volume", keys.join(","))),
+    }
 }
 
 /// Reads one field, given by a file with both components or by a file for each.
@@ -106,29 +125,31 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
             "- is given more than once, but standard input can be read once: name a file instead"
         ));
     }
+    if expected.keys.len() > 2 {
+        return Err(failure!("--keys {}: u and v have two names", expected.keys.join(",")));
+    }
     let mut known = expected.clone();
     let mut opened = Vec::new();
     for files in &fields {
         let mut pieces = Vec::new();
         for file in *files {
-            pieces.extend(open(file, files.len() == 1, &known)?);
+            pieces.extend(open(file, if files.len() == 1 { 2 } else { 1 }, &known)?);
         }
         for piece in &pieces {
             agree(piece, &mut known)?;
         }
         opened.push(pieces);
     }
-    let (dims, dtype) = match &known.otherwise {
-        Some((dims, dtype, _)) => (Some(*dims), *dtype),
-        None => (None, Dtype::F32),
-    };
-    let dims = known.dims.or(dims).ok_or_else(|| shapeless(opened.iter().flatten()))?;
-    let dtype = known.dtype.unwrap_or(dtype);
+    let (dims, dtype) = known.settled(opened.iter().flatten())?;
     opened
         .into_iter()
-        .map(|pieces| match dtype {
-            Dtype::F32 => read_pieces::<f32>(pieces, dims, expected),
-            Dtype::F64 => read_pieces::<f64>(pieces, dims, expected),
+        .map(|pieces| {
+            let components = match dtype {
+                Dtype::F32 => read_pieces::<f32>(pieces, dims, expected)?,
+                Dtype::F64 => read_pieces::<f64>(pieces, dims, expected)?,
+            };
+            let [u, v] = <[Values; 2]>::try_from(components).expect("a field is given by two components");
+            Ok(Field { dims, u, v, fill_value: expected.fill_value, periodic: 0 })
         })
         .collect()
 }
@@ -173,12 +194,12 @@ fn shapeless<'a>(mut pieces: impl Iterator<Item = &'a Piece> + Clone) -> Failure
     })
 }
 
-/// Opens a file or standard input. The format of a file is told by its name, that of standard input and of
+/// Opens a file or standard input with so many components. The format of a file is told by its name, that of standard input and of
 /// pipes by their first bytes.
-fn open(path: &Path, both: bool, known: &Expected) -> Result<Vec<Piece>, Failure> {
+fn open(path: &Path, components: usize, known: &Expected) -> Result<Vec<Piece>, Failure> {
     let mut source = Source::open(path)?;
     let name = source.name.clone();
-    let start = source.peek(first_bytes(both, known))?;
+    let start = source.peek(first_bytes(components, known))?;
     if start.is_empty() {
         return Err(failure!("{name}: is empty"));
     }
@@ -189,51 +210,53 @@ fn open(path: &Path, both: bool, known: &Expected) -> Result<Vec<Piece>, Failure
         false => Format::Raw,
     };
     match format {
-        Format::Npz => open_archive(source, both, known),
+        Format::Npz => open_archive(source, components, known),
         Format::Npy => {
             let header = npy::read_header(&name, &mut source)?;
-            Ok(vec![Piece::npy(name, Content::Source(source), &header, both, known)?])
+            Ok(vec![Piece::npy(name, Content::Source(source), &header, components, known)?])
         }
         Format::Raw => {
             let foreign = foreign::of_input(path, start);
-            let arrangement = if both { Arrangement::Stacked } else { Arrangement::Alone };
+            let arrangement = if components > 1 { Arrangement::Stacked } else { Arrangement::Alone };
             let (content, raw) = (Content::Source(source), Some((path.to_owned(), foreign)));
-            Ok(vec![Piece { name, content, dims: None, dtype: None, big_endian: false, arrangement, raw }])
+            let (dims, dtype, big_endian) = (None, None, false);
+            Ok(vec![Piece { name, content, dims, dtype, big_endian, components, arrangement, raw }])
         }
     }
 }
 
 /// Bytes that tell what a file is: no more than there must be, since the writer of a pipe may wait behind them.
-fn first_bytes(both: bool, known: &Expected) -> usize {
+fn first_bytes(components: usize, known: &Expected) -> usize {
     let otherwise = known.otherwise.as_ref().map(|&(dims, dtype, _)| (dims, dtype));
     let dtype = known.dtype.or(otherwise.map(|(_, dtype)| dtype)).unwrap_or(Dtype::F32);
     let dims = known.dims.or(otherwise.map(|(dims, _)| dims));
-    let bytes = dims.map(|dims| (1 + both as u64) * dims.count() * dtype.bytes());
+    let bytes = dims.map(|dims| components as u64 * dims.count() * dtype.bytes());
     bytes.map_or(8, |bytes| bytes.min(foreign::ENOUGH as u64) as usize)
 }
 
-fn open_archive(source: Source, both: bool, expected: &Expected) -> Result<Vec<Piece>, Failure> {
+fn open_archive(source: Source, components: usize, expected: &Expected) -> Result<Vec<Piece>, Failure> {
     let name = source.name.clone();
-    if !both {
+    if components == 1 {
         return Err(failure!("{name}: is an archive of arrays: give it alone, in place of U and V"));
     }
     let seekable = seekable(source).map_err(|e| failure!("{name}: cannot be read: {e}"))?;
     let archive = ZipArchive::new(seekable).map_err(|e| failure!("{name}: is not a NumPy .npz file: {e}"))?;
     let archive = Rc::new(RefCell::new(archive));
-    let both = expected.keys.len() == 1;
+    let (components, names) = (if expected.keys.len() == 1 { components } else { 1 }, expected.keys.len());
     let find = |key: &String| {
         let found = archive.borrow().index_for_name(&format!("{key}.npy"));
         let index = found.ok_or_else(|| {
             let held = archive.borrow();
             let held: Vec<&str> = held.file_names().map(|n| n.strip_suffix(".npy").unwrap_or(n)).collect();
-            failure!("{name}: has no array {key}, but {}: name u and v with --keys U,V", held.join(", "))
+            let (names, option) = if names == 3 { ("u, v and w", "U,V,W") } else { ("u and v", "U,V") };
+            failure!("{name}: has no array {key}, but {}: name {names} with --keys {option}", held.join(", "))
         })?;
         let name = format!("{name}, array {key}");
         let header = {
             let mut archive = archive.borrow_mut();
             npy::read_header(&name, &mut entry(&name, &mut archive, index)?)?
         };
-        Piece::npy(name, Content::Entry(archive.clone(), index), &header, both, expected)
+        Piece::npy(name, Content::Entry(archive.clone(), index), &header, components, expected)
     };
     expected.keys.iter().map(find).collect()
 }
@@ -257,15 +280,16 @@ impl Piece {
         name: String,
         content: Content,
         header: &npy::Header,
-        both: bool,
+        components: usize,
         expected: &Expected,
     ) -> Result<Self, Failure> {
-        let (dims, arrangement) = match both {
-            true => header.both(&name, expected.dims)?,
-            false => (header.alone(&name)?, Arrangement::Alone),
+        let (dims, arrangement) = match components {
+            1 => (header.alone(&name)?, Arrangement::Alone),
+            2 => header.both(&name, expected.dims)?,
+            _ => header.volume(&name, expected.dims)?,
         };
-        let (dims, dtype) = (Some(dims), Some(header.dtype));
-        Ok(Piece { name, content, dims, dtype, big_endian: header.big_endian, arrangement, raw: None })
+        let (dims, dtype, big_endian) = (Some(dims), Some(header.dtype), header.big_endian);
+        Ok(Piece { name, content, dims, dtype, big_endian, components, arrangement, raw: None })
     }
 
     fn read<T: Element>(self, dims: Dims, expected: &Expected) -> Result<Intake<T>, Failure> {
@@ -275,7 +299,7 @@ impl Piece {
             big_endian: self.big_endian,
             arrangement: self.arrangement,
             stream: expected.stream().map(str::to_owned),
-            values: [Vec::new(), Vec::new()],
+            values: vec![Vec::new(); self.components],
         };
         match self.content {
             Content::Source(source) => intake.read_source(source, self.raw)?,
@@ -295,18 +319,17 @@ impl Piece {
     }
 }
 
-fn read_pieces<T: Element>(pieces: Vec<Piece>, dims: Dims, expected: &Expected) -> Result<Field, Failure> {
-    let mut components: Vec<Values> = Vec::new();
+/// The components that the arrays hold, in order.
+fn read_pieces<T: Element>(
+    pieces: Vec<Piece>,
+    dims: Dims,
+    expected: &Expected,
+) -> Result<Vec<Values>, Failure> {
+    let mut components = Vec::new();
     for piece in pieces {
-        let alone = piece.arrangement == Arrangement::Alone;
-        let [first, second] = piece.read::<T>(dims, expected)?.values;
-        components.push(T::wrap(first));
-        if !alone {
-            components.push(T::wrap(second));
-        }
+        components.extend(piece.read::<T>(dims, expected)?.values.into_iter().map(T::wrap));
     }
-    let [u, v] = <[Values; 2]>::try_from(components).expect("a field is given by two components");
-    Ok(Field { dims, u, v, fill_value: expected.fill_value, periodic: 0 })
+    Ok(components)
 }
 
 /// The values of an array as they arrive.
@@ -317,13 +340,13 @@ struct Intake<T> {
     arrangement: Arrangement,
     /// The stream that tells the shape and the type.
     stream: Option<String>,
-    /// The second one stays empty for one component alone.
-    values: [Vec<T>; 2],
+    /// Those of each component.
+    values: Vec<Vec<T>>,
 }
 
 impl<T: Element> Intake<T> {
     fn components(&self) -> u64 {
-        1 + (self.arrangement != Arrangement::Alone) as u64
+        self.values.len() as u64
     }
 
     fn expected_bytes(&self) -> u64 {
@@ -374,7 +397,8 @@ impl<T: Element> Intake<T> {
 
     /// Reads values until all are there; returns the number of bytes.
     fn fill(&mut self, reader: &mut impl Read) -> Result<u64, Failure> {
-        let unit = if self.arrangement == Arrangement::Interleaved { 2 * T::BYTES } else { T::BYTES };
+        let interleaved = self.arrangement == Arrangement::Interleaved;
+        let unit = if interleaved { self.values.len() * T::BYTES } else { T::BYTES };
         let mut reader = reader.take(self.expected_bytes());
         let mut chunk = vec![0u8; 1 << 18];
         let (mut bytes, mut held) = (0, 0);
@@ -401,12 +425,11 @@ impl<T: Element> Intake<T> {
             false => from_le::<T>,
         };
         if self.arrangement == Arrangement::Interleaved {
-            self.grow(0, bytes.len() / (2 * T::BYTES))?;
-            self.grow(1, bytes.len() / (2 * T::BYTES))?;
-            let [u, v] = &mut self.values;
-            for pair in bytes.chunks_exact(2 * T::BYTES) {
-                u.push(value(&pair[..T::BYTES]));
-                v.push(value(&pair[T::BYTES..]));
+            let unit = self.values.len() * T::BYTES;
+            (0..self.values.len()).try_for_each(|k| self.grow(k, bytes.len() / unit))?;
+            for vertex in bytes.chunks_exact(unit) {
+                let components = vertex.chunks_exact(T::BYTES).map(value);
+                self.values.iter_mut().zip(components).for_each(|(values, x)| values.push(x));
             }
             return Ok(());
         }
@@ -422,18 +445,14 @@ impl<T: Element> Intake<T> {
         Ok(())
     }
 
-    /// The component of the next value, and how many of its values follow before those of the other one.
+    /// The component of the next value, and how many of its values follow before those of another one.
     fn next_run(&self) -> (usize, u64) {
-        let [u, v] = self.values.each_ref().map(|values| values.len() as u64);
         let run = match self.arrangement {
             Arrangement::Paired => self.dims.count() / self.dims.nz,
             _ => self.dims.count(),
         };
-        // v follows a whole run of u.
-        match u > v && u % run == 0 {
-            true => (1, u - v),
-            false => (0, run - u % run),
-        }
+        let all: u64 = self.values.iter().map(|values| values.len() as u64).sum();
+        ((all / run % self.components()) as usize, run - all % run)
     }
 
     /// A file may be shorter than the shape says, and the length of a pipe is not known: memory is asked for
@@ -444,8 +463,7 @@ impl<T: Element> Intake<T> {
     }
 
     fn reserve(&mut self, count: u64) -> Result<(), Failure> {
-        let components = self.components() as usize;
-        for values in &mut self.values[..components] {
+        for values in &mut self.values {
             memory::reserve(values, count, format_args!("{} values", self.dims))
                 .map_err(|e| e.about(&self.name))?;
         }
@@ -455,6 +473,7 @@ impl<T: Element> Intake<T> {
     fn what(&self) -> String {
         match self.components() {
             1 => format!("{} values", self.dims),
+            3 => format!("u, v and w of {} values each", self.dims),
             _ => format!("u and v of {} values each", self.dims),
         }
     }
@@ -471,7 +490,7 @@ impl<T: Element> Intake<T> {
     fn wrong_length(&self, bytes: u64, start: &[u8]) -> Failure {
         let (name, what, dtype, expected) = (&self.name, self.what(), T::DTYPE.name(), self.expected_bytes());
         let other = if T::BYTES == 4 { ("f64", expected * 2) } else { ("f32", expected / 2) };
-        let both = self.components() == 2;
+        let (components, together) = (self.components(), self.components() > 1);
         let record = start.first_chunk().map_or(0, |&word| u32::from_le_bytes(word)) as u64;
         let (Dims { nx, ny, nz }, advice) = (self.dims, self.advice());
         let hint = if record > 0 && bytes % (record + RECORD_MARKS) == 0 {
@@ -479,15 +498,18 @@ impl<T: Element> Intake<T> {
                 "it looks like a sequential file of Fortran, with marks around records of {record} bytes: write it with \
                  access='stream', or cut them off: `tail -c +5 FILE | head -c {record} > NEW` is the first record"
             )
-        } else if both && bytes == expected / 2 {
-            "it has one component: give the file of the other one too".into()
+        } else if together && bytes == expected / components {
+            match components {
+                2 => "it has one component: give the file of the other one too".into(),
+                _ => "it has one component: give the files of the other ones too".into(),
+            }
         } else if self.stream.is_some() {
             advice
-        } else if !both && bytes == expected * 2 && T::BYTES == 8 {
+        } else if !together && bytes == expected * 2 && T::BYTES == 8 {
             "if it holds u and then v, give it alone, in place of U and V".into()
         } else if bytes == other.1 {
             format!("the size is that of {}: give --dtype {}", other.0, other.0)
-        } else if bytes > expected && bytes % expected == 0 && !both {
+        } else if bytes > expected && bytes % expected == 0 && !together {
             format!(
                 "if it holds {} planes (steps, levels), give --dims {nx}x{ny}x{}; otherwise {advice}",
                 bytes / expected,
@@ -508,12 +530,12 @@ impl<T: Element> Intake<T> {
 
     /// Refuses values of the other byte order: they are wild as they stand, and tame the other way round.
     fn refuse_big_endian(&self, path: &Path) -> Result<(), Failure> {
-        let [u, v] = &self.values;
-        if !(is_swapped(u) || is_swapped(v)) {
+        if !self.values.iter().any(|values| is_swapped(values)) {
             return Ok(());
         }
-        let both = (self.components() == 2).then_some(2);
-        let sizes: Vec<String> = both.into_iter().chain(self.dims.shape()).map(|n| n.to_string()).collect();
+        let together = Some(self.components()).filter(|&count| count > 1);
+        let sizes: Vec<String> =
+            together.into_iter().chain(self.dims.shape()).map(|n| n.to_string()).collect();
         let shape = sizes.join(", ");
         let program = format!(
             "import numpy; numpy.save('NEW.npy', numpy.fromfile('{}', '>f{}').reshape({shape}))",

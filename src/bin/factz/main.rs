@@ -40,6 +40,7 @@ mod picture;
 mod point_list;
 mod points;
 mod progress;
+mod range;
 mod region;
 mod render;
 mod say;
@@ -55,6 +56,11 @@ mod synthetic;
 mod verify;
 mod violations;
 mod volume;
+mod volume_fix;
+mod volume_pair;
+mod volume_point_list;
+mod volume_points;
+mod volume_verify;
 
 use args::{Arguments, Command};
 use clap::{CommandFactory, FromArgMatches};
@@ -111,20 +117,25 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         standard::refuse_closed(1, "standard output", "(> FILE, or | PROGRAM), or give --quiet")?;
     }
     match command {
-        Command::Compress(a) => match &a.w {
-            Some(w) => volume::compress(a, w),
-            None => commands::compress(a),
-        },
+        Command::Compress(a) if volume::is_given(a) => volume::compress(a),
+        Command::Compress(a) => commands::compress(a),
         Command::Decompress(a) if volume::is_asked(a)? => volume::decompress(a),
         Command::Decompress(a) => commands::decompress(a),
         Command::Split(a) => halves::split(a),
         Command::Join(a) => halves::join(a),
+        Command::Verify(a) if volume_verify::is_asked(a)? => volume_verify::verify(a),
         Command::Verify(a) => verify::verify(a),
+        Command::Protect(a) if volume_fix::is_asked(a)? => volume_fix::protect(a),
         Command::Protect(a) => fix::protect(a),
+        Command::Apply(a) if volume_fix::is_applied(a)? => volume_fix::apply(a),
         Command::Apply(a) => fix::apply(a),
         Command::Test(a) => inspect::test(a),
         Command::Info(a) => inspect::info(a),
+        Command::Points(a) if volume_pair::is_given(&a.field, a.w.as_deref(), &a.step)? => {
+            volume_points::points(a)
+        }
         Command::Points(a) => points::points(a),
+        Command::Range(a) => range::range(a),
         Command::Diff(a) => diff::diff(a),
         Command::Render(a) => render::render(a),
         Command::Bench(a) => bench::run(a),

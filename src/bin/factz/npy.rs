@@ -25,11 +25,12 @@ pub struct Header {
 pub enum Arrangement {
     /// One component: (rows, columns) or (planes, rows, columns).
     Alone,
-    /// u, then v: (2, rows, columns) or (2, planes, rows, columns).
+    /// u, then v: (2, rows, columns) or (2, planes, rows, columns); of a volume (3, planes, rows, columns).
     Stacked,
     /// u and v of each plane in turn: (planes, 2, rows, columns).
     Paired,
-    /// u and v of a vertex beside each other: (rows, columns, 2) or (planes, rows, columns, 2).
+    /// The components of a vertex beside each other: (rows, columns, 2) or (planes, rows, columns, 2); of a volume
+    /// (planes, rows, columns, 3).
     Interleaved,
 }
 
@@ -93,6 +94,29 @@ impl Header {
         };
         Ok((positive(name, &shape, sizes)?, arrangement))
     }
+
+    /// The shape of the three components of a volume in one array, and how they lie.
+    pub fn volume(&self, name: &str, expected: Option<Dims>) -> Result<(Dims, Arrangement), Failure> {
+        let shape = shape_text(&self.sizes);
+        let wanted =
+            "all components of a volume in one array have the shape (3, planes, rows, columns) or (planes, \
+                      rows, columns, 3)";
+        let (sizes, arrangement) = match *without_leading_ones(&self.sizes, 4) {
+            [3, nz, ny, 3] => {
+                let possible = [([3, ny, nz], Arrangement::Stacked), ([ny, nz, 3], Arrangement::Interleaved)];
+                chosen(name, &shape, &possible, expected)?
+            }
+            [3, nz, ny, nx] => ([nx, ny, nz], Arrangement::Stacked),
+            [nz, ny, nx, 3] => ([nx, ny, nz], Arrangement::Interleaved),
+            [_, _, _] => {
+                return Err(failure!(
+                    "{name}: has the shape {shape}, which is one component: give U, V and W; {wanted}"
+                ));
+            }
+            _ => return Err(failure!("{name}: has the shape {shape}; {wanted}")),
+        };
+        Ok((positive(name, &shape, sizes)?, arrangement))
+    }
 }
 
 /// The arrangement that --dims tells, of several that a shape may have.
@@ -140,8 +164,14 @@ fn saved(name: &str, what: &str) -> String {
 /// Advice on axes of which none has the length 2 of a pair.
 fn no_pair(name: &str, axes: &[u64]) -> String {
     match *axes {
-        [.., 3] => format!("save the first two of three components: {}", part(name, "..., :2")),
-        [3, ..] => format!("save the first two of three components (or steps): {}", part(name, ":2")),
+        [.., 3] => {
+            let two = format!("save the first two of three components: {}", part(name, "..., :2"));
+            two + if axes.len() == 4 { ", or give --mode repair for a volume" } else { "" }
+        }
+        [3, ..] => {
+            let two = format!("save the first two of three components (or steps): {}", part(name, ":2"));
+            two + if axes.len() == 4 { ", or give --mode repair for a volume" } else { "" }
+        }
         _ => "if it is one component in planes (steps, levels), give it together with the file of the other one".into(),
     }
 }
@@ -304,6 +334,19 @@ mod tests {
                 message.contains("a[0] and a[1], or else") && !message.contains("or --dims"),
                 "{message}"
             );
+        }
+        let (volume, wide) = (of(&[3, 5, 6, 7]).volume("a", None), of(&[5, 6, 7, 3]).volume("a", None));
+        assert_eq!(volume.unwrap(), (stack(7, 6, 5), Arrangement::Stacked));
+        assert_eq!(wide.unwrap(), (stack(7, 6, 5), Arrangement::Interleaved));
+        let unclear = of(&[3, 5, 6, 3]);
+        assert!(
+            unclear.volume("a", None).unwrap_err().message.contains("--dims 3x6x5 or --dims 6x5x3"),
+            "{:?}",
+            unclear.volume("a", None)
+        );
+        assert_eq!(unclear.volume("a", Some(stack(6, 5, 3))).unwrap().1, Arrangement::Interleaved);
+        for sizes in [&[3, 4][..], &[3, 4, 5], &[2, 3, 4, 5], &[3, 4, 5, 6, 7], &[3, 0, 4, 5]] {
+            assert!(of(sizes).volume("a", None).is_err(), "{sizes:?}");
         }
         for sizes in [&[3, 4][..], &[3, 4, 5], &[3, 3, 4, 5], &[2, 0, 4], &[2, 1 << 40, 1 << 40]] {
             assert!(of(sizes).both("a", None).is_err(), "{sizes:?}");

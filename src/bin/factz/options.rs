@@ -69,20 +69,20 @@ pub struct ShapeArguments {
     /// Type of the values; f32 unless a .npy or .npz contains another
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
     pub dtype: Option<Dtype>,
-    /// Names of u and v in a .npz, or of one array that holds both
-    #[arg(long, value_name = "U,V", value_parser = parse_keys, default_value = "u,v")]
+    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all
+    #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys, default_value = "u,v")]
     pub keys: Keys,
 }
 
-/// One or two names of arrays.
+/// One to three names of arrays.
 #[derive(Clone, Debug)]
 pub struct Keys(Vec<String>);
 
 pub fn parse_keys(text: &str) -> Result<Keys, String> {
     let keys: Vec<String> = text.split(',').map(str::to_owned).collect();
     match keys.len() {
-        1 | 2 if keys.iter().all(|k| !k.is_empty()) => Ok(Keys(keys)),
-        _ => Err("give two names, U,V, or that of one array with both components".into()),
+        1..=3 if keys.iter().all(|k| !k.is_empty()) => Ok(Keys(keys)),
+        _ => Err("give two names, U,V, or that of one array with both components; of a volume three".into()),
     }
 }
 
@@ -238,7 +238,40 @@ impl SpacingArguments {
 
     /// The periodic axes of a volume.
     pub fn periodic_of_volume(&self) -> u32 {
-        self.periodic.unwrap_or(0)
+        self.periodic_of_volume_or(0)
+    }
+
+    /// The periodic axes of a volume: as given, or else others.
+    pub fn periodic_of_volume_or(&self, otherwise: u32) -> u32 {
+        self.periodic.unwrap_or(otherwise)
+    }
+}
+
+/// The grid spacing of a volume along z.
+#[derive(Args)]
+pub struct DepthArguments {
+    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream,
+    /// if there is one, otherwise 1
+    #[arg(long, value_name = "DZ", value_parser = parse_distance)]
+    pub dz: Option<f64>,
+}
+
+impl DepthArguments {
+    /// Refuses the option for planes.
+    pub fn refuse_for_planes(&self) -> Result<(), Failure> {
+        match self.dz {
+            None => Ok(()),
+            Some(dz) => Err(failure!(
+                "--dz {dz}: planes have no axis z: leave it out, or give three components U V W"
+            )),
+        }
+    }
+}
+
+fn parse_distance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(d) if d.is_finite() && d != 0.0 => Ok(d),
+        _ => Err("a distance is a finite number other than 0, for example 0.5 or -1".into()),
     }
 }
 

@@ -110,7 +110,7 @@ pub fn write_json(out: &mut impl Write, objects: impl Iterator<Item = Value>) ->
 }
 
 /// An array of a PolyData file, with `columns` values in each tuple.
-fn write_array<V: Display>(
+pub fn write_array<V: Display>(
     out: &mut impl Write,
     (kind, name, columns): (&str, &str, usize),
     values: impl Iterator<Item = V>,
@@ -126,17 +126,22 @@ fn write_array<V: Display>(
 }
 
 /// Numbers by name, among the data of the whole file.
-fn write_number(out: &mut impl Write, name: &str, number: u32) -> Result<()> {
+fn write_number(out: &mut impl Write, name: &str, number: usize) -> Result<()> {
     writeln!(
         out,
         "<DataArray type=\"Int32\" Name=\"{name}\" NumberOfTuples=\"1\" format=\"ascii\">{number}</DataArray>"
     )
 }
 
-fn write_vtp(out: &mut impl Write, points: &[CriticalPoint], dims: Dims) -> Result<()> {
-    let (n, points) = (points.len(), || points.iter());
-    // Readers of ASCII numbers know no NaN.
-    let known = |x: f64| if x.is_nan() { 0.0 } else { x };
+/// Writes a PolyData file with a vertex at each of `n` positions. `names` are those of numbers in the arrays of
+/// `point_data`.
+pub fn write_poly_data<W: Write>(
+    out: &mut W,
+    (n, dims): (usize, Dims),
+    names: impl Iterator<Item = (String, usize)>,
+    point_data: impl FnOnce(&mut W) -> Result<()>,
+    positions: impl Iterator<Item = f64>,
+) -> Result<()> {
     writeln!(
         out,
         "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\">\n<PolyData>"
@@ -146,39 +151,41 @@ fn write_vtp(out: &mut impl Write, points: &[CriticalPoint], dims: Dims) -> Resu
         "<FieldData>\n<DataArray type=\"Int64\" Name=\"dims\" NumberOfTuples=\"3\" format=\"ascii\">"
     )?;
     writeln!(out, "{} {} {}\n</DataArray>", dims.nx, dims.ny, dims.nz)?;
-    for kind in Kind::ALL {
-        write_number(out, &format!("point_type_{}", kind_name(kind)), kind as u32)?;
-    }
-    for simplex in Simplex::ALL {
-        write_number(out, &format!("simplex_{}", simplex_name(simplex)), simplex as u32)?;
+    for (name, number) in names {
+        write_number(out, &name, number)?;
     }
     writeln!(
         out,
         "</FieldData>\n<Piece NumberOfPoints=\"{n}\" NumberOfVerts=\"{n}\">\n<PointData Scalars=\"point_type\">"
     )?;
-    write_array(out, ("Int32", "point_type", 1), points().map(|p| p.kind as u32))?;
-    write_array(out, ("Int64", "cell", 3), points().flat_map(|p| [p.cell_x, p.cell_y, p.cell_z]))?;
-    write_array(out, ("Int32", "simplex", 1), points().map(|p| p.simplex as u32))?;
-    write_array(out, ("Int32", "index", 1), points().map(|p| p.index.unwrap_or(FACTZ_INDEX_UNDEFINED)))?;
-    write_array(out, ("Int32", "rounding_divergence", 1), points().map(|p| p.rounding_divergence as u32))?;
-    write_array(
-        out,
-        ("Float64", "eigenvalues_real", 2),
-        points().flat_map(|p| p.eigenvalues_real.map(known)),
-    )?;
-    write_array(
-        out,
-        ("Float64", "eigenvalues_imaginary", 2),
-        points().flat_map(|p| p.eigenvalues_imaginary.map(known)),
-    )?;
+    point_data(out)?;
     out.write_all(b"</PointData>\n<Points>\n")?;
-    write_array(
-        out,
-        ("Float64", "Points", 3),
-        points().flat_map(|p| [coordinate(p.x), coordinate(p.y), p.cell_z as f64]),
-    )?;
+    write_array(out, ("Float64", "Points", 3), positions)?;
     out.write_all(b"</Points>\n<Verts>\n")?;
     write_array(out, ("Int64", "connectivity", 1), 0..n)?;
     write_array(out, ("Int64", "offsets", 1), 1..=n)?;
     out.write_all(b"</Verts>\n</Piece>\n</PolyData>\n</VTKFile>\n")
+}
+
+fn write_vtp(out: &mut impl Write, points: &[CriticalPoint], dims: Dims) -> Result<()> {
+    let (n, points) = (points.len(), || points.iter());
+    // Readers of ASCII numbers know no NaN.
+    let known = |x: f64| if x.is_nan() { 0.0 } else { x };
+    let kinds = Kind::ALL.into_iter().map(|kind| (format!("point_type_{}", kind_name(kind)), kind as usize));
+    let simplices = Simplex::ALL.into_iter().map(|s| (format!("simplex_{}", simplex_name(s)), s as usize));
+    let positions = points().flat_map(|p| [coordinate(p.x), coordinate(p.y), p.cell_z as f64]);
+    let point_data = |out: &mut _| {
+        write_array(out, ("Int32", "point_type", 1), points().map(|p| p.kind as u32))?;
+        write_array(out, ("Int64", "cell", 3), points().flat_map(|p| [p.cell_x, p.cell_y, p.cell_z]))?;
+        write_array(out, ("Int32", "simplex", 1), points().map(|p| p.simplex as u32))?;
+        let index = |p: &CriticalPoint| p.index.unwrap_or(FACTZ_INDEX_UNDEFINED);
+        write_array(out, ("Int32", "index", 1), points().map(index))?;
+        let rounding = |p: &CriticalPoint| p.rounding_divergence as u32;
+        write_array(out, ("Int32", "rounding_divergence", 1), points().map(rounding))?;
+        let real = points().flat_map(|p| p.eigenvalues_real.map(known));
+        write_array(out, ("Float64", "eigenvalues_real", 2), real)?;
+        let imaginary = points().flat_map(|p| p.eigenvalues_imaginary.map(known));
+        write_array(out, ("Float64", "eigenvalues_imaginary", 2), imaginary)
+    };
+    write_poly_data(out, (n, dims), kinds.chain(simplices), point_data, positions)
 }

@@ -14,6 +14,7 @@ use factz::CriticalPoint;
 use serde_json::json;
 
 pub fn points(a: &Points) -> Result<Verdict, Failure> {
+    a.depth.refuse_for_planes()?;
     let target = ListTarget::of(&a.output, a.talk.json)?;
     let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
     let voice = Voice::beside_data(&a.talk, target.is_standard());

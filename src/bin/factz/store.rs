@@ -1,6 +1,6 @@
-//! Fields into files: raw values, `.npy` and `.npz`, a file for each component or one for both.
+//! Fields into files: raw values, `.npy` and `.npz`, a file for each component or one for all.
 
-use crate::array::{Dims, Element, Held, Values};
+use crate::array::{Dims, Element, Values};
 use crate::failure::{is_dash, Failure};
 use crate::npy;
 use crate::output::Output;
@@ -11,11 +11,12 @@ use zip::write::SimpleFileOptions;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Little-endian values without a header; u and then v where both are in one file
+    /// Little-endian values without a header; u and then v, of a volume then w, where all are in one file
     Raw,
-    /// NumPy's .npy; an array of shape (2, NY, NX), or (2, NZ, NY, NX) of a stack, where both are in one file
+    /// NumPy's .npy; an array of shape (2, NY, NX), (2, NZ, NY, NX) of a stack, or (3, NZ, NY, NX) of a volume, where
+    /// all are in one file
     Npy,
-    /// NumPy's .npz with the arrays u and v in one file
+    /// NumPy's .npz with the arrays u and v, of a volume also w, in one file
     Npz,
 }
 
@@ -41,40 +42,46 @@ pub fn component(path: &Path, format: Format, values: &Values, dims: Dims) -> Re
     Ok(output)
 }
 
-/// Writes all that a stream holds into one file. The caller commits.
-pub fn whole(path: &Path, format: Format, held: &Held) -> Result<Output, Failure> {
+/// A component, with its name in an archive.
+pub type Named<'a> = (&'static str, &'a Values);
+
+/// Writes all that a stream holds into one file: components of the same type. The caller commits.
+pub fn whole(path: &Path, format: Format, held: &[Named], dims: Dims) -> Result<Output, Failure> {
     let mut output = Output::create(path)?;
     let written = match format {
         Format::Npz => {
             // A pipe takes the lengths after the values.
             match output.can_seek() {
-                true => archive(zip::ZipWriter::new(output.writer()), held),
-                false => archive(zip::ZipWriter::new_stream(output.writer()), held),
+                true => archive(zip::ZipWriter::new(output.writer()), held, dims),
+                false => archive(zip::ZipWriter::new_stream(output.writer()), held, dims),
             }
         }
         Format::Npy | Format::Raw => {
             if format == Format::Npy {
-                let components = held.components.iter().flatten().count() as u64;
-                let leading = if components == 1 { vec![] } else { vec![components] };
-                output.write(&npy::header(&[leading, held.dims.shape()].concat(), held.dtype))?;
+                let leading = if held.len() == 1 { vec![] } else { vec![held.len() as u64] };
+                output.write(&npy::header(&[leading, dims.shape()].concat(), held[0].1.dtype()))?;
             }
             let writer = output.writer();
-            held.components.iter().flatten().try_for_each(|values| write_values(writer, values))
+            held.iter().try_for_each(|(_, values)| write_values(writer, values))
         }
     };
     written.map_err(|e| output.cannot(e))?;
     Ok(output)
 }
 
-fn archive<W: Write + std::io::Seek>(mut zip: zip::ZipWriter<W>, held: &Held) -> std::io::Result<()> {
+fn archive<W: Write + std::io::Seek>(
+    mut zip: zip::ZipWriter<W>,
+    held: &[Named],
+    dims: Dims,
+) -> std::io::Result<()> {
+    let dtype = held[0].1.dtype();
     // As numpy.savez writes it; entries above 4 GiB say so beforehand.
     let options = SimpleFileOptions::default()
         .compression_method(zip::CompressionMethod::Stored)
-        .large_file(held.dims.count() * held.dtype.bytes() > u32::MAX as u64 - 1024);
-    for (name, values) in ["u.npy", "v.npy"].into_iter().zip(&held.components) {
-        let Some(values) = values else { continue };
-        zip.start_file(name, options)?;
-        zip.write_all(&npy::header(&held.dims.shape(), held.dtype))?;
+        .large_file(dims.count() * dtype.bytes() > u32::MAX as u64 - 1024);
+    for (name, values) in held {
+        zip.start_file(format!("{name}.npy"), options)?;
+        zip.write_all(&npy::header(&dims.shape(), dtype))?;
         write_values(&mut zip, values)?;
     }
     zip.finish()?.flush()

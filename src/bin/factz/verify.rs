@@ -8,18 +8,18 @@ use crate::pair::Pair;
 use crate::say::{critical_points_text, grouped, Voice};
 use crate::violations::{allowed, complaints, violations};
 use crate::Verdict;
-use factz::{Comparison, Preserve, Ties};
+use factz::{ComparisonOf, Kind, Preserve, Ties};
 use serde_json::json;
 use std::path::Path;
 
-/// Zeros at vertices and on edges that differ though the setting of ties is kept.
-fn exceptions(c: &Comparison) -> String {
+/// Zeros outside the interiors of simplices that differ though the setting of ties is kept.
+fn exceptions<const KINDS: usize>(c: &ComparisonOf<KINDS>) -> String {
     if c.changed_zero_points() == 0 {
         return String::new();
     }
     format!(
-        ", but for zeros at vertices and on edges, of which --ties promises less: {} lost, {} spurious, {} of another \
-         index",
+        ", but for zeros at vertices{}, of which --ties promises less: {} lost, {} spurious, {} of another index",
+        if KINDS == Kind::COUNT { " and on edges" } else { ", on edges and on faces" },
         grouped(c.lost_zeros),
         grouped(c.spurious_zeros),
         grouped(c.changed_indices)
@@ -27,7 +27,11 @@ fn exceptions(c: &Comparison) -> String {
 }
 
 /// The sentence of `verify`.
-fn verdict_text(c: &Comparison, preserve: Preserve, bound: Option<f64>) -> String {
+pub fn verdict_text<const KINDS: usize>(
+    c: &ComparisonOf<KINDS>,
+    preserve: Preserve,
+    bound: Option<f64>,
+) -> String {
     let error = match bound {
         Some(b) => format!("largest error {:.6e}, bound {b:.6e}", c.max_error),
         None => format!("largest error {:.6e} (no bound given)", c.max_error),
@@ -61,6 +65,7 @@ fn terms(a: &Verify, pair: &mut Pair) -> Result<(Terms, Preserve), Failure> {
 }
 
 pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
+    a.depth.refuse_for_planes()?;
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let voice = Voice::new(&a.talk);
     let engine = Engine::new(&a.place)?;

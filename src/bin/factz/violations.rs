@@ -1,10 +1,10 @@
 //! Which differences break the promise of a setting of `preserve`, and which it allows.
 
 use crate::say::{counted, grouped};
-use factz::{Comparison, Preserve};
+use factz::{ComparisonOf, Kind, Preserve};
 
 /// The number of differences that the setting does not allow.
-pub fn violations(c: &Comparison, preserve: Preserve) -> u64 {
+pub fn violations<const KINDS: usize>(c: &ComparisonOf<KINDS>, preserve: Preserve) -> u64 {
     match preserve {
         Preserve::None => c.changed_missing + c.bound_exceeded,
         Preserve::Points => c.violations() - changed_types_inside(c),
@@ -12,13 +12,13 @@ pub fn violations(c: &Comparison, preserve: Preserve) -> u64 {
     }
 }
 
-/// Points in triangles of another type. Zeros at vertices and on edges have an index in place of a type.
-fn changed_types_inside(c: &Comparison) -> u64 {
+/// Points in triangles, or in tetrahedra, of another type. Zeros elsewhere have an index in place of a type.
+fn changed_types_inside<const KINDS: usize>(c: &ComparisonOf<KINDS>) -> u64 {
     c.changed_types - c.changed_indices
 }
 
 /// Differences that the setting does not allow, each kind with its number.
-pub fn complaints(c: &Comparison, preserve: Preserve) -> Vec<String> {
+pub fn complaints<const KINDS: usize>(c: &ComparisonOf<KINDS>, preserve: Preserve) -> Vec<String> {
     let of_points = [
         (c.lost_points, "critical point is lost", "critical points are lost"),
         (c.spurious_points, "critical point is spurious", "critical points are spurious"),
@@ -27,16 +27,30 @@ pub fn complaints(c: &Comparison, preserve: Preserve) -> Vec<String> {
             "critical point has another type or index",
             "critical points have another type or index",
         ),
-        (
-            c.changed_ties,
-            "triangle with the origin on its boundary changed",
-            "triangles with the origin on their boundary changed",
-        ),
-        (
-            c.new_ties,
-            "triangle now has the origin on its boundary",
-            "triangles now have the origin on their boundary",
-        ),
+        match KINDS == Kind::COUNT {
+            true => (
+                c.changed_ties,
+                "triangle with the origin on its boundary changed",
+                "triangles with the origin on their boundary changed",
+            ),
+            false => (
+                c.changed_ties,
+                "tetrahedron with the origin on its boundary changed",
+                "tetrahedra with the origin on their boundary changed",
+            ),
+        },
+        match KINDS == Kind::COUNT {
+            true => (
+                c.new_ties,
+                "triangle now has the origin on its boundary",
+                "triangles now have the origin on their boundary",
+            ),
+            false => (
+                c.new_ties,
+                "tetrahedron now has the origin on its boundary",
+                "tetrahedra now have the origin on their boundary",
+            ),
+        },
     ];
     let of_values = [
         (c.changed_missing, "missing vertex changed", "missing vertices changed"),
@@ -48,7 +62,7 @@ pub fn complaints(c: &Comparison, preserve: Preserve) -> Vec<String> {
 }
 
 /// Differences that are allowed; none where the setting allows no difference, or where nothing differs.
-pub fn allowed(c: &Comparison, preserve: Preserve) -> Option<String> {
+pub fn allowed<const KINDS: usize>(c: &ComparisonOf<KINDS>, preserve: Preserve) -> Option<String> {
     match preserve {
         Preserve::Types => None,
         Preserve::Points if changed_types_inside(c) == 0 => None,
@@ -68,6 +82,7 @@ pub fn allowed(c: &Comparison, preserve: Preserve) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use factz::Comparison;
 
     #[test]
     fn what_a_setting_allows_is_no_violation() {

@@ -1,13 +1,14 @@
-//! Volumes: three components on a grid of cubes (`compress U V W`, `decompress STREAM U V W`).
+//! Volumes: three components on a grid of cubes (`compress U V W`, `decompress STREAM U V W`, or one file with all
+//! components).
 
 use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Element, Values};
 use crate::engine::with_progress;
-use crate::failure::{failure, input_names, is_dash, output_name, Failure};
+use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json};
 use crate::foreign::Product;
-use crate::options::Spacing;
-use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
+use crate::options::{Choices, FillArguments, Spacing};
+use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
@@ -18,19 +19,26 @@ use factz::{
     Preserve, Report, Status, StreamInfo, View, ViewMut, VolumeRequest,
 };
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Compresses the arrays U, V and W.
-pub fn compress(a: &Compress, w: &Path) -> Result<Verdict, Failure> {
+/// Whether the arrays are those of a volume: there are three, or the mode is that of volumes.
+pub fn is_given(a: &Compress) -> bool {
+    a.w.is_some() || a.choices.mode == Mode::Repair
+}
+
+/// Compresses the arrays U, V and W, or one with all components.
+pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let bound = commands::required_bound(&a.bound)?;
-    let files: Vec<&Path> = a.field.files().into_iter().chain([w]).collect();
+    let files: Vec<&Path> = a.field.files().into_iter().chain(a.w.as_deref()).collect();
     refuse_input(&a.output, &files, "stream")?;
     Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let (dims, mut components) = input::read_components(&files, &a.field.shape.expected(a.fill.fill_value))?;
-    let config = config(a, dims, components[0].dtype(), bound)?;
+    let Dims { nx, ny, nz } = dims;
+    let choices = chosen(&a.choices, &a.fill, a.dz, bound)?;
+    let config = Config { dtype: components[0].dtype(), nx, ny, nz, ..choices };
     let target = commands::Target::of(a)?;
     let progress = Progress::new("compressing", &voice);
     let start = Instant::now();
@@ -84,9 +92,13 @@ pub fn compress(a: &Compress, w: &Path) -> Result<Verdict, Failure> {
     Ok(Verdict::Good)
 }
 
-/// The configuration of a volume.
-fn config(a: &Compress, dims: Dims, dtype: Dtype, bound: (BoundKind, f64)) -> Result<Config, Failure> {
-    let choices = &a.choices;
+/// The configuration of a volume with these choices, without a shape.
+pub fn chosen(
+    choices: &Choices,
+    fill: &FillArguments,
+    dz: f64,
+    bound: (BoundKind, f64),
+) -> Result<Config, Failure> {
     if choices.mode == Mode::Speculative {
         return Err(failure!(
             "--mode speculative is one of planes: volumes are coded without constraints, verified and repaired, which \
@@ -98,16 +110,22 @@ fn config(a: &Compress, dims: Dims, dtype: Dtype, bound: (BoundKind, f64)) -> Re
     }
     let Spacing { dx, dy } = choices.promise.spacing.or(Spacing { dx: 1.0, dy: 1.0 })?;
     Ok(Config {
-        dtype,
         dx,
         dy,
-        dz: a.dz,
+        dz,
         coder: choices.coder,
         preserve: choices.promise.preserve,
         ties: choices.promise.ties,
-        fill_value: a.fill.fill_value,
+        fill_value: fill.fill_value,
         periodic: choices.promise.spacing.periodic_of_volume(),
-        ..Config::volume([dims.nx, dims.ny, dims.nz], bound.0, bound.1)
+        ..Config::volume([0; 3], bound.0, bound.1)
+    })
+}
+
+/// Views of components of the type and shape of a configuration.
+pub fn views<'a, T: Element>(components: &'a mut [Values; 3], config: &Config) -> [View<'a, T>; 3] {
+    components.each_mut().map(|values| {
+        View::stack(T::unwrap(values).expect("the type is that of the configuration"), config.nx, config.ny)
     })
 }
 
@@ -119,9 +137,7 @@ fn compressed<T: Element>(
 ) -> Result<(Report, Vec<u8>), Failure> {
     let request = VolumeRequest::new(*config)?;
     let mut stream = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
-    let views = components.each_mut().map(|values| {
-        View::stack(T::unwrap(values).expect("the type is that of the configuration"), config.nx, config.ny)
-    });
+    let views = views::<T>(components, config);
     let report = with_progress(threads, Some(progress), |execution| {
         compress_volume(&request, views, &mut stream, execution)
     })?;
@@ -163,6 +179,26 @@ fn decoded<T: Element>(
     Ok((components.map(T::wrap), report))
 }
 
+/// Writes U, V and W; without a format the endings of their names tell it.
+pub fn write_components(
+    paths: [&Path; 3],
+    format: Option<Format>,
+    components: &[Values; 3],
+    dims: Dims,
+) -> Result<(), Failure> {
+    let mut outputs = Vec::new();
+    for (path, values) in paths.into_iter().zip(components) {
+        let format = match format.unwrap_or(Format::of(path)) {
+            Format::Npz => {
+                return Err(failure!("{}: volumes are written as .npy or raw values", output_name(path)));
+            }
+            format => format,
+        };
+        outputs.push(store::component(path, format, values, dims)?);
+    }
+    Output::commit(outputs)
+}
+
 /// Whether the stream is one of a volume, or a place for W is given.
 pub fn is_asked(a: &Decompress) -> Result<bool, Failure> {
     Ok(a.w.is_some()
@@ -170,23 +206,43 @@ pub fn is_asked(a: &Decompress) -> Result<bool, Failure> {
             && steps::find(&a.input, a.step.step)?.is_some_and(|step| step.info.components == 3))
 }
 
-/// Restores the arrays U, V and W.
-pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
-    let (Some(v), Some(w)) = (&a.v, &a.w) else {
+/// The files to write, each with its format: U, V and W, or one for all.
+fn places(a: &Decompress) -> Result<Vec<(&Path, Format)>, Failure> {
+    let paths: Vec<&Path> =
+        [Some(&a.u), a.v.as_ref(), a.w.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    if paths.len() == 2 {
         return Err(failure!(
-            "{} holds a volume: give three outputs, U, V and W",
-            crate::failure::input_name(&a.input)
+            "{} holds a volume: give three outputs, U, V and W, or one for all components",
+            input_name(&a.input)
         ));
+    }
+    for (k, path) in paths.iter().enumerate() {
+        refuse_input(path, &[&a.input], "array")?;
+        refuse_terminal(path)?;
+        if paths[..k].iter().any(|other| same_file(other, path) || is_standard(other) && is_standard(path)) {
+            return Err(failure!("{}: is given for two components; give three names", output_name(path)));
+        }
+        if a.format.is_none() {
+            Product::Arrays.refuse_name(path)?;
+        }
+    }
+    let with_format = |path| match a.format.unwrap_or(Format::of(path)) {
+        Format::Npz if paths.len() == 3 => Err(failure!(
+            "{}: an archive (.npz) holds all components: give it alone, in place of U, V and W",
+            output_name(path)
+        )),
+        format => Ok((path, format)),
     };
+    paths.iter().map(|path| with_format(*path)).collect()
+}
+
+/// Restores the arrays U, V and W, or one with all components.
+pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
+    let places = places(a)?;
     if a.part.selection().is_some() {
         return Err(failure!("--region and --planes are for planes: leave them out for a volume"));
     }
-    let paths = [a.u.as_path(), v.as_path(), w.as_path()];
-    for path in paths {
-        refuse_input(path, &[&a.input], "array")?;
-        refuse_terminal(path)?;
-    }
-    let voice = Voice::beside_data(&a.talk, paths.into_iter().any(is_standard));
+    let voice = Voice::beside_data(&a.talk, places.iter().any(|place| is_standard(place.0)));
     let stream = steps::read(&a.input, a.step.step)?;
     let progress = Progress::new("decompressing", &voice);
     let start = Instant::now();
@@ -194,22 +250,24 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let seconds = start.elapsed().as_secs_f64();
     drop(progress);
     let dims = stream.dims();
-    let format = |path: &Path| match a.format.unwrap_or(Format::of(path)) {
-        Format::Npz => Err(failure!("{}: volumes are written as .npy or raw values", output_name(path))),
-        format => Ok(format),
+    let outputs: Result<Vec<Output>, Failure> = match places[..] {
+        [(path, format)] => {
+            let named: Vec<_> = ["u", "v", "w"].into_iter().zip(&components).collect();
+            store::whole(path, format, &named, dims).map(|output| vec![output])
+        }
+        _ => {
+            let places = places.iter().zip(&components);
+            places.map(|(&(path, format), values)| store::component(path, format, values, dims)).collect()
+        }
     };
-    let mut outputs = Vec::new();
-    for (path, values) in paths.into_iter().zip(&components) {
-        outputs.push(store::component(path, format(path)?, values, dims)?);
-    }
-    Output::commit(outputs)?;
+    Output::commit(outputs?)?;
     let bytes = 3 * dims.count() * stream.info.dtype.bytes();
     let speed = megabytes_per_second(bytes, seconds);
-    let names: Vec<String> = paths.into_iter().map(output_name).collect();
+    let names: Vec<String> = places.iter().map(|place| output_name(place.0)).collect();
     voice.report(
         || {
             let more = json!({
-                "command": "decompress", "step": stream.number, "u": names[0], "v": names[1], "w": names[2],
+                "command": "decompress", "step": stream.number, "u": names[0], "v": names.get(1), "w": names.get(2),
                 "output_bytes": bytes, "exact_vertices": report.exact_vertices, "seconds": seconds,
                 "mb_per_second": speed,
             });

@@ -47,6 +47,30 @@ def exact_counts(cases):
 VIOLATIONS = "lost_points spurious_points changed_types changed_ties new_ties changed_missing bound_exceeded".split()
 
 
+def waves_in_space(shape, step=0):
+    """An array (3, *shape) of a volume with critical points everywhere and a solid without flow, float64."""
+    random = np.random.default_rng(3)
+    z, y, x = np.meshgrid(*map(np.arange, shape), indexing="ij")
+    volume = np.zeros((3, *shape))
+    for _ in range(12):
+        k, phase, amplitude = random.normal(0, 0.35, 3), random.uniform(0, 6), random.normal(0, 1, (3, 1, 1, 1))
+        volume += amplitude * np.sin(k[0] * x + k[1] * y + k[2] * z + phase + 0.3 * step)
+    volume[:, 4:7, 5:9, 6:12] = 0
+    return volume
+
+
+def volume_violations(before, after, bound, dz=1):
+    """The violations in an array (3, nz, ny, nx), by a program that shares no code with the library."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = [os.path.join(folder, name) for name in ("u0", "v0", "w0", "u1", "v1", "w1")]
+        for name, array in zip(names, (*before, *after)):
+            array.astype(array.dtype.newbyteorder("<")).tofile(name)
+        line = [*before.shape[:0:-1], *names, "--dtype", "f%d" % (8 * before.dtype.itemsize), "--abs-bound", bound]
+        command = [sys.executable, "-B", ROOT / "tests/exact_verify3d.py", *line, "--spacing=1,1,%s" % dz]
+        text = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True).stdout
+    return int(dict(line.split() for line in text.splitlines() if len(line.split()) == 2)["violations"])
+
+
 class EmptyFolder(unittest.TestCase):
     """Each test runs in an empty folder."""
 

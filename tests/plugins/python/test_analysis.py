@@ -202,7 +202,14 @@ class Options(unittest.TestCase):
         names = dict(_config.CHOICES, pin=dict(_config.SIDES, all=15, none=0))
         parse = library.factz_config_from_string
         parse.argtypes = [ctypes.c_char_p, ctypes.POINTER(_abi.Config)]
-        self.assertNotEqual(parse(b"abs=1,mode=repair", _abi.Config()), _abi.OK)  # of volumes
+        # The mode of volumes makes the configuration of one.
+        of_volumes = {"mode": ["repair"], "pin": [*_config.SIDES_OF_VOLUME, "all"]}
+        for key, known in of_volumes.items():
+            for name in known:
+                config, text = _abi.Config(), "abs=1,mode=repair,dz=-2" + (",pin=" + name) * (key == "pin")
+                self.assertEqual(parse(text.encode(), config), _abi.OK)
+                made = _config.configured_volume(abs=1.0, dz=-2, **{key: name})
+                self.assertEqual(bytes(made), bytes(config))
         for key, known in names.items():
             for name, number in known.items():
                 if name == "repair":

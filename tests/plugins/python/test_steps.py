@@ -89,10 +89,10 @@ class Steps(unittest.TestCase):
     def test_reads_headers_alone(self):
         file = Counted(b"".join(STREAMS))
         factz.steps(file)
-        self.assertEqual((file.seeks, file.bytes_read), (1 + 3, 3 * 128))
+        self.assertEqual((file.seeks, file.bytes_read), (1 + 3, 3 * 176))
         file = Counted(b"".join(STREAMS))
         factz.load(file, step=1)
-        self.assertEqual(file.bytes_read, 2 * 128 + len(STREAMS[1]))
+        self.assertEqual(file.bytes_read, 2 * 176 + len(STREAMS[1]))
 
     def test_load(self):
         data = b"".join(STREAMS)

@@ -1,5 +1,6 @@
 """compress_volume and decompress_volume: bounds, options, refusals."""
 
+import io
 import unittest
 
 import numpy as np
@@ -39,6 +40,67 @@ class Volumes(unittest.TestCase):
         found = factz.decompress_volume(factz.compress_volume(u, v, w, abs=0.05, fill=-7.0))
         self.assertTrue(np.isnan(found[0][3, 4, 5]) and found[1][1, 1, 1] == -7.0)
         self.assertTrue(all((c[8] == 0.0).all() for c in found))
+
+    def test_one_array_and_layouts(self):
+        field = waves((6, 7, 9), "f8")
+        data = factz.compress_volume(*field, abs=1e-2)
+        expected = factz.decompress_volume(data)
+        stacked, last = np.stack(field), np.stack(field, -1)
+        wide = np.zeros((3, 6, 9, 12))
+        wide[:, :, 1:8, 2:11] = stacked
+        for arrays in (
+            (stacked,),
+            (last,),
+            tuple(wide[:, :, 1:8, 2:11]),
+            tuple(c.copy("F") for c in field),
+            tuple(c.astype(">f8") for c in field),
+        ):
+            self.assertTrue(factz.compress_volume(*arrays, abs=1e-2) == data)
+        before = wide.copy()
+        for out in (np.empty_like(stacked), np.empty_like(last), tuple(wide[:, :, 1:8, 2:11])):
+            found = factz.decompress_volume(data, out=out)
+            self.assertTrue(all((a == b).all() for a, b in zip(found, expected)))
+            self.assertTrue(np.shares_memory(found[2], out[2] if isinstance(out, tuple) else out))
+        factz.decompress_volume(data, out=last)
+        self.assertTrue((last == np.stack(expected, -1)).all())
+        self.assertTrue((wide[:, :, 1:8, 2:11] == expected).all())
+        wide[:, :, 1:8, 2:11] = before[:, :, 1:8, 2:11]
+        self.assertTrue((wide == before).all())
+
+    def test_outputs_that_do_not_suit_are_refused(self):
+        data = factz.compress_volume(*waves((6, 7, 9)), abs=1e-2)
+        room, locked = np.zeros((3, 6, 7, 9), "f4"), np.zeros((3, 6, 7, 9), "f4")
+        locked.flags.writeable = False
+        for out, error, text in [
+            (room[:2], ValueError, "shape"),
+            (np.zeros((3, 4, 4, 3), "f4"), ValueError, "may be"),
+            (room[:, 0], ValueError, "shape"),
+            (tuple(room[:2]), ValueError, "2 arrays"),
+            ((*room[:2], [0.0]), TypeError, "list"),
+            (locked, ValueError, "read-only"),
+            (room[:, :, ::-1], ValueError, "strides"),
+            (room.astype("i4"), TypeError, "float32"),
+            (room[:, :5], factz.InvalidArgumentError, "nz = 5"),
+            (room.astype("f8"), factz.InvalidArgumentError, "dtype"),
+        ]:
+            with self.assertRaisesRegex(error, text):
+                factz.decompress_volume(data, out=out)
+        with self.assertRaisesRegex(TypeError, "w is missing"):
+            factz.compress_volume(room[0], room[1], abs=1)
+
+    def test_files_with_volumes_among_their_streams(self):
+        field = waves((5, 6, 7))
+        streams = [factz.compress(*field[:2], abs=0.1), factz.compress_volume(*field, abs=0.1)]
+        file = io.BytesIO(b"".join(streams + streams))
+        found = factz.steps(file)
+        self.assertEqual([step.component for step in found], [None, "uvw", None, "uvw"])
+        self.assertEqual([step.offset for step in found][1], len(streams[0]))
+        room = np.empty((3, 5, 6, 7), "f4")
+        loaded = factz.load(file, step=-1, out=room)
+        self.assertTrue((room == factz.decompress_volume(streams[1])).all() and len(loaded) == 3)
+        self.assertEqual(len(factz.load(file, step=0)), 2)
+        with self.assertRaisesRegex(ValueError, "that of a volume"):
+            factz.load(file, step=1, planes=0)
 
     def test_planes_and_volumes_are_told_apart(self):
         u, v, w = waves((5, 6, 7))

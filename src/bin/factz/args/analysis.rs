@@ -11,11 +11,12 @@ use std::path::PathBuf;
 ///
 /// Columns: x, y (position: grid coordinates times the spacing, with its signs), cell_x, cell_y (cell), cell_z
 /// (plane, 0 without planes), simplex, point_type, index (Poincare: -1 of a saddle), rounding_divergence, and
-/// the eigenvalues of the Jacobian, real and imaginary parts.
+/// the eigenvalues of the Jacobian, real and imaginary parts. Of a volume: x, y, z, cell_x, cell_y, cell_z, simplex,
+/// dimension, point_type, index.
 #[derive(Args)]
 #[command(
     override_usage = "factz points [OPTIONS] <U> <V>\n       factz points [OPTIONS] <FIELD>\n       \
-factz points [OPTIONS] <STREAM>",
+factz points [OPTIONS] <U> <V> <W>\n       factz points [OPTIONS] <STREAM>",
     after_long_help = "\
 The simplex of a point in cell (x, y) is the triangle lower or upper (of the cell, cut from (x, y) to (x+1, y+1)), the \
 edge from (x, y) that is called edge_x, edge_y or diagonal, or its vertex. Types inside triangles: saddle, \
@@ -37,6 +38,14 @@ cells of a periodic axis between its ends count only if the region has both.
 With --periodic the cells between the last and the first column or row hold points too; they have the cell_x or cell_y \
 of the last one.
 
+Volumes, three arrays U, V and W, or a stream of them: a simplex is a path from the vertex (cell_x, cell_y, cell_z), and \
+its name tells the axes of each step: tetrahedron_x_y_z, face_x_yz, edge_xyz, or vertex; dimension is 3, 2, 1 or 0. Types \
+inside tetrahedra: repelling_node (out), repelling_node_saddle (in along one direction, out along two), \
+attracting_node_saddle (in along two), attracting_node (in); with two complex eigenvalues focus takes the place of node, \
+and center where their real parts are exactly 0 (repelling_center, attracting_center by the third). Otherwise vertex_zero, \
+edge_zero or face_zero. The index is the sign of the determinant of the Jacobian, or the degree around a zero. Volumes are \
+searched on the processor.
+
 The ending of -o tells the format: .json, .vtp, otherwise CSV. In .vtp each point is a vertex of a VTK PolyData with \
 the same columns as arrays, for ParaView and PyVista; its third coordinate is the plane; the numbers of types and simplices are in the field data, no \
 index is -100, and no eigenvalue is 0.
@@ -47,11 +56,14 @@ Examples:
   factz points u.f32 v.f32 --dims 360x181 --north-first
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
   factz points wind.fz -o points.vtp
+  factz points u.f32 v.f32 w.f32 --dims 128x128x128 -o points.vtp
   factz points year.fz --region 100,40,64x64 --planes 181:212"
 )]
 pub struct Points {
     #[command(flatten)]
     pub field: SourceArguments,
+    /// Third component, of a volume of NX x NY x NZ vertices
+    pub w: Option<PathBuf>,
     #[command(flatten)]
     pub step: StepArgument,
     #[command(flatten)]
@@ -66,6 +78,39 @@ pub struct Points {
     pub format: Option<ListFormat>,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    #[command(flatten)]
+    pub depth: DepthArguments,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Finds the least and the largest value of a field, all components together, and counts special vertices.
+#[derive(Args)]
+#[command(
+    override_usage = "factz range [OPTIONS] <U> <V>\n       factz range [OPTIONS] <FIELD>\n       \
+factz range [OPTIONS] <U> <V> <W>\n       factz range [OPTIONS] <STREAM>",
+    after_long_help = "\
+Only finite values count, and none of a vertex with the fill value. --rel T allows errors of T times the difference of \
+both ends. With --json an end without values is null. A stream in place of the arrays is decoded: its values differ from \
+those that were compressed by the bound at most.
+
+Exit status: 0 done; 2 wrong usage, or a file that cannot be read.
+
+Examples:
+  factz range u.f32 v.f32 --dims 360x181
+  factz range u.npy v.npy w.npy --fill-value -999 --json"
+)]
+pub struct Range {
+    #[command(flatten)]
+    pub field: SourceArguments,
+    /// Third component, of a volume of NX x NY x NZ vertices
+    pub w: Option<PathBuf>,
+    #[command(flatten)]
+    pub step: StepArgument,
+    #[command(flatten)]
+    pub fill: FillArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(
     override_usage = "factz protect [OPTIONS] -o <FIX> <U0> <V0> <U1> <V1>\n       \
-factz protect [OPTIONS] -o <FIX> <FIELD0> <FIELD1>",
+factz protect [OPTIONS] -o <FIX> <FIELD0> <FIELD1>\n       \
+factz protect [OPTIONS] -o <FIX> <U0> <V0> <W0> <U1> <V1> <W1>",
     after_long_help = "\
 The bound is that of the other compressor: a reconstruction that leaves it at any vertex with data is refused, and the \
 error names the vertex and its values. --rel is a fraction of the range of the original. Zero vertices (land) become \
@@ -24,16 +25,19 @@ zero, and vertices with NaN, infinity or the fill value get the bits of the orig
 The fix holds a checksum of the reconstruction and belongs to it bit for bit: decompress with the same program on the \
 same kind of machine. A stream of factz (--preserve none) may take the place of U1 V1. The processor does the work.
 
+Six files are those of a volume, or three and a stream of one: its tetrahedra keep their critical points.
+
 Exit status: 0 the fix is complete; 2 it is not, and an older FIX is unchanged.
 
 Examples:
   factz protect u.f32 v.f32 u1.f32 v1.f32 -o wind.fix --dims 360x181 --north-first --abs 0.05
   factz apply wind.fix u1.f32 v1.f32 u2.f32 v2.f32
-  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --abs 0.05"
+  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --abs 0.05
+  factz protect u.npy v.npy w.npy u1.npy v1.npy w1.npy -o flow3d.fix --abs 0.01"
 )]
 pub struct Protect {
     /// Components of the original and of the reconstruction; a file with both components takes the place of two;
-    /// - is standard input
+    /// three and three of a volume; - is standard input
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,
     /// The fix to write; - is standard output
@@ -55,6 +59,10 @@ pub struct Protect {
     pub ties: Ties,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the
+    /// stream, if there is one, otherwise 1
+    #[arg(long, value_name = "DZ", allow_hyphen_values = true)]
+    pub dz: Option<f64>,
     /// Threads on the processor; 0 means one per core, 1 starts none
     #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
     pub threads: usize,
@@ -64,11 +72,12 @@ pub struct Protect {
 
 /// Applies a fix to the reconstruction that it was made for.
 ///
-/// U1 V1 is the reconstruction, U2 V2 the result: the same values but at the vertices that the fix names.
+/// U1 V1 is the reconstruction, U2 V2 the result, of a volume with W1 and W2: the same values but at the vertices that the fix names.
 #[derive(Args)]
 #[command(
     override_usage = "factz apply [OPTIONS] <FIX> <U1> <V1> <U2> <V2>\n       \
-factz apply [OPTIONS] <FIX> <FIELD1> <FIELD2>\n       factz apply [OPTIONS] <FIX> <U1> <V1> <FIELD2>",
+factz apply [OPTIONS] <FIX> <FIELD1> <FIELD2>\n       factz apply [OPTIONS] <FIX> <U1> <V1> <FIELD2>\n       \
+factz apply [OPTIONS] <FIX> <U1> <V1> <W1> <U2> <V2> <W2>",
     after_long_help = "\
 The fix contains shape and type. It is checked before anything is written, and so is the reconstruction: another one, \
 of the same field even, is refused. The endings of U2 and V2 tell their format (--format overrules them) as in `factz \
@@ -78,15 +87,16 @@ Exit status: 0 the result is written; 2 it is not, and older files are unchanged
 
 Examples:
   factz apply wind.fix u1.f32 v1.f32 u2.f32 v2.f32
-  factz apply flow.fix flow1.npz flow2.npz"
+  factz apply flow.fix flow1.npz flow2.npz
+  factz apply flow3d.fix u1.npy v1.npy w1.npy u2.npy v2.npy w2.npy"
 )]
 pub struct Apply {
     /// The fix
     #[arg(value_name = "FIX")]
     pub fix: PathBuf,
     /// Components of the reconstruction, then files for those of the result; one file with both components takes
-    /// the place of two
-    #[arg(required = true, num_args = 2..=4, value_names = ["U1", "V1", "U2", "V2"])]
+    /// the place of two; three and three of a volume
+    #[arg(required = true, num_args = 2..=6, value_names = ["U1", "V1", "U2", "V2"])]
     pub files: Vec<PathBuf>,
     /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]

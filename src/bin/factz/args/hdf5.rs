@@ -1,6 +1,6 @@
 //! The command that makes the arguments of the HDF5 filter.
 
-use crate::array::{parse_plane, Dims};
+use crate::array::Dims;
 use crate::options::*;
 use clap::{Args, ValueEnum};
 use factz::Dtype;
@@ -27,7 +27,8 @@ pub enum ChunkLayout {
 ///
 /// The filter compresses datasets of shape (..., 2, NY, NX) or (..., NY, NX, 2) that hold u and v. A chunk is
 /// a field or a part of one, (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2), or several along the leading axes, which
-/// are compressed together. Critical points are kept in the whole dataset, those between chunks included.
+/// are compressed together. With --mode repair a chunk is a volume or a part of one, (1, ..., 3, nz, ny, nx), of
+/// u, v and w. Critical points are kept in the whole dataset, those between chunks included.
 /// Exactly one of --abs and --rel is required.
 #[derive(Args)]
 #[command(
@@ -71,6 +72,7 @@ Examples:
   h5repack -l uv:CHUNK=1x2x181x360 -f uv:$opts in.h5 out.h5
   opts=$(factz h5args --abs 0.05 --field 360x181 --format netcdf)
   nccopy -c uv:1,2,181,360 -F uv,$opts in.nc out.nc
+  factz h5args --mode repair --abs 0.05 --field 256x256x128    # volumes
   factz h5args --abs 0.05 > args.json    # then in Python, with h5py:
   args = json.load(open('args.json'))
   file.create_dataset('uv', data=uv, chunks=(2, 181, 360),
@@ -87,13 +89,16 @@ pub struct H5args {
     /// Form of the arguments
     #[arg(long, value_enum, default_value = "h5py")]
     pub format: H5Format,
-    /// Columns x rows of a field of the dataset; default: any
-    #[arg(long, value_name = "NXxNY", value_parser = parse_plane)]
+    /// Columns x rows of a field of the dataset, or x planes of a volume; default: any
+    #[arg(long, value_name = "NXxNY[xNZ]")]
     pub field: Option<Dims>,
+    /// Distance from plane to plane of a volume, negative where w points the other way
+    #[arg(long, value_name = "DZ", default_value = "1", allow_hyphen_values = true)]
+    pub dz: f64,
     /// Let --rel count even where outliers make the range, such as a fill value that nobody named
     #[arg(long)]
     pub allow_wide_range: bool,
-    /// Columns x rows (x planes) of a chunk, for programs with HDF5 linked statically
+    /// Columns x rows (x planes, or vertices along z of a volume) of a chunk, for programs with HDF5 linked statically
     #[arg(long, value_name = "NXxNY[xNZ]")]
     pub chunk: Option<Dims>,
     /// Type of the values in --chunk

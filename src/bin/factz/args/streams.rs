@@ -19,6 +19,9 @@ critical points (saddle, node or focus, attracting or repelling). Weather and cl
 row: --north-first keeps the types that the flow has on the map. Seconds and MB/s are those of the work in memory, without \
 files; on a CUDA device they include the copies there and back.
 
+Three files are the components of a volume, whose mode is repair. With --mode repair one file holds them: .npy of shape \
+(3, NZ, NY, NX) or (NZ, NY, NX, 3), .npz with u, v and w, or raw u, v and then w.
+
 --append writes behind the streams of OUT, which must be whole. An error or an interrupt gives OUT its former content \
 back; kill -9 or a power cut may leave a stream that is cut off, behind the others, which stay readable with --step. \
 Commands that append to one file at the same time wait for each other.
@@ -35,6 +38,7 @@ Examples:
   factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json
   factz compress uo.npy vo.npy -o year.fz --dims 360x180x365 --abs 0.02 --north-first --periodic x
   factz compress u.npy v.npy w.npy -o flow3d.fz --rel 1e-2
+  factz compress uvw.npy -o flow3d.fz --rel 1e-2 --mode repair     # (3, NZ, NY, NX) or (NZ, NY, NX, 3)
   for t in 00 06 12 18; do factz compress u$t.npy v$t.npy -o day.fz --append --abs 0.05; done")]
 pub struct Compress {
     #[command(flatten)]
@@ -72,7 +76,8 @@ The stream contains shape and type. Of a file of several streams --step names on
 stream are an error. The endings of the file names tell their format (--format overrules them): .npy, \
 .npz, or raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape \
 (2, NY, NX) in .npy, as the arrays u and v in .npz. A stream of one component (`factz split`) has one array, for \
-FIELD: (NY, NX) in .npy, the array u or v in .npz; the processor does the work. Planes of a stack follow each other, with one axis more in front of \
+FIELD: (NY, NX) in .npy, the array u or v in .npz; the processor does the work. A volume has three components: U, V and W, \
+or FIELD with (3, NZ, NY, NX) in .npy, u, v and w in .npz, and u, v and then w as raw values. Planes of a stack follow each other, with one axis more in front of \
 NY. On standard output the values are raw unless --format says \
 otherwise.
 
@@ -94,7 +99,8 @@ Examples:
   factz decompress day.fz last.npz --step -1
   factz decompress ocean.fz window.npz --region 1200,800,512x256
   factz decompress year.fz july.npz --planes 181:212
-  factz decompress flow3d.fz u.npy v.npy w.npy"
+  factz decompress flow3d.fz u.npy v.npy w.npy
+  factz decompress flow3d.fz uvw.npy"
 )]
 pub struct Decompress {
     /// The stream; - is standard input
@@ -128,10 +134,13 @@ pub struct Decompress {
 #[derive(Args)]
 #[command(
     override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       \
-factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0> <STREAM>",
+factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0> <STREAM>\n       \
+factz verify [OPTIONS] <U0> <V0> <W0> <U1> <V1> <W1>\n       factz verify [OPTIONS] <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
 A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, \
 the bound, the fill value, the spacing, --preserve and --ties. With arrays give these options as in `factz compress`.
+
+Six arrays, or three and a stream, are two volumes, whose tetrahedra are compared on the processor.
 
 Whole fields are compared, since critical points at the border of a part depend on its neighbours. Of planes of a stack, \
 which are fields of their own, compare the arrays that `factz decompress --planes` makes.
@@ -146,6 +155,7 @@ Examples:
   factz verify u.f32 v.f32 wind.fz
   factz verify u06.npy v06.npy day.fz --step 1
   factz verify flow.npz flow2.npz --abs 0.05
+  factz verify u.npy v.npy w.npy volume.fz
   factz verify u.npy v.npy flow2.npz --abs 0.05
   factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
 )]
@@ -164,6 +174,8 @@ pub struct Verify {
     pub fill: FillArguments,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     /// Promise besides the error bound; default: as the stream says, otherwise types
     #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED))]
     pub preserve: Option<Preserve>,

@@ -1,0 +1,131 @@
+"""compare_volume, critical_points_volume and value_range_volume: analysis of three components on a grid of cubes."""
+
+import ctypes
+from typing import Any, List, Optional, Tuple
+
+import numpy as np
+
+from . import _abi
+from ._config import count_of
+from ._library import check, library
+from ._results import VOLUME_POINT, Range, VolumeComparison
+from ._volume_config import configured_dense_volume, dense_components
+
+
+def _call(components: List[np.ndarray], **options: Any) -> Tuple[Any, ...]:
+    """Addresses, number of vertices and configuration."""
+    config, addresses, vertices = configured_dense_volume(components, **options)
+    return (*addresses, vertices, config)
+
+
+def compare_volume(
+    u: Any,
+    v: Any,
+    w: Any,
+    u2: Any,
+    v2: Any,
+    w2: Any,
+    *,
+    abs: Optional[float] = None,
+    rel: Optional[float] = None,
+    ties: str = "all",
+    dx: float = 1.0,
+    dy: float = 1.0,
+    dz: float = 1.0,
+    fill: Optional[float] = None,
+    periodic: Optional[str] = None,
+    threads: int = 0,
+) -> VolumeComparison:
+    """Compares a volume with another, usually an original with its decompressed copy, by exact predicates.
+
+    Args:
+        u, v, w: the first volume, arrays of the shape (nz, ny, nx) as in :func:`compress_volume`.
+        u2, v2, w2: the other volume, of the same shape and dtype.
+        abs, rel: the bound to check; give one of them.
+        ties, dx, dy, dz, fill, periodic, threads: as in :func:`compress_volume`.
+
+    Returns:
+        The counts. ``violations`` is 0 after compression with ``preserve="types"``.
+
+    Raises:
+        ValueError, TypeError, FactzError: as :func:`compress_volume`. Differences are no error.
+    """
+    first, other = dense_components((u, v, w)), dense_components((u2, v2, w2), ("u2", "v2", "w2"))
+    if first[0].shape != other[0].shape or first[0].dtype != other[0].dtype:
+        raise ValueError(
+            "u2, v2 and w2 must have the shape and dtype of u, v and w: they have %s of %s and %s of %s"
+            % (other[0].shape, other[0].dtype, first[0].shape, first[0].dtype)
+        )
+    options = {"ties": ties, "dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
+    *call, config = _call(first, abs=abs, rel=rel, **options)
+    found = _abi.VolumeComparison()
+    call = (*call, config, *(c.ctypes.data for c in other), config, found)
+    check(library.compare_volume_host(*call, count_of("threads", threads)))
+    return VolumeComparison._of(found)
+
+
+def critical_points_volume(
+    u: Any,
+    v: Any,
+    w: Any,
+    *,
+    dx: float = 1.0,
+    dy: float = 1.0,
+    dz: float = 1.0,
+    fill: Optional[float] = None,
+    periodic: Optional[str] = None,
+    threads: int = 0,
+) -> np.ndarray:
+    """Extracts the critical points of a volume: the isolated zeros of its linear interpolation, inside tetrahedra, at
+    vertices, on edges and on faces. Curves, surfaces and solids of zeros are none.
+
+    Args:
+        u, v, w: the volume, arrays of the shape (nz, ny, nx) as in :func:`compress_volume`.
+        dx, dy, dz: the grid spacing as in :func:`compress_volume`: types depend on it, and positions are multiples.
+        fill: vertices where a component has this value hold no data.
+        periodic: as in :func:`compress_volume`: cells between the last and the first vertices hold points, too.
+        threads: the largest number of threads; 0 is one per processor.
+
+    Returns:
+        A NumPy array of dtype :data:`VOLUME_POINT`, sorted by ``cell_z``, ``cell_y``, ``cell_x``, then by simplex:
+        ``cell_x``, ``cell_y``, ``cell_z`` (the vertex that the simplex begins at), ``x``, ``y``, ``z`` (position: dx, dy
+        and dz, with their signs, times a column, a row and a plane), ``simplex`` (its number, see
+        :data:`VOLUME_SIMPLICES`; 0 to 5 are tetrahedra), ``dimension`` (3 inside a tetrahedron, 2 inside a face, 1 inside
+        an edge, 0 at a vertex), ``point_type`` (:class:`VolumePointType`), ``index`` (the sign of the Jacobian's
+        determinant, elsewhere the degree around the point, or :data:`INDEX_UNDEFINED`).
+
+    Raises:
+        ValueError, TypeError, FactzError: as :func:`compress_volume`.
+    """
+    components = dense_components((u, v, w))
+    options = {"dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
+    call = _call(components, abs=0.0, rel=None, **options)
+    count = ctypes.c_uint64()
+    # Memory is taken only by pages that points are written to. More points than this are rare.
+    points = np.empty(components[0].size // 16 + 1024, VOLUME_POINT)
+    while True:
+        place = (points.ctypes.data, points.size, count)
+        status = library.critical_points_volume_host(*call, *place, count_of("threads", threads))
+        if status != _abi.ERROR_BUFFER_TOO_SMALL:
+            check(status)
+            return points[: count.value].copy()
+        points = np.empty(count.value, VOLUME_POINT)
+
+
+def value_range_volume(u: Any, v: Any, w: Any, *, fill: Optional[float] = None, threads: int = 0) -> Range:
+    """Finds the least and the largest finite value of a volume, u, v and w together, as :func:`value_range` does for
+    planes.
+
+    Args:
+        u, v, w: the volume, arrays of the shape (nz, ny, nx) as in :func:`compress_volume`.
+        fill: vertices where a component has this value do not count.
+        threads: the largest number of threads; 0 is one per processor.
+
+    Raises:
+        ValueError, TypeError, FactzError: as :func:`compress_volume`.
+    """
+    components = dense_components((u, v, w))
+    call = _call(components, abs=0.0, rel=None, fill=fill)
+    found = _abi.Range()
+    check(library.range_volume_host(*call, found, count_of("threads", threads)))
+    return Range._of(found)

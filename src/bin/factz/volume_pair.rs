@@ -1,0 +1,143 @@
+//! Volumes that are analysed: from arrays, or from a stream.
+
+use crate::array::{Dims, Element, Values};
+use crate::failure::{failure, Failure};
+use crate::input::{self, Expected, OF_STREAM};
+use crate::options::{
+    DepthArguments, FillArguments, ShapeArguments, SourceArguments, Spacing, SpacingArguments, StepArgument,
+};
+use crate::progress::Progress;
+use crate::say::Voice;
+use crate::stream::Stream;
+use crate::{steps, volume};
+use factz::{BoundKind, Config, Dtype, Mode, StreamInfo, View};
+use std::path::Path;
+
+/// A volume in memory.
+pub struct Volume {
+    pub dims: Dims,
+    pub components: [Values; 3],
+}
+
+impl Volume {
+    pub fn dtype(&self) -> Dtype {
+        self.components[0].dtype()
+    }
+
+    pub fn read(files: &[&Path], expected: &Expected) -> Result<Volume, Failure> {
+        let (dims, components) = input::read_components(files, expected)?;
+        Ok(Volume { dims, components })
+    }
+
+    pub fn decode(stream: &Stream, threads: usize, voice: &Voice) -> Result<Volume, Failure> {
+        let progress = Progress::new("decompressing", voice);
+        let (components, _) = volume::decode(stream, threads, &progress)?;
+        Ok(Volume { dims: stream.dims(), components })
+    }
+
+    /// The volume that three components or a stream hold, and the header of the stream.
+    pub fn given(
+        (field, w): (&SourceArguments, Option<&Path>),
+        fill: &FillArguments,
+        (step, threads): (&StepArgument, usize),
+        voice: &Voice,
+    ) -> Result<(Volume, Option<StreamInfo>), Failure> {
+        if w.is_none() {
+            let stream = steps::read(&field.u, step.step)?;
+            return Ok((Volume::decode(&stream, threads, voice)?, Some(stream.info)));
+        }
+        let files: Vec<&Path> = field.files().into_iter().chain(w).collect();
+        step.refuse_without_stream(&files)?;
+        Ok((Volume::read(&files, &field.shape.expected(fill.fill_value))?, None))
+    }
+
+    /// Views of the components, which have this type.
+    pub fn views<T: Element>(&mut self) -> [View<'_, T>; 3] {
+        let Dims { nx, ny, .. } = self.dims;
+        self.components
+            .each_mut()
+            .map(|values| View::stack(T::unwrap(values).expect("the type is that of the volume"), nx, ny))
+    }
+
+    /// The configuration of its analysis: what is given, or else what the stream says.
+    pub fn config(
+        &self,
+        (spacing, depth): (&SpacingArguments, &DepthArguments),
+        fill: &FillArguments,
+        info: Option<&StreamInfo>,
+    ) -> Result<Config, Failure> {
+        let Dims { nx, ny, nz } = self.dims;
+        let base = Config::volume([nx, ny, nz], BoundKind::Absolute, 0.0);
+        let (dx, dy, dz) = info.map_or((1.0, 1.0, 1.0), |i| (i.dx, i.dy, i.dz));
+        let Spacing { dx, dy } = spacing.or(Spacing { dx, dy })?;
+        Ok(Config {
+            dtype: self.dtype(),
+            mode: Mode::Repair,
+            dx,
+            dy,
+            dz: depth.dz.unwrap_or(dz),
+            periodic: spacing.periodic_of_volume_or(info.map_or(0, |i| i.periodic)),
+            fill_value: fill.fill_value.or(info.and_then(|i| i.fill_value)),
+            ..base
+        })
+    }
+}
+
+/// Whether there are three components, or a stream of a volume in their place.
+pub fn is_given(field: &SourceArguments, w: Option<&Path>, step: &StepArgument) -> Result<bool, Failure> {
+    Ok(w.is_some() || (field.v.is_none() && is_stream(&field.u, step.step)?))
+}
+
+/// Whether a file is a stream of a volume.
+pub fn is_stream(path: &Path, step: Option<i64>) -> Result<bool, Failure> {
+    Ok(steps::is_stream(path) && steps::find(path, step)?.is_some_and(|found| found.info.components == 3))
+}
+
+/// Two volumes of one shape and type.
+pub struct VolumePair {
+    pub before: Volume,
+    pub after: Volume,
+    /// The header of the stream that took the place of the reconstruction.
+    pub info: Option<StreamInfo>,
+}
+
+impl VolumePair {
+    /// Reads the files of the original and of the reconstruction. The last file may be a stream.
+    pub fn read(
+        files: &[&Path],
+        shape: &ShapeArguments,
+        fill: &FillArguments,
+        (step, threads): (Option<i64>, usize),
+        voice: &Voice,
+    ) -> Result<VolumePair, Failure> {
+        let stream = files.last().map(|path| steps::read_if_stream(path, step)).transpose()?.flatten();
+        let expected = shape.expected(fill.fill_value);
+        let Some(stream) = stream else {
+            let [first, other] = [&files[..3], &files[3..]];
+            let before = Volume::read(first, &expected)?;
+            let known = Expected { dims: Some(before.dims), dtype: Some(before.dtype()), ..expected };
+            return Ok(VolumePair { before, after: Volume::read(other, &known)?, info: None });
+        };
+        if files.len() != 4 {
+            return Err(failure!(
+                "{} holds a volume, and {} files are given before it: give its original, U0 V0 W0",
+                stream.name,
+                files.len() - 1
+            ));
+        }
+        let of_stream = (stream.dims(), stream.info.dtype, stream.name.clone());
+        let before = Volume::read(&files[..3], &Expected { otherwise: Some(of_stream), ..expected })?;
+        if before.dims != stream.dims() || before.dtype() != stream.info.dtype {
+            return Err(failure!(
+                "{}: holds {} values of {}, the original {} of {}: {OF_STREAM}",
+                stream.name,
+                stream.dims(),
+                stream.info.dtype.name(),
+                before.dims,
+                before.dtype().name()
+            ));
+        }
+        let after = Volume::decode(&stream, threads, voice)?;
+        Ok(VolumePair { before, after, info: Some(stream.info) })
+    }
+}

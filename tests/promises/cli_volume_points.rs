@@ -1,0 +1,172 @@
+//! The command line about volumes: comparison with a reconstruction, and lists of critical points.
+
+use crate::support::cli::{text, Folder};
+use crate::support::fields::{bytes_of, Random};
+use serde_json::Value;
+
+const SIZES: [usize; 3] = [7, 6, 5];
+const DIMS: &str = "--dims 7x6x5";
+
+/// Writes the components of a field of the coordinates of its vertices.
+fn flow(f: &Folder, names: [&str; 3], mut vector: impl FnMut([f32; 3]) -> [f32; 3]) {
+    let [nx, ny, nz] = SIZES;
+    let vectors: Vec<[f32; 3]> =
+        (0..nx * ny * nz).map(|k| vector([k % nx, k / nx % ny, k / nx / ny].map(|k| k as f32))).collect();
+    for (c, name) in names.into_iter().enumerate() {
+        f.write(name, &bytes_of(&vectors.iter().map(|v| v[c]).collect::<Vec<f32>>()));
+    }
+}
+
+/// Out along x and y, in along z; the zero is at (2.75, 3.5, 1.25), in a tetrahedron with steps along x, y, z.
+fn saddle([x, y, z]: [f32; 3]) -> [f32; 3] {
+    [x - 2.75, 2.0 * (y - 3.5), 0.5 * (1.25 - z)]
+}
+
+#[test]
+fn points_of_a_volume_are_listed() {
+    let f = Folder::new("volume-points");
+    flow(&f, ["u.f32", "v.f32", "w.f32"], saddle);
+    let list = f.succeeds(&format!("points u.f32 v.f32 w.f32 {DIMS}"));
+    let head = "x,y,z,cell_x,cell_y,cell_z,simplex,dimension,point_type,index\n";
+    assert_eq!(list, format!("{head}2.75,3.5,1.25,2,3,1,tetrahedron_x_y_z,3,repelling_node_saddle,-1\n"));
+    let options = format!("{DIMS} --spacing 2,-1 --dz 0.5");
+    let list = f.succeeds(&format!("points u.f32 v.f32 w.f32 {options} --format json"));
+    let [p] = &serde_json::from_str::<Vec<Value>>(&list).expect("JSON")[..] else { panic!("{list}") };
+    assert_eq!((&p["x"], &p["y"], &p["z"]), (&5.5.into(), &(-3.5).into(), &0.625.into()));
+    // Along y the field now flows in.
+    assert_eq!((&p["point_type"], &p["index"]), (&"attracting_node_saddle".into(), &1.into()));
+    let said = f.succeeds(&format!("points u.f32 v.f32 w.f32 {options} -o p.vtp"));
+    assert_eq!(said, "p.vtp: 1 critical point: attracting node saddle 1\n");
+    let file = text(&f.read("p.vtp"));
+    for part in [
+        "<Piece NumberOfPoints=\"1\" NumberOfVerts=\"1\">",
+        "Name=\"Points\" NumberOfComponents=\"3\" format=\"ascii\">\n5.5 -3.5 0.625\n",
+        "Name=\"point_type\" NumberOfComponents=\"1\" format=\"ascii\">\n2\n",
+        "Name=\"cell\" NumberOfComponents=\"3\" format=\"ascii\">\n2 3 1\n",
+        "Name=\"simplex_face_x_yz\" NumberOfTuples=\"1\" format=\"ascii\">8<",
+    ] {
+        assert!(file.contains(part), "{part}: {file}");
+    }
+    let report = f.json(&format!("points u.f32 v.f32 w.f32 {options}"));
+    assert_eq!(
+        (&report["critical_points"], &report["points_by_type"]["attracting_node_saddle"]),
+        (&1.into(), &1.into())
+    );
+    // A stream says shape and spacing.
+    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {options} --abs 0.01 -o s.fz"));
+    let list = f.succeeds("points s.fz --format json");
+    let p = &serde_json::from_str::<Vec<Value>>(&list).expect("JSON")[0];
+    assert_eq!(
+        (&p["simplex"], &p["point_type"]),
+        (&"tetrahedron_x_y_z".into(), &"attracting_node_saddle".into())
+    );
+    // Zeros between tetrahedra.
+    for (zero, name) in [
+        ([2.0, 3.0, 1.0], "vertex,0,vertex_zero"),
+        ([2.5, 3.5, 1.0], "edge_xy,1,edge_zero"),
+        ([2.25, 3.75, 1.25], "face_y_xz,2,face_zero"),
+    ] {
+        flow(&f, ["u.f32", "v.f32", "w.f32"], |[x, y, z]| [x - zero[0], y - zero[1], z - zero[2]]);
+        let list = f.succeeds(&format!("points u.f32 v.f32 w.f32 {DIMS}"));
+        let [x, y, z] = zero;
+        assert_eq!(list, format!("{head}{x},{y},{z},2,3,1,{name},1\n"));
+    }
+}
+
+#[test]
+fn volumes_are_compared() {
+    let f = Folder::new("volume-verify");
+    let mut random = Random(1);
+    flow(&f, ["u.f32", "v.f32", "w.f32"], |_| [0; 3].map(|_| random.signed() as f32));
+    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {DIMS} --abs 0.05 --dz -2 --periodic x -o s.fz"));
+    f.succeeds("decompress s.fz u1.f32 v1.f32 w1.f32");
+    let said = f.succeeds("verify u.f32 v.f32 w.f32 s.fz");
+    assert!(said.starts_with("Kept: ") && said.contains("with the same types, none new"), "{said}");
+    let by_stream = f.json("verify u.f32 v.f32 w.f32 s.fz");
+    assert_eq!(
+        (&by_stream["violations"], &by_stream["dz"], &by_stream["periodic"]),
+        (&0.into(), &(-2.0).into(), &"x".into())
+    );
+    let arrays = format!("verify u.f32 v.f32 w.f32 u1.f32 v1.f32 w1.f32 {DIMS} --dz -2 --periodic x");
+    let c = f.json(&format!("{arrays} --abs 0.05"));
+    assert_eq!(c["comparison"], by_stream["comparison"]);
+    let points = f.json("points s.fz");
+    assert_eq!(points["critical_points"], c["comparison"]["other_critical_points"]);
+    assert_eq!(points["points_by_type"], c["comparison"]["points_by_type"]);
+    assert!(c["comparison"]["critical_points"].as_u64() > Some(3), "{c}");
+    // Without a bound none is exceeded.
+    assert_eq!(f.json(&arrays)["comparison"]["bound"], Value::Null);
+    // A reconstruction without a promise, and a wrong one.
+    let turned: Vec<f32> = f.values("u.f32").iter().map(|x| -x).collect();
+    f.write("u1.f32", &bytes_of(&turned));
+    let out = f.factz(&arrays);
+    let said = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(said.starts_with("Violated: ") && said.contains("lost"), "{said}");
+    let out = f.factz(&format!("{arrays} --preserve none"));
+    assert!(text(&out.stdout).contains("allowed by --preserve none"), "{}", text(&out.stdout));
+    assert_eq!(out.status.code(), Some(0));
+}
+
+#[test]
+fn ranges_of_planes_and_volumes() {
+    let f = Folder::new("ranges");
+    flow(&f, ["u.f32", "v.f32", "w.f32"], |[x, y, z]| match [x, y, z] {
+        [3.0, 3.0, 3.0] => [f32::NAN, 1.0, 50.0],
+        [4.0, 4.0, 4.0] => [-9.0, 99.0, 99.0],
+        [5.0, _, 1.0] => [0.0; 3],
+        _ => [x, -y, 2.0 * z],
+    });
+    let planes = f.json(&format!("range u.f32 v.f32 {DIMS} --fill-value -9"));
+    let ends = |r: &Value| [&r["low"], &r["high"]].map(|x| x.as_f64());
+    assert_eq!(ends(&planes), [Some(-5.0), Some(6.0)]);
+    let counts = |r: &Value| {
+        ["nonfinite_vertices", "filled_vertices", "zero_vertices", "components"]
+            .map(|k| r[k].as_u64().expect("a count"))
+    };
+    // u = v = 0 at the first vertex of each plane, too.
+    assert_eq!(counts(&planes), [1, 1, 11, 2]);
+    let volume = f.json(&format!("range u.f32 v.f32 w.f32 {DIMS} --fill-value -9"));
+    assert_eq!((ends(&volume), counts(&volume)), ([Some(-5.0), Some(50.0)], [1, 1, 7, 3]));
+    let said = f.succeeds(&format!("range u.f32 v.f32 w.f32 {DIMS} --fill-value -9"));
+    let files = "u.f32, v.f32, w.f32";
+    let expected = "-5 to 50; 7 zero vertices; 1 vertex with NaN or infinity; 1 vertex with the fill value";
+    assert_eq!(said, format!("{files}: {expected}\n"));
+    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {DIMS} --abs 0 --fill-value -9 -o s.fz"));
+    assert_eq!(ends(&f.json("range s.fz")), ends(&volume));
+    f.succeeds(&format!("compress u.f32 v.f32 {DIMS} --abs 0 --fill-value -9 -o planes.fz"));
+    assert_eq!(
+        (ends(&f.json("range planes.fz")), counts(&f.json("range planes.fz"))),
+        (ends(&planes), counts(&planes))
+    );
+    // Nothing but missing values.
+    f.write("no.f32", &bytes_of(&[f32::NAN; 210]));
+    let nothing = f.json(&format!("range no.f32 no.f32 no.f32 {DIMS}"));
+    assert_eq!((&nothing["low"], &nothing["high"]), (&Value::Null, &Value::Null));
+    assert!(f
+        .succeeds(&format!("range no.f32 no.f32 {DIMS}"))
+        .starts_with("no.f32, no.f32: no finite value; 210 "));
+    f.fails("range u.f32 v.f32 --dims 7x6x6", &["u.f32", "7x6x6"]);
+    f.fails("range u.f32 v.f32 w.f32 --dims 42x5", &["nz = 1"]);
+    f.fails(&format!("range u.f32 v.f32 w.f32 {DIMS} --step 0"), &["--step 0"]);
+}
+
+#[test]
+fn what_is_no_volume_is_refused() {
+    let f = Folder::new("volume-refusals");
+    flow(&f, ["u.f32", "v.f32", "w.f32"], saddle);
+    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {DIMS} --abs 0.01 -o s.fz"));
+    f.succeeds(&format!("compress u.f32 v.f32 {DIMS} --abs 0.01 -o planes.fz"));
+    f.fails("points u.f32 v.f32 w.f32 --dims 42x5", &["nz = 1"]);
+    f.fails("points u.f32 v.f32 w.f32 --dims 7x6x6", &["u.f32"]);
+    f.fails(&format!("points u.f32 v.f32 {DIMS} --dz 2"), &["--dz 2", "planes"]);
+    f.fails("points s.fz --planes 0:1", &["--planes"]);
+    f.fails("points planes.fz --dz 2", &["--dz 2"]);
+    f.fails(&format!("points u.f32 v.f32 w.f32 {DIMS} --dz 0"), &["--dz"]);
+    f.fails("verify u.f32 v.f32 s.fz", &["s.fz", "U0 V0 W0"]);
+    f.fails("verify u.f32 v.f32 w.f32 planes.fz", &["the number of files is 4"]);
+    f.fails(&format!("verify u.f32 v.f32 u.f32 v.f32 {DIMS} --dz 2"), &["--dz 2"]);
+    f.fails(&format!("verify u.f32 v.f32 w.f32 u.f32 v.f32 no.f32 {DIMS}"), &["no.f32"]);
+    f.fails(&format!("verify u.f32 v.f32 w.f32 u.f32 v.f32 w.f32 {DIMS} --ties sos"), &["ties = sos"]);
+    f.fails("verify u.f32 v.f32 w.f32 s.fz --dims 6x7x5", &["7x6x5", "6x7x5"]);
+}

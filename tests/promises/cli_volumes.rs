@@ -1,0 +1,135 @@
+//! Volumes on the command line: every order of an array gives the same stream, and decompression fills three
+//! files or one.
+
+use crate::support::cli::{npy, Folder};
+
+const SIZES: [usize; 3] = [11, 9, 6];
+const SHAPE: &str = "(6, 9, 11)";
+const DIMS: &str = "--dims 11x9x6";
+
+/// The values of u, v and w, x fastest: a field with critical points.
+fn components() -> [Vec<f32>; 3] {
+    let angles = [[0.31, 0.2, 0.11], [0.13, -0.27, 0.33], [-0.21, 0.17, 0.29]];
+    angles.map(|[a, b, c]| {
+        let value = |k: usize| {
+            let [x, y, z] =
+                [k % SIZES[0], k / SIZES[0] % SIZES[1], k / SIZES[0] / SIZES[1]].map(|k| k as f32);
+            (a * x + b * y + c * z).sin()
+        };
+        (0..SIZES.iter().product()).map(value).collect()
+    })
+}
+
+fn bytes(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// A folder with the components as raw values, and the stream of them.
+fn volume(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    for (name, values) in ["u.f32", "v.f32", "w.f32"].iter().zip(components()) {
+        folder.write(name, &bytes(&values));
+    }
+    folder.succeeds(&format!("compress u.f32 v.f32 w.f32 -o flow.fz {DIMS} --abs 0.01"));
+    folder
+}
+
+#[test]
+fn every_order_of_an_array_gives_the_same_stream() {
+    let f = volume("volume-orders");
+    let [u, v, w] = ["u.f32", "v.f32", "w.f32"].map(|name| f.read(name));
+    let all = [&u[..], &v, &w].concat();
+    let vertices = u.chunks(4).zip(v.chunks(4)).zip(w.chunks(4));
+    let mixed: Vec<u8> = vertices.flat_map(|((u, v), w)| [u, v, w].concat()).collect();
+    for (name, values) in [("u.npy", &u), ("v.npy", &v), ("w.npy", &w)] {
+        f.write(name, &npy("<f4", SHAPE, values));
+    }
+    f.write("all.f32", &all);
+    f.write("all.npy", &npy("<f4", "(3, 6, 9, 11)", &all));
+    f.write("one.npy", &npy("<f4", "(1, 3, 6, 9, 11)", &all));
+    f.write("mixed.npy", &npy("<f4", "(6, 9, 11, 3)", &mixed));
+    let expected = f.read("flow.fz");
+    let raw = format!("all.f32 {DIMS} --mode repair");
+    for files in [
+        "u.npy v.npy w.npy",
+        "u.npy v.f32 w.npy",
+        "u.npy v.npy w.npy --mode repair",
+        &raw,
+        "all.npy --mode repair",
+        "one.npy --mode repair",
+        "mixed.npy --mode repair",
+    ] {
+        f.succeeds(&format!("compress {files} -o other.fz --abs 0.01"));
+        assert!(f.read("other.fz") == expected, "{files}");
+    }
+}
+
+#[test]
+fn three_files_or_one_are_written() {
+    let f = volume("volume-outputs");
+    f.succeeds("decompress flow.fz u1.f32 v1.f32 w1.npy");
+    let [u, v] = ["u1.f32", "v1.f32"].map(|name| f.read(name));
+    let written = f.read("w1.npy");
+    let w = &written[written.len() - u.len()..];
+    assert!(written == npy("<f4", SHAPE, w));
+    for (name, values) in ["u1.f32", "v1.f32"].iter().zip(components()) {
+        let largest = f.values(name).iter().zip(&values).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(largest > 0.0 && largest <= 0.01, "{name}: {largest}");
+    }
+    let all = [&u[..], &v, w].concat();
+    f.succeeds("decompress flow.fz all.f32");
+    assert!(f.read("all.f32") == all);
+    f.succeeds("decompress flow.fz all.npy");
+    assert!(f.read("all.npy") == npy("<f4", "(3, 6, 9, 11)", &all));
+    let out = f.factz("decompress flow.fz - --format npy");
+    assert!(out.status.success() && out.stdout == f.read("all.npy"));
+
+    // An archive holds u, v and w, under other names where --keys says so.
+    f.succeeds("decompress flow.fz all.npz");
+    f.succeeds("compress all.npz -o again.fz --abs 0 --mode repair");
+    f.succeeds("decompress again.fz again.f32");
+    assert!(f.read("again.f32") == all);
+    f.succeeds("compress all.npz -o turned.fz --abs 0 --mode repair --keys w,v,u");
+    f.succeeds("decompress turned.fz turned.f32");
+    assert!(f.read("turned.f32") == [w, &v[..], &u].concat());
+    let told = f.json("decompress flow.fz all.f32");
+    assert_eq!(
+        (&told["u"], &told["v"], &told["nz"]),
+        (&"all.f32".into(), &serde_json::Value::Null, &6.into())
+    );
+}
+
+#[test]
+fn what_is_no_volume_is_refused() {
+    let f = volume("volume-refused");
+    let all = ["u.f32", "v.f32", "w.f32"].map(|name| f.read(name)).concat();
+    f.write("all.f32", &all);
+    f.write("all.npy", &npy("<f4", "(3, 6, 9, 11)", &all));
+    f.write("cube.npy", &npy("<f4", "(3, 66, 3, 3)", &all));
+    f.write("u.npy", &npy("<f4", SHAPE, &f.read("u.f32")));
+    f.succeeds("decompress flow.fz all.npz");
+    for (line, part) in [
+        ("compress u.npy u.npy -o x.fz --abs 1 --mode repair", "give U, V and W, or one file"),
+        ("compress u.npy -o x.fz --abs 1 --mode repair", "which is one component: give U, V and W"),
+        ("compress all.npy -o x.fz --abs 1", "give --mode repair for a volume"),
+        ("compress cube.npy -o x.fz --abs 1 --mode repair", "--dims 3x3x66 or --dims 3x66x3"),
+        ("compress all.f32 -o x.fz --abs 1 --mode repair", "--dims NXxNY is missing"),
+        (
+            "compress u.f32 -o x.fz --abs 1 --mode repair --dims 11x9x6",
+            "give the files of the other ones too",
+        ),
+        ("compress - u.npy u.npy -o x.fz --abs 1", "- takes the place of all components"),
+        ("compress all.npz -o x.fz --abs 1 --mode repair --keys a,b", "give three names, U,V,W"),
+        ("compress all.npz -o x.fz --abs 1 --mode repair --keys u,v,x", "name u, v and w with --keys U,V,W"),
+        ("compress all.npz -o x.fz --abs 1 --keys u,v,w", "u and v have two names"),
+        ("compress all.npz u.npy u.npy -o x.fz --abs 1", "is an archive of arrays: give it alone"),
+        ("decompress flow.fz u1.f32 v1.f32", "or one for all components"),
+        ("decompress flow.fz u1.npz v1.f32 w1.f32", "holds all components: give it alone"),
+        ("decompress flow.fz u1.f32 u1.f32 w1.f32", "is given for two components"),
+        ("decompress flow.fz flow.fz", "is an input"),
+    ] {
+        f.fails(line, &[part]);
+    }
+    f.succeeds("compress cube.npy -o x.fz --abs 1 --mode repair --dims 3x66x3");
+    assert_eq!(f.json("info x.fz")["ny"], 66);
+}
