@@ -2264,6 +2264,42 @@ factz_status factz_critical_points_volume_host(const void *u,
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compare_volume_host(const void *u,
+                                       const void *v,
+                                       const void *w,
+                                       size_t n,
+                                       const struct factz_config *config,
+                                       const void *other_u,
+                                       const void *other_v,
+                                       const void *other_w,
+                                       const struct factz_config *other_config,
+                                       struct factz_volume_comparison *comparison,
+                                       int threads);
+
+/**
+ * Finds the range of a volume in host memory, u, v and w together, as `factz_range_host` does for planes. Blocks until
+ * it is found; thread-safe.
+ *
+ * @param u        x components, laid out as config says
+ * @param v        y components
+ * @param w        z components
+ * @param n        number of vertices, nx * ny * nz
+ * @param config   the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout and the
+ *                 fill value; the rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
+ * @param range    receives the range; zero_vertices counts vertices with u = v = w = 0. If the call fails, its status
+ *                 and a range without values
+ * @param threads  see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_range_volume_host(const void *u,
+                                     const void *v,
+                                     const void *w,
+                                     size_t n,
+                                     const struct factz_config *config,
+                                     struct factz_range *range,
+                                     int threads);
+
+/**
  * Makes a fix for the reconstruction of a volume by any compressor: with it (`factz_apply_volume_host`) the
  * reconstruction keeps the bound and the critical points, as a compression with the same configuration does.
  *
@@ -2305,31 +2341,6 @@ factz_status factz_protect_volume_host(const void *u,
                                        const void *other_v,
                                        const void *other_w,
                                        const struct factz_config *other_config,
-                                       struct factz_volume_comparison *comparison,
-                                       int threads);
-
-/**
- * Finds the range of a volume in host memory, u, v and w together, as `factz_range_host` does for planes. Blocks until
- * it is found; thread-safe.
- *
- * @param u        x components, laid out as config says
- * @param v        y components
- * @param w        z components
- * @param n        number of vertices, nx * ny * nz
- * @param config   the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout and the
- *                 fill value; the rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
- * @param range    receives the range; zero_vertices counts vertices with u = v = w = 0. If the call fails, its status
- *                 and a range without values
- * @param threads  see "Threads" at the top of this header
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
- *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
- */
-factz_status factz_range_volume_host(const void *u,
-                                     const void *v,
-                                     const void *w,
-                                     size_t n,
-                                     const struct factz_config *config,
-                                     struct factz_range *range,
                                        void *dst,
                                        size_t dst_bytes,
                                        struct factz_fix_report *report,
