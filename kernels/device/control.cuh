@@ -51,6 +51,7 @@ struct ListControl {
     u64 fill_w;
     u64 found;         // exact vertices that its chunks have
     u32 has_constant;  // zero vertices or filled ones
+    u32 is_damaged;    // a chunk that no encoder writes was found while others were written
 };
 
 struct Control {

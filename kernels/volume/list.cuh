@@ -152,7 +152,7 @@ template <typename T>
 __device__ __forceinline__ void end_list(const Job& job, Control& control) {
     const ListControl& list = control.list;
     const VolumeView work(job);
-    bool bad = __ldcg(&list.found) != list.exact;
+    bool bad = __ldcg(&list.found) != list.exact || __ldcg(&list.is_damaged) != 0;
     for (u64 chunk = 1 + threadIdx.x; chunk < list.chunks; chunk += blockDim.x) {
         const ListEntry entry = list_entry(job, list, chunk);
         bad |= list_entry(job, list, chunk - 1).kind() == entry.kind() &&
@@ -189,7 +189,8 @@ __device__ __forceinline__ void put_chunks(const Job& job) {
                 inside &= put_listed<T>(job, listed, widths);
                 exact += listed.level == LEVEL_EXACT;
             });
-        if (!decoded || !inside) fail(control, STATUS_CORRUPT_STREAM);
+        // The status stays as all blocks found it, until the last one.
+        if (!decoded || !inside) atomicOr(&control.list.is_damaged, 1u);
         if ((threadIdx.x & 31) == 0) work.chunks()[chunk].y = last;
     }
     exact = warp_sum(exact);

@@ -133,3 +133,17 @@ fn what_is_no_volume_is_refused() {
     f.succeeds("compress cube.npy -o x.fz --abs 1 --mode repair --dims 3x66x3");
     assert_eq!(f.json("info x.fz")["ny"], 66);
 }
+
+#[test]
+fn volumes_are_measured() {
+    let f = volume("volume-bench");
+    let options = "--bounds 1e-1,1e-2 --threads 1,2 --coder ans --repeat 1";
+    let json = f.json(&format!("bench u.f32 v.f32 w.f32 {DIMS} {options}"));
+    let runs = json["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), json["nz"].as_u64()), (2, Some(SIZES[2] as u64)));
+    for run in runs {
+        assert!(run["violations"] == 0 && run["ratio"].as_f64() > Some(1.0), "{run}");
+        assert_eq!(run["speeds"].as_array().unwrap().len(), 2);
+    }
+    f.fails("bench u.f32 v.f32 --dims 11x54 --dz 2", &["--dz 2", "planes have no axis z"]);
+}

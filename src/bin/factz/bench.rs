@@ -70,6 +70,7 @@ fn make(kind: Kind, dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
 }
 
 pub fn run(a: &Bench) -> Result<Verdict, Failure> {
+    a.depth.refuse_for_planes()?;
     let (name, subject) = subject(a)?;
     let (dims, dtype) = match &subject {
         Subject::Read(field) => (field.dims, field.dtype()),

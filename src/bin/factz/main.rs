@@ -56,6 +56,7 @@ mod synthetic;
 mod verify;
 mod violations;
 mod volume;
+mod volume_bench;
 mod volume_fix;
 mod volume_pair;
 mod volume_point_list;
@@ -138,6 +139,7 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Range(a) => range::range(a),
         Command::Diff(a) => diff::diff(a),
         Command::Render(a) => render::render(a),
+        Command::Bench(a) if a.w.is_some() => volume_bench::run(a),
         Command::Bench(a) => bench::run(a),
         Command::Sweep(a) => sweep::sweep(a),
         Command::Demo(a) => demo::run(a),

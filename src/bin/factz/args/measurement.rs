@@ -17,11 +17,15 @@ With --backend cuda the field is on the device, and the figures are GB/s (10^9 b
 events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
 beside the speed of a plain copy of u and v on the device and of the comparison there. A table of the microseconds of each kernel follows.
 
+Of a volume, U V W, compression is measured on the processor, and decompression there and, unless --backend is cpu, on the \
+device. --mode and --predictor have no effect: volumes have one of each.
+
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 
 Examples:
   factz bench u.f32 v.f32 --dims 360x181 --north-first
   factz bench u.npy v.npy --bounds 1e-2,1e-4 --threads 1,8 --repeat 5 --json
+  factz bench u.f32 v.f32 w.f32 --dims 128x128x128 --backend auto
   factz bench --backend cuda --synthetic dense --dims 16384x16384")]
 pub struct Bench {
     /// Horizontal component, or both components: raw little-endian, .npy or .npz; - is standard input
@@ -29,8 +33,13 @@ pub struct Bench {
     pub u: Option<PathBuf>,
     /// Vertical component; left out if U holds both
     pub v: Option<PathBuf>,
+    /// Third component, of a volume
+    #[arg(requires = "v")]
+    pub w: Option<PathBuf>,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     /// Measure a synthetic field of --dims values in place of files
-    #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v"])]
+    #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v", "w"])]
     pub synthetic: Option<Kind>,
     /// Device to measure
     #[arg(long, value_enum, default_value = "cpu")]

@@ -10,6 +10,7 @@ pub mod memory;
 pub mod pipeline;
 pub mod queue;
 mod staged;
+pub mod volume;
 
 use cudarc::driver::sys::{self, CUcontext, CUresult};
 use factz::{device as cuda, Error, Result, Status};

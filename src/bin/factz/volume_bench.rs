@@ -1,0 +1,232 @@
+//! Measurements on one volume: every coder, bound and number of threads, and decompression on a device.
+
+use crate::args::Bench;
+use crate::array::{Dims, Element, Values};
+use crate::failure::{input_names, Failure};
+use crate::figures::{choices_json, joined, shape_json};
+use crate::measure::{median, thread_counts, CHANGED_POINTS};
+use crate::options::Spacing;
+use crate::progress::Progress;
+use crate::say::{megabytes_per_second, Voice};
+use crate::violations::violations;
+use crate::{engine, input, memory, volume, Verdict};
+use factz::{
+    compare_volume, compress_volume, decompress_volume, max_volume_stream_bytes, BoundKind, Config, Dtype,
+    Execution, Mode, ViewMut, VolumeComparison, VolumeRequest,
+};
+use serde_json::{json, Value};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+/// One configuration, measured.
+struct Measured {
+    config: Config,
+    stream_bytes: u64,
+    /// Threads, and MB/s for compression and decompression.
+    speeds: Vec<(usize, f64, f64)>,
+    /// GB/s of decompression on a device.
+    device: Option<f64>,
+    comparison: VolumeComparison,
+}
+
+impl Measured {
+    fn ratio(&self) -> f64 {
+        bytes_of(&self.config) as f64 / self.stream_bytes as f64
+    }
+
+    fn violations(&self) -> u64 {
+        violations(&self.comparison, self.config.preserve)
+    }
+
+    fn json(&self) -> Value {
+        let c = &self.comparison;
+        let speeds = self.speeds.iter().map(|(threads, compress, decompress)| {
+            json!({
+                "threads": threads, "compress_mb_per_second": compress, "decompress_mb_per_second": decompress,
+            })
+        });
+        let more = json!({
+            "relative_bound": self.config.bound, "absolute_bound": c.bound, "stream_bytes": self.stream_bytes,
+            "ratio": self.ratio(), "max_error": c.max_error, "critical_points": c.critical_points,
+            "lost_points": c.lost_points, "spurious_points": c.spurious_points, "changed_types": c.changed_types,
+            "violations": self.violations(), "speeds": speeds.collect::<Vec<_>>(),
+            "device_decompress_gb_per_second": self.device,
+        });
+        joined(choices_json(&self.config), more)
+    }
+}
+
+/// Bytes of u, v and w.
+fn bytes_of(config: &Config) -> u64 {
+    3 * config.nx * config.ny * config.nz * config.dtype.bytes()
+}
+
+/// The configurations to measure.
+fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Result<Vec<Config>, Failure> {
+    let Spacing { dx, dy } = a.promise.spacing.or(Spacing::UNIT)?;
+    let Dims { nx, ny, nz } = dims;
+    let with = |coder, bound| Config {
+        dtype,
+        coder,
+        preserve: a.promise.preserve,
+        ties: a.promise.ties,
+        dx,
+        dy,
+        dz: a.depth.dz.unwrap_or(1.0),
+        periodic: a.promise.spacing.periodic_of_volume(),
+        mode: Mode::Repair,
+        ..Config::volume([nx, ny, nz], BoundKind::Relative, bound)
+    };
+    Ok(a.coder.iter().flat_map(|&coder| a.bounds.iter().map(move |&bound| with(coder, bound))).collect())
+}
+
+/// Compresses and decompresses with each number of threads, and compares.
+fn measure<T: Element>(
+    components: &mut [Values; 3],
+    config: &Config,
+    a: &Bench,
+) -> Result<Measured, Failure> {
+    let request = VolumeRequest::new(*config)?;
+    let mut buffer = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
+    let vertices = config.nx * config.ny * config.nz;
+    let room = || memory::zeros::<T>(vertices, "the values");
+    let mut decoded = [room()?, room()?, room()?];
+    let (mut speeds, mut stream_bytes) = (Vec::new(), 0);
+    for n in thread_counts(&a.threads) {
+        let execution = || Execution { threads: n, ..Execution::default() };
+        let (mut compress, mut decompress) = (Vec::new(), Vec::new());
+        for _ in 0..a.repeat {
+            let start = Instant::now();
+            let views = volume::views::<T>(components, config);
+            stream_bytes = compress_volume(&request, views, &mut buffer, execution())?.stream_bytes;
+            compress.push(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            let views = decoded.each_mut().map(|values| ViewMut::stack(values, config.nx, config.ny));
+            decompress_volume(config, &buffer[..stream_bytes as usize], views, execution())?;
+            decompress.push(start.elapsed().as_secs_f64());
+        }
+        let speed = |times| megabytes_per_second(bytes_of(config), median(times));
+        speeds.push((n, speed(compress), speed(decompress)));
+    }
+    let device = device_speed::<T>(&request, &buffer[..stream_bytes as usize], &decoded, a)?;
+    let after = decoded.each_ref().map(|values| factz::View::stack(values, config.nx, config.ny));
+    let comparison = compare_volume(&request, volume::views::<T>(components, config), after, true, 0)?;
+    Ok(Measured { config: *config, stream_bytes, speeds, device, comparison })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn device_speed<T: Element>(
+    _: &VolumeRequest,
+    _: &[u8],
+    _: &[Vec<T>; 3],
+    a: &Bench,
+) -> Result<Option<f64>, Failure> {
+    engine::device(a.backend).map(|_| None)
+}
+
+/// GB/s of the median of 20 decompressions on the device, if one is to be measured. Its values must be those of the
+/// host.
+#[cfg(feature = "cuda")]
+fn device_speed<T: Element>(
+    request: &VolumeRequest,
+    stream: &[u8],
+    expected: &[Vec<T>; 3],
+    a: &Bench,
+) -> Result<Option<f64>, Failure> {
+    let Some(_device) = engine::device(a.backend)? else { return Ok(None) };
+    let mut found = expected.clone();
+    found.iter_mut().for_each(|values| values.fill(T::ZERO));
+    let runs = DEVICE_WARM_UP + DEVICE_RUNS;
+    let times = crate::device::volume::decompress(request, stream, &mut found, runs)?;
+    let bits = |values: &Vec<T>| values.iter().map(|x| x.to_bits64()).collect::<Vec<_>>();
+    if found.each_ref().map(bits) != expected.each_ref().map(bits) {
+        return Err(crate::failure::failure!(
+            "the device restores other values than the host: please report this"
+        ));
+    }
+    Ok(Some(bytes_of(request.config()) as f64 / 1e6 / median(times[DEVICE_WARM_UP..].to_vec())))
+}
+
+#[cfg(feature = "cuda")]
+const DEVICE_RUNS: usize = 20;
+#[cfg(feature = "cuda")]
+const DEVICE_WARM_UP: usize = 3;
+
+fn head(a: &Bench) -> String {
+    let mut text = format!("{:<8} {:<8} {:<5} {:>8} {:>9}", "coder", "preserve", "ties", "bound", "ratio");
+    for n in thread_counts(&a.threads) {
+        let _ = write!(text, " {:>20}", format!("MB/s, {n} thread{}", if n == 1 { "" } else { "s" }));
+    }
+    text + &format!(" {:>11} {:>11}  {CHANGED_POINTS:<28} {:>9}\n", "device GB/s", "error/bound", "points")
+}
+
+fn row(m: &Measured) -> String {
+    let c = &m.comparison;
+    let mut text = format!(
+        "{:<8} {:<8} {:<5} {:>8} {:>9.2}",
+        m.config.coder.name(),
+        m.config.preserve.name(),
+        m.config.ties.name(),
+        format!("{:e}", m.config.bound),
+        m.ratio()
+    );
+    for (_, compress, decompress) in &m.speeds {
+        let _ = write!(text, " {:>20}", format!("{compress:.0} / {decompress:.0}"));
+    }
+    let device = m.device.map_or("-".into(), |speed| format!("{speed:.1}"));
+    let changed = format!("{} / {} / {}", c.lost_points, c.spurious_points, c.changed_types);
+    let verdict = match m.violations() {
+        0 => String::new(),
+        n => format!("  VIOLATED ({n} in all)"),
+    };
+    let _ = writeln!(
+        text,
+        " {device:>11} {:>11.4}  {changed:<28} {:>9}{verdict}",
+        if c.bound > 0.0 { c.max_error / c.bound } else { 0.0 },
+        c.critical_points
+    );
+    text
+}
+
+const LEGEND: &str = "\
+bound: relative to the joint range of u, v and w. MB/s: 10^6 bytes of input per second, compression / decompression;
+device GB/s: 10^9 bytes per second of decompression on the device of --backend. error/bound: largest error over the
+bound. lost / spurious / other type: critical points. points: critical points of the volume.\n";
+
+/// Measures the volume of three components.
+pub fn run(a: &Bench) -> Result<Verdict, Failure> {
+    let files: Vec<&Path> = [&a.u, &a.v, &a.w].into_iter().flatten().map(|p| p.as_path()).collect();
+    let (dims, mut components) = input::read_components(&files, &a.shape.expected(None))?;
+    let dtype = components[0].dtype();
+    let voice = Voice::new(&a.talk);
+    let configurations = configurations(a, dims, dtype)?;
+    voice.text(&format!(
+        "{}: {dims} values of {} each; medians of {} runs\n{}",
+        input_names(&files, ", "),
+        dtype.name(),
+        a.repeat,
+        head(a)
+    ))?;
+    let progress = Progress::new("measuring", &voice);
+    let mut measured = Vec::new();
+    for config in &configurations {
+        let found = match dtype {
+            Dtype::F32 => measure::<f32>(&mut components, config, a),
+            Dtype::F64 => measure::<f64>(&mut components, config, a),
+        };
+        measured.push(found.map_err(|e| e.about(input_names(&files, ", ")))?);
+        voice.text(&row(&measured[measured.len() - 1]))?;
+        progress.report(measured.len() as f64 / configurations.len() as f64);
+    }
+    drop(progress);
+    voice.report(
+        || {
+            let runs: Vec<Value> = measured.iter().map(Measured::json).collect();
+            let more = json!({ "command": "bench", "components": 3, "repeat": a.repeat, "runs": runs });
+            joined(shape_json(dims, dtype), more)
+        },
+        || LEGEND.into(),
+    )?;
+    Ok(Verdict::of(measured.iter().map(Measured::violations).sum()))
+}
