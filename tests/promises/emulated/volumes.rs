@@ -103,7 +103,7 @@ fn volumes_are_restored() {
     needs!("g++");
     build_emulator("volumes_are_restored");
     let folder = fresh_folder("volumes_are_restored");
-    for k in 0..20 {
+    for k in 0..10 {
         if k % 3 == 2 {
             check::<f64>(k + 3, &folder);
         } else {
@@ -123,7 +123,7 @@ fn damaged_volumes_are_found_out() {
         let config = Config { coder: CODERS[k], ..Config::volume(shape, BoundKind::Relative, 1e-1) };
         let config = Config { dtype: dtype::<f32>(), ..config };
         let stream = compressed_volume(&volume::<f32>(shape, 3), config);
-        for damage in 0..40 {
+        for damage in 0..14 {
             let mut damaged = stream.clone();
             let (first, end) = if damage % 3 == 0 { (0, 176) } else { (0, stream.len()) };
             let at = first + random.below((end - first) as u64) as usize;
