@@ -1585,7 +1585,8 @@ contains
     config%v_stride = v%stride
   end subroutine describe
 
-  ! The same with the three components of a volume. There are no ghosts: the library says what a halo needs.
+  ! Writes layout and shape of a volume's three components into a configuration. The arrays hold no ghosts; where the
+  ! configuration names a halo, the library refuses them.
   subroutine describe_volume(u, v, w, config, n, refusal)
     type(component), intent(in) :: u, v, w
     type(factz_config), intent(inout) :: config

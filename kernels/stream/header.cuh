@@ -60,7 +60,7 @@ struct Header {
     }
 };
 
-// What the header of a volume has behind that of planes, by a warp.
+// The fields of a volume's header behind those of planes. Call with a warp.
 struct VolumeFields {
     double dz;
     u64 fill_w, list_bytes, chunks, repaired, exact;

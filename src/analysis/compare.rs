@@ -153,7 +153,7 @@ impl<const KINDS: usize> ComparisonOf<KINDS> {
         }
     }
 
-    /// These counts of simplices with the differences of all values.
+    /// The counts of simplices, completed with the differences of all values.
     pub(super) fn with_values<const N: usize>(self, values: &Differences<N>) -> Self {
         ComparisonOf {
             nonfinite_vertices: values.nonfinite_vertices,

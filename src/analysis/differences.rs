@@ -182,7 +182,7 @@ impl<const N: usize> Differences<N> {
         self.high = self.high.max(other.high);
     }
 
-    /// That of [`super::Comparison`].
+    /// The peak signal-to-noise ratio in dB, as [`super::Comparison`] defines it.
     pub fn psnr(&self) -> Option<f64> {
         let pairs = N as u64 * self.pairs_u;
         if pairs == 0 {

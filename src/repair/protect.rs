@@ -95,7 +95,7 @@ impl<T: Real, const N: usize> Job<'_, T, N> {
     }
 }
 
-/// What a header says of a fix that was made or applied.
+/// The report of a fix with this header.
 pub fn report_of(header: &Header) -> FixReport {
     FixReport {
         fix_bytes: header.fix_bytes,

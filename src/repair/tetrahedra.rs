@@ -54,7 +54,7 @@ impl<T: Real> Rows<T> {
 }
 
 impl<'a, T: Real> Tetrahedra<'a, T> {
-    /// Those of a volume with what a configuration asks for.
+    /// The tetrahedra of a volume, with the rule of a configuration.
     pub fn new(request: &VolumeRequest, original: [View<'a, T>; 3], radius: f64) -> Self {
         let config = request.config();
         Tetrahedra {

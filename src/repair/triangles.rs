@@ -34,7 +34,7 @@ pub struct Triangles<'a, T> {
 }
 
 impl<'a, T: Real> Triangles<'a, T> {
-    /// Those of a field with what a configuration asks for; `radius` is the largest error of the reconstruction.
+    /// The triangles of a field, with the rule of a configuration; `radius` is the largest error of the reconstruction.
     pub fn new(request: &Request, original: [View<'a, T>; 2], radius: f64) -> Self {
         let config = request.config();
         let constraints = Constraints {

@@ -7,7 +7,7 @@ use crate::grid::tetrahedra::Vectors;
 use crate::topology::exact_integer::{last_exponent, Integer};
 use crate::topology::tetrahedron_type::certified_type;
 
-/// What the signs of the eigenvalues of a Jacobian with a determinant other than 0 are.
+/// Signs of the eigenvalues of a Jacobian whose determinant is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EigenvalueSigns {
     /// Eigenvalues with a negative real part.

@@ -129,7 +129,7 @@ impl Bench {
     }
 }
 
-/// What the host writes to the same array.
+/// The report of the host, and the array that it writes.
 fn expected<T: Real>(config: &Config, stream: &[u8], variant: usize) -> Check<(Report, Vec<u8>)> {
     let (at, layout, elements) = places([config.nx, config.ny, config.nz], variant);
     let n = (config.nx * config.ny * config.nz) as usize;

@@ -115,7 +115,7 @@ fn comparisons_are_those_of_the_independent_checker() {
     assert!(seen.iter().all(|&n| n > 20), "{seen:?}");
 }
 
-/// What a search in integers finds: for each simplex, by its vertices, the index of the isolated zero in its interior.
+/// A search in integers for isolated zeros: for each simplex, by its vertices, the index of the zero in its interior.
 struct Search<'a> {
     volume: &'a Volume<f64>,
     periodic: [bool; 3],

@@ -19,7 +19,7 @@ struct Line<T, const F: usize> {
 /// The cubes that begin in one row of a plane: row y and row y + 1 of the plane, then those of the next plane.
 pub(super) struct Layer<'a, T, const F: usize> {
     domain: &'a Domain<VolumeRule>,
-    /// Those of both planes; of one at the end of the volume.
+    /// The views of planes z and z + 1; at the end of the volume of plane z alone.
     planes: [Option<[[View<'a, T>; 3]; F]>; 2],
     z: u64,
     lines: [Line<T, F>; 4],

@@ -96,7 +96,7 @@ fn made(pair: &Pair, config: &Config, threads: usize) -> Result<(FixReport, Vec<
     Ok((report, fix))
 }
 
-/// What `factz protect` says of a fix; `changed` is said of one simplex of the mesh, and of several.
+/// The text that `factz protect` prints; `changed` names one simplex of the mesh that changed, and several.
 pub fn protected_text(
     output: &str,
     field_bytes: u64,
@@ -186,7 +186,7 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, FixInfo), Failure> {
     Ok((fix, info))
 }
 
-/// What a report says of a fix that was applied.
+/// The report of an applied fix as JSON.
 pub fn applied_json(report: &FixReport) -> Value {
     json!({
         "fix_bytes": report.fix_bytes,

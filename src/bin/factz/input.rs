@@ -340,7 +340,7 @@ struct Intake<T> {
     arrangement: Arrangement,
     /// The stream that tells the shape and the type.
     stream: Option<String>,
-    /// Those of each component.
+    /// The values by component.
     values: Vec<Vec<T>>,
 }
 
