@@ -6,16 +6,17 @@ from typing import Any, List, Optional, Tuple
 import numpy as np
 
 from . import _abi
-from ._config import count_of
+from ._arrays import Array, set_layout
+from ._config import configured_volume, count_of
 from ._library import check, library
 from ._results import VOLUME_POINT, Range, VolumeComparison
-from ._volume_config import configured_dense_volume, dense_components
+from ._volume_config import inputs
 
 
-def _call(components: List[np.ndarray], **options: Any) -> Tuple[Any, ...]:
+def _call(components: List[Array], **options: Any) -> Tuple[Any, ...]:
     """Addresses, number of vertices and configuration."""
-    config, addresses, vertices = configured_dense_volume(components, **options)
-    return (*addresses, vertices, config)
+    config = configured_volume(**options)
+    return (*set_layout(config, *components), config)
 
 
 def compare_volume(
@@ -50,16 +51,16 @@ def compare_volume(
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`. Differences are no error.
     """
-    first, other = dense_components((u, v, w)), dense_components((u2, v2, w2), ("u2", "v2", "w2"))
+    first, other = inputs(u, v, w), inputs(u2, v2, w2, ("u2", "v2", "w2"))
     if first[0].shape != other[0].shape or first[0].dtype != other[0].dtype:
         raise ValueError(
             "u2, v2 and w2 must have the shape and dtype of u, v and w: they have %s of %s and %s of %s"
             % (other[0].shape, other[0].dtype, first[0].shape, first[0].dtype)
         )
     options = {"ties": ties, "dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
-    *call, config = _call(first, abs=abs, rel=rel, **options)
     found = _abi.VolumeComparison()
-    call = (*call, config, *(c.ctypes.data for c in other), config, found)
+    *of_others, _, config = _call(other, abs=abs, rel=rel, **options)
+    call = (*_call(first, abs=abs, rel=rel, **options), *of_others, config, found)
     check(library.compare_volume_host(*call, count_of("threads", threads)))
     return VolumeComparison._of(found)
 
@@ -97,12 +98,12 @@ def critical_points_volume(
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
-    components = dense_components((u, v, w))
+    components = inputs(u, v, w)
     options = {"dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
-    call = _call(components, abs=0.0, rel=None, **options)
+    call = _call(components, abs=0.0, **options)
     count = ctypes.c_uint64()
     # Memory is taken only by pages that points are written to. More points than this are rare.
-    points = np.empty(components[0].size // 16 + 1024, VOLUME_POINT)
+    points = np.empty(call[3] // 16 + 1024, VOLUME_POINT)
     while True:
         place = (points.ctypes.data, points.size, count)
         status = library.critical_points_volume_host(*call, *place, count_of("threads", threads))
@@ -124,8 +125,8 @@ def value_range_volume(u: Any, v: Any, w: Any, *, fill: Optional[float] = None, 
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
-    components = dense_components((u, v, w))
-    call = _call(components, abs=0.0, rel=None, fill=fill)
+    components = inputs(u, v, w)
+    call = _call(components, abs=0.0, fill=fill)
     found = _abi.Range()
     check(library.range_volume_host(*call, found, count_of("threads", threads)))
     return Range._of(found)

@@ -1,82 +1,53 @@
-"""From the arrays and options of a call on a volume to its configuration and the addresses."""
+"""From the arrays of a call on a volume to what the library takes."""
 
 import ctypes
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Sequence, Tuple
 
 import numpy as np
 
 from . import _abi
-from ._config import (
-    CHOICES,
-    DTYPES,
-    SIDES_OF_VOLUME,
-    Sides,
-    axes_of_volume,
-    float_of,
-    number_of,
-    sides_of,
-)
+from ._arrays import Array, fits, host_array, plane_rows
 from ._library import check, library
 
-_NAMES = ("u", "v", "w")
 
-
-def dense_components(arrays: Tuple[Any, Any, Any], names: Sequence[str] = _NAMES) -> List[np.ndarray]:
-    """The components as dense arrays of one shape and type."""
-    found = [np.asarray(array) for array in arrays]
-    shapes, types = [array.shape for array in found], [array.dtype for array in found]
-    if len(shapes[0]) != 3 or len(set(shapes)) > 1:
+def components_of(array: Any, name: str = "u") -> Tuple[Any, Any, Any]:
+    """The views u, v and w of one array, (3, nz, ny, nx) or (nz, ny, nx, 3)."""
+    shape = np.shape(array)
+    if len(shape) != 4 or 3 not in (shape[0], shape[-1]):
         raise ValueError(
-            "%s, %s and %s must have one shape (nz, ny, nx), not %s, %s and %s" % (*names, *shapes)
+            "%s without v and w must be an array (3, nz, ny, nx) or (nz, ny, nx, 3), not of the shape %s"
+            % (name, shape)
         )
-    if len(set(types)) > 1 or types[0].kind != "f" or types[0].itemsize not in (4, 8):
-        raise TypeError(
-            "%s, %s and %s must all be float32 or all float64, not %s, %s and %s" % (*names, *types)
+    if shape[0] == shape[-1]:
+        raise ValueError(
+            "%s of the shape %s may be (3, nz, ny, nx) or (nz, ny, nx, 3): pass its components as u, v and w"
+            % (name, shape)
         )
-    return [np.ascontiguousarray(array, array.dtype.newbyteorder("=")) for array in found]
+    return tuple(array) if shape[0] == 3 else tuple(array[..., k] for k in range(3))  # type: ignore[return-value]
 
 
-def configured_dense_volume(
-    components: List[np.ndarray],
-    abs: Optional[float],
-    rel: Optional[float],
-    *,
-    preserve: str = "types",
-    ties: str = "all",
-    dx: float = 1.0,
-    dy: float = 1.0,
-    dz: float = 1.0,
-    pin: Sides = None,
-    halo: Sides = None,
-    fill: Optional[float] = None,
-    periodic: Optional[str] = None,
-) -> Tuple[_abi.Config, List[int], int]:
-    """The configuration of dense components, the addresses of their first vertices behind the ghosts, and the
-    number of vertices without ghosts."""
-    if (abs is None) == (rel is None):
-        raise ValueError("give one bound: abs= or rel=; there %s" % ("is none" if abs is None else "are both"))
-    ghosts, lengths = sides_of("halo", halo, SIDES_OF_VOLUME), components[0].shape[::-1]
-    before = [ghosts >> 2 * axis & 1 for axis in range(3)]
-    sizes = [n - before[axis] - (ghosts >> 2 * axis + 1 & 1) for axis, n in enumerate(lengths)]
-    if min(sizes) < 0:
-        raise ValueError("halo=%r: the shape %s has no room for the ghosts" % (halo, components[0].shape))
-    kind = _abi.BOUND_RELATIVE if abs is None else _abi.BOUND_ABSOLUTE
-    bound = float_of("rel", rel) if abs is None else float_of("abs", abs)
-    config = _abi.Config()
-    check(library.config_init_volume(config, *sizes, kind, bound))
-    config.dtype = DTYPES[components[0].dtype.name]
-    config.u_pitch = config.v_pitch = config.w_pitch = lengths[0]
-    config.plane_rows = lengths[1]
-    for option, value in (("preserve", preserve), ("ties", ties)):
-        setattr(config, option, number_of(option, value, CHOICES[option]))
-    config.dx, config.dy, config.dz = (float_of(n, d) for n, d in (("dx", dx), ("dy", dy), ("dz", dz)))
-    config.pin, config.halo = sides_of("pin", pin, SIDES_OF_VOLUME), ghosts
-    config.periodic = axes_of_volume("periodic", periodic)
-    if fill is not None:
-        config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
-    first = (before[2] * lengths[1] + before[1]) * lengths[0] + before[0]
-    addresses = [component.ctypes.data + first * component.itemsize for component in components]
-    return config, addresses, sizes[0] * sizes[1] * sizes[2]
+def check_volume(arrays: List[Array]) -> None:
+    """Refuses shapes and types that are no volume."""
+    shapes, types = [array.shape for array in arrays], [array.dtype for array in arrays]
+    names = ", ".join(array.name for array in arrays[:2]) + " and " + arrays[2].name
+    if len(shapes[0]) != 3 or len(set(shapes)) > 1:
+        raise ValueError("%s must have one shape (nz, ny, nx), not %s, %s and %s" % (names, *shapes))
+    if len({kind.newbyteorder("=") for kind in types}) > 1 or types[0].kind != "f" or types[0].itemsize not in (4, 8):
+        raise TypeError("%s must all be float32 or all float64, not %s, %s and %s" % (names, *types))
+
+
+def inputs(u: Any, v: Any, w: Any, names: Sequence[str] = ("u", "v", "w")) -> List[Array]:
+    """The components as arrays that the library reads; what their layout does not suit is copied."""
+    if v is None and w is None:
+        u, v, w = components_of(np.asanyarray(u))
+    elif v is None or w is None:
+        raise TypeError("%s is missing: give u, v and w, or one array with all of them" % ("v" if v is None else "w"))
+    arrays = [host_array(name, array) for name, array in zip(names, (u, v, w))]
+    check_volume(arrays)
+    if all(map(fits, arrays)) and len(set(map(plane_rows, arrays))) == 1:
+        return arrays
+    copies = (np.ascontiguousarray(array.owner, array.dtype.newbyteorder("=")) for array in arrays)
+    return [host_array(name, copy) for name, copy in zip(names, copies)]
 
 
 def room_of_volume(config: _abi.Config) -> int:

@@ -5,11 +5,12 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from . import _abi
-from ._config import Sides, count_of
+from ._arrays import set_layout
+from ._config import Sides, configured_volume, count_of
 from ._fields import find_bytes
 from ._library import check, library
 from ._results import FixReport
-from ._volume_config import configured_dense_volume, dense_components, room_of_volume
+from ._volume_config import inputs, room_of_volume
 
 
 def protect_volume(
@@ -54,12 +55,11 @@ def protect_volume(
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
     options = {"preserve": preserve, "ties": ties, "dx": dx, "dy": dy, "dz": dz, "pin": pin, "fill": fill}
-    components = dense_components((u, v, w))
-    others = dense_components((u2, v2, w2), ("u2", "v2", "w2"))
-    config, addresses, vertices = configured_dense_volume(
-        components, abs, rel, halo=halo, periodic=periodic, **options
-    )
-    other, of_others, _ = configured_dense_volume(others, abs, rel, periodic=periodic)
+    components, others = inputs(u, v, w), inputs(u2, v2, w2, ("u2", "v2", "w2"))
+    config = configured_volume(abs, rel, halo=halo, periodic=periodic, **options)
+    other = configured_volume(abs, rel, periodic=periodic)
+    *addresses, vertices = set_layout(config, *components)
+    *of_others, _ = set_layout(other, *others)
     # Pages that nothing is written to take no memory.
     fix, found = np.empty(room_of_volume(config), np.uint8), _abi.FixReport()
     call = (*addresses, vertices, config, *of_others, other, *find_bytes("fix", fix, None).memory, found)
@@ -88,9 +88,10 @@ def apply_volume(
         InvalidArgumentError: the fix belongs to another reconstruction, shape or dtype, or to planes.
         CorruptStreamError, UnsupportedVersionError: as :func:`decompress_volume`.
     """
-    result = tuple(component.copy() for component in dense_components((u, v, w)))
-    config, addresses, vertices = configured_dense_volume(list(result), 0.0, None)
-    found = _abi.FixReport()
+    native = [(array.owner, array.dtype.newbyteorder("=")) for array in inputs(u, v, w)]
+    result = tuple(np.array(values, dtype, order="C") for values, dtype in native)
+    config, found = configured_volume(abs=0.0), _abi.FixReport()
+    *addresses, vertices = set_layout(config, *inputs(*result))  # dense: read and written in place
     call = (*find_bytes("fix", fix, None).memory, config, *addresses, vertices, found)
     check(library.apply_volume_host(*call, count_of("threads", threads)))
     if report is not None:

@@ -5,52 +5,12 @@ from typing import Any, List, Optional, Tuple
 import numpy as np
 
 from . import _abi
-from ._arrays import Array, fits, host_array, plane_rows, set_layout
+from ._arrays import Array, plane_rows, set_layout
 from ._config import DTYPES, Sides, configured_volume, count_of, name_of
 from ._fields import check_output, find_bytes, find_output
 from ._library import check, library
 from ._results import Report
-from ._volume_config import room_of_volume
-
-
-def components_of(array: Any, name: str = "u") -> Tuple[Any, Any, Any]:
-    """The views u, v and w of one array, (3, nz, ny, nx) or (nz, ny, nx, 3)."""
-    shape = np.shape(array)
-    if len(shape) != 4 or 3 not in (shape[0], shape[-1]):
-        raise ValueError(
-            "%s without v and w must be an array (3, nz, ny, nx) or (nz, ny, nx, 3), not of the shape %s"
-            % (name, shape)
-        )
-    if shape[0] == shape[-1]:
-        raise ValueError(
-            "%s of the shape %s may be (3, nz, ny, nx) or (nz, ny, nx, 3): pass its components as u, v and w"
-            % (name, shape)
-        )
-    return tuple(array) if shape[0] == 3 else tuple(array[..., k] for k in range(3))  # type: ignore[return-value]
-
-
-def _check(arrays: List[Array]) -> None:
-    """Refuses shapes and types that are no volume."""
-    shapes, types = [array.shape for array in arrays], [array.dtype for array in arrays]
-    names = ", ".join(array.name for array in arrays[:2]) + " and " + arrays[2].name
-    if len(shapes[0]) != 3 or len(set(shapes)) > 1:
-        raise ValueError("%s must have one shape (nz, ny, nx), not %s, %s and %s" % (names, *shapes))
-    if len({kind.newbyteorder("=") for kind in types}) > 1 or types[0].kind != "f" or types[0].itemsize not in (4, 8):
-        raise TypeError("%s must all be float32 or all float64, not %s, %s and %s" % (names, *types))
-
-
-def _inputs(u: Any, v: Any, w: Any) -> List[Array]:
-    """The components as arrays that the library reads; what their layout does not suit is copied."""
-    if v is None and w is None:
-        u, v, w = components_of(np.asanyarray(u))
-    elif v is None or w is None:
-        raise TypeError("%s is missing: give u, v and w, or one array with all of them" % ("v" if v is None else "w"))
-    arrays = [host_array(name, array) for name, array in zip("uvw", (u, v, w))]
-    _check(arrays)
-    if all(map(fits, arrays)) and len(set(map(plane_rows, arrays))) == 1:
-        return arrays
-    copies = (np.ascontiguousarray(array.owner, array.dtype.newbyteorder("=")) for array in arrays)
-    return [host_array(name, copy) for name, copy in zip("uvw", copies)]
+from ._volume_config import check_volume, components_of, inputs, room_of_volume
 
 
 def _outputs(out: Any) -> Tuple[Tuple[Any, Any, Any], List[Array]]:
@@ -59,7 +19,7 @@ def _outputs(out: Any) -> Tuple[Tuple[Any, Any, Any], List[Array]]:
     if len(given) != 3:
         raise ValueError("out has %d arrays: it must be three, (u, v, w), or one with all of them" % len(given))
     arrays = [find_output("out[%d]" % k, array, None) for k, array in enumerate(given)]
-    _check(arrays)
+    check_volume(arrays)
     for array in arrays:
         check_output(array)
     if len(set(map(plane_rows, arrays))) > 1:
@@ -111,7 +71,7 @@ def compress_volume(
         ValueError, TypeError: arguments that are no volume.
         FactzError: as :func:`compress`.
     """
-    components = _inputs(u, v, w)
+    components = inputs(u, v, w)
     options = {"coder": coder, "preserve": preserve, "ties": ties, "dx": dx, "dy": dy, "dz": dz}
     config = configured_volume(abs, rel, pin=pin, halo=halo, fill=fill, periodic=periodic, **options)
     found = _abi.Report()
