@@ -86,6 +86,7 @@ impl Target<'_> {
 }
 
 pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
+    a.depth.refuse_for_planes()?;
     let (bound_kind, bound) = required_bound(&a.bound)?;
     check(&a.choices)?;
     let files = a.field.files();

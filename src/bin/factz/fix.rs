@@ -23,6 +23,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
+    a.depth.refuse_for_planes()?;
     let (bound_kind, bound) = required_bound(&a.bound)?;
     let files: Vec<&Path> = a.files.iter().map(|path| path.as_path()).collect();
     refuse_input(&a.output, &files, "fix")?;

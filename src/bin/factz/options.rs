@@ -252,7 +252,7 @@ impl SpacingArguments {
 pub struct DepthArguments {
     /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream,
     /// if there is one, otherwise 1
-    #[arg(long, value_name = "DZ", value_parser = parse_distance)]
+    #[arg(long, value_name = "DZ", value_parser = parse_distance, allow_hyphen_values = true)]
     pub dz: Option<f64>,
 }
 

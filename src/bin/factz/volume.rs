@@ -37,7 +37,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let (dims, mut components) = input::read_components(&files, &a.field.shape.expected(a.fill.fill_value))?;
     let Dims { nx, ny, nz } = dims;
-    let choices = chosen(&a.choices, &a.fill, a.dz, bound)?;
+    let choices = chosen(&a.choices, &a.fill, a.depth.dz.unwrap_or(1.0), bound)?;
     let config = Config { dtype: components[0].dtype(), nx, ny, nz, ..choices };
     let target = commands::Target::of(a)?;
     let progress = Progress::new("compressing", &voice);

@@ -95,7 +95,7 @@ impl Volumes {
             dtype: self.dtype(),
             dx,
             dy,
-            dz: a.dz.or(of_stream.map(|i| i.dz)).unwrap_or(1.0),
+            dz: a.depth.dz.or(of_stream.map(|i| i.dz)).unwrap_or(1.0),
             preserve: a.preserve,
             ties: a.ties,
             fill_value: a.fill.fill_value.or(of_stream.and_then(|i| i.fill_value)),

@@ -59,10 +59,8 @@ pub struct Protect {
     pub ties: Ties,
     #[command(flatten)]
     pub spacing: SpacingArguments,
-    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the
-    /// stream, if there is one, otherwise 1
-    #[arg(long, value_name = "DZ", allow_hyphen_values = true)]
-    pub dz: Option<f64>,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     /// Threads on the processor; 0 means one per core, 1 starts none
     #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
     pub threads: usize,

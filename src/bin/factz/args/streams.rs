@@ -45,9 +45,8 @@ pub struct Compress {
     pub field: FieldArguments,
     /// Third component, of a volume of NX x NY x NZ vertices
     pub w: Option<PathBuf>,
-    /// Distance from plane to plane of a volume, negative where W points the other way
-    #[arg(long, value_name = "DZ", default_value = "1", allow_hyphen_values = true)]
-    pub dz: f64,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     /// The stream to write; - is standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
