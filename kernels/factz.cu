@@ -39,6 +39,15 @@
 #include "decompress/reconstruct_border.cuh"
 #include "decompress/reconstruct.cuh"
 #include "decompress/reconstruct_lorenzo.cuh"
+#include "volume/compress/statistics.cuh"
+#include "volume/compress/prepare.cuh"
+#include "volume/compress/tune.cuh"
+#include "volume/compress/quantize.cuh"
+#include "repair/verify.cuh"
+#include "repair/rounds.cuh"
+#include "repair/chunks.cuh"
+#include "volume/compress/count.cuh"
+#include "volume/compress/encode.cuh"
 #include "volume/begin.cuh"
 #include "volume/decode.cuh"
 #include "volume/parse.cuh"
@@ -240,6 +249,69 @@ KERNEL(factz_reconstruct, Job, (64, 14), (64, 1), overlaps_previous, reconstruct
 //     once; N / the warps of the grid
 KERNEL(factz_reconstruct_other_lorenzo, Job, (256, 3), (256, 2), waits_inside, reconstruct_other_lorenzo<T>)
 
+// statistics: reads ; writes control symbol_counts; work: counters once
+KERNEL(factz_begin_compression, Job, (256), (256), after_previous, begin_compression<T>)
+
+// statistics: reads field; writes control; work: vertices once; rows / the warps of the grid
+KERNEL(factz_volume_statistics, Job, (256, 4), (256, 4), after_previous, volume_statistics<T>)
+
+// statistics: reads field control; writes levels tile_headers; work: vertices once; a tile a block
+KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_tiles<T>)
+
+// predict + quantize: reads field control levels; writes control values; 73888 shared bytes; work: 4 to 24
+//     tiles, 4 times; a tile a block, of f64 4 times
+KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
+
+// predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
+//     values; 73888 shared bytes; work: closed tiles once; a tile a block
+KERNEL(factz_quantize_volume, Job, (256, 2), (256, 2), after_previous, quantize_volume<T>)
+
+// repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
+//     24 tetrahedra each; a tile a block
+KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T>)
+
+// repair: reads field control levels tile_headers values; writes control violated violated_tiles
+//     changed_tiles changed; work: tetrahedra once; those of a tile a block
+KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
+
+// repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed
+//     touched_tiles; writes control levels violated violated_tiles changed_tiles changed touched_tiles; work:
+//     rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around
+//     changed vertices; a share of their tiles
+KERNEL(factz_repair, Job, (256, 1), (256, 1), in_order, repair<T>)
+
+// count: reads field control levels tile_headers values; writes control listed list_ranks; work: vertices
+//     once; a tile a block
+KERNEL(factz_list_vertices, Job, (256, 4), (256, 4), after_previous, list_vertices<T>)
+
+// count: reads control list_ranks; writes control list_ranks; work: tiles once; all, 1024 at a time
+KERNEL(factz_rank_vertices, Job, (1024, 1), (1024, 1), after_previous, rank_vertices<T>)
+
+// count: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
+//     warps of the grid
+KERNEL(factz_plan_chunks, Job, (128), (128), after_previous, plan_chunks<T>)
+
+// count: reads control entries; writes control chunk_places; work: chunks once; all, 1024 at a time
+KERNEL(factz_place_list, Job, (1024, 1), (1024, 1), after_previous, place_list<T>)
+
+// count: reads control tile_headers symbols; writes positions list_sizes symbol_counts; work: tiles once; N /
+//     the warps of the grid
+KERNEL(factz_count_volume, Job, (256, 4), (256, 4), after_previous, count_volume<T>)
+
+// encode: reads control tile_headers symbols payload positions list_sizes code_entries chunk_weights; writes
+//     control group_words group_sizes list_sizes; work: tiles once, 5 searches a group; groups / the warps of
+//     the grid
+KERNEL(factz_encode_volume_rans, Job, (128, 4), (128, 4), after_previous, encode_volume<T, false>)
+KERNEL(factz_encode_volume_huffman, Job, (128, 4), (128, 4), after_previous, encode_volume<T, true>)
+
+// assemble: reads field control slots group_sizes group_words list_sizes stored_tables; writes control stream
+//     report; work: the stream once; a 384th of the groups, 512 at a time
+KERNEL(factz_assemble_volume, Job, (512, 3), (512, 3), waits_inside, assemble_volume<T>)
+
+// assemble: reads field control report levels tile_headers values listed list_ranks entries chunk_places;
+//     writes control stream; work: listed vertices once; chunks / the warps of the grid
+KERNEL(factz_write_list, Job, (128), (128), after_previous, write_list<T>)
+
 // parse: reads ; writes control hidden; work: a bit for each vertex, twice; those / the threads of the grid
 KERNEL(factz_begin_volume, Job, (256), (256), after_previous, begin_volume<T>)
 
@@ -335,3 +407,5 @@ static_assert(sizeof(VolumeDecodeShared<false>) == 51984, "as in Rust");
 static_assert(sizeof(VolumeDecodeShared<true>) == 10768, "as in Rust");
 static_assert(sizeof(VolumeShared<float>) == BY_DEVICE(76512, 30272), "as in Rust");
 static_assert(sizeof(VolumeShared<double>) == 55088, "as in Rust");
+static_assert(sizeof(QuantizeShared<float>) == 73888, "as in Rust");
+static_assert(sizeof(QuantizeShared<double>) == 4912, "as in Rust");

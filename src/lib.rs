@@ -122,5 +122,7 @@ pub mod device {
         decompress_planes_device, each_kernel, inspect_device, prepare_device, range_device, set_overlap,
         Buffers, ComparedFields, DevicePointer, Direction, PointBuffers, RangeBuffers, Stream,
     };
-    pub use crate::cuda::{decompress_volume_device, each_volume_kernel, VolumeBuffers};
+    pub use crate::cuda::{
+        compress_volume_device, decompress_volume_device, each_volume_kernel, VolumeBuffers,
+    };
 }

@@ -14,6 +14,10 @@ __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
 
 static_assert(PARTS <= 32 * ASSEMBLE_WARPS, "a thread for a part");
 
+// Bytes of the header of a stream.
+template <bool VOLUME>
+constexpr u32 HEADER_BYTES_OF = VOLUME ? VOLUME_HEADER_BYTES : HEADER_BYTES;
+
 // Shared memory: the groups that a block copies.
 struct AssembleShared {
     u64 parts[PARTS];                 // where each part of the groups goes
@@ -22,7 +26,7 @@ struct AssembleShared {
     u32 counts[32 * ASSEMBLE_WARPS];  // in words of 16 bits
     u32 tables[TABLES + 1];  // where each table goes, in words behind the header; the first is behind the
                              // directory
-    u32 directory[MOST_DIRECTORY_BYTES / 4], header[HEADER_BYTES / 4], sums[ASSEMBLE_WARPS];
+    u32 directory[MOST_DIRECTORY_BYTES / 4], header[VOLUME_HEADER_BYTES / 4], sums[ASSEMBLE_WARPS];
 };
 
 // Copies groups; returns their share of the checksum. If groups are few, several warps share one.
@@ -69,22 +73,29 @@ __device__ __forceinline__ u32 copy_groups(const Job& job, const AssembleShared&
     return sum;
 }
 
+// Element k of all values, component by component.
+template <typename T, bool VOLUME>
+__device__ __forceinline__ T element_of_field(const Job& job, u64 k) {
+    const u64 n = job.vertices();
+    const u32 component = k < n ? 0 : !VOLUME || k < 2 * n ? 1 : 2;
+    const u64 i = k - component * n, row = i / job.nx, x = i - row * job.nx;
+    const long long y = (long long)(VOLUME ? row / job.ny * job.plane_rows + row % job.ny : row_in_memory(job, row));
+    return component == 0   ? *vertex_at<T>(job.u, job.u_layout, (long long)x, y)
+           : component == 1 ? *vertex_at<T>(job.v, job.v_layout, (long long)x, y)
+                            : *vertex_at<T>(job.w, job.w_layout, (long long)x, y);
+}
+
 // Stores the values uncoded; returns their share of the checksum.
-template <typename T>
+template <typename T, bool VOLUME>
 __device__ __forceinline__ u32 store_field(const Job& job) {
-    const u64 n = job.vertices(), per = sizeof(T) / 4;
+    const u64 all = (VOLUME ? 3 : 2) * job.vertices(), per = sizeof(T) / 4;
     u32 sum = 0;
 #pragma unroll 1
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < 2 * n; k += (u64)gridDim.x * blockDim.x) {
-        const bool second = k >= n;
-        const u64 i = second ? k - n : k;
-        const u64 row = i / job.nx;
-        const long long y = (long long)row_in_memory(job, row), x = (long long)(i - row * job.nx);
-        const u64 bits = Real<T>::bits(
-            second ? *vertex_at<T>(job.v, job.v_layout, x, y) : *vertex_at<T>(job.u, job.u_layout, x, y));
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < all; k += (u64)gridDim.x * blockDim.x) {
+        const u64 bits = Real<T>::bits(element_of_field<T, VOLUME>(job, k));
         for (u64 p = 0; p < per; p++) {
             const u32 word = (u32)(bits >> 32 * p);
-            const u64 at = HEADER_BYTES / 4 + k * per + p;
+            const u64 at = HEADER_BYTES_OF<VOLUME> / 4 + k * per + p;
             store_word(job.stream, 4 * at, word);
             sum += checksum_term(word, at);
         }
@@ -119,6 +130,7 @@ __device__ __forceinline__ void place_tables(const Job& job, AssembleShared& sha
 
 // Stores the directory and the tables, a warp for each; returns this block's share of the checksum.
 // `from_last`: blocks behind this one.
+template <bool VOLUME>
 __device__ __forceinline__ u32 store_tables(const Job& job, const AssembleShared& shared, u32 from_last) {
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u32 sum = 0;
@@ -129,15 +141,15 @@ __device__ __forceinline__ u32 store_tables(const Job& job, const AssembleShared
         const u32* const from = k < TABLES ? stored_table(job, k) : shared.directory;
         for (u32 i = lane; i < words; i += 32) {
             const u32 word = from[i];
-            store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);
-            sum += checksum_term(word, HEADER_BYTES / 4 + at + i);
+            store_word(job.stream, HEADER_BYTES_OF<VOLUME> + 4 * (at + i), word);
+            sum += checksum_term(word, HEADER_BYTES_OF<VOLUME> / 4 + at + i);
         }
     }
     return sum;
 }
 
 // Stores the words of groups, part by part; returns this block's share of the checksum.
-template <typename T>
+template <typename T, bool VOLUME>
 __device__ __forceinline__ u32 store_groups(const Job& job, AssembleShared& shared, u32 groups) {
     constexpr u32 THREADS = 32 * ASSEMBLE_WARPS;
     u32 sum = 0;
@@ -159,9 +171,10 @@ __device__ __forceinline__ u32 store_groups(const Job& job, AssembleShared& shar
                 const u32 count = bytes_in((u32)about) / 2;
                 const u64 end_tile = first + tiles_less_one_in((u32)about) + 1;
                 shared.to[threadIdx.x] = (place + before_mine) / 4;
-                shared.from[threadIdx.x] = end_tile * slot_bytes<T>(job) - 2 * count;
+                shared.from[threadIdx.x] =
+                    end_tile * (VOLUME ? VOLUME_SLOT_BYTES : slot_bytes<T>(job)) - 2 * count;
                 shared.counts[threadIdx.x] = count;
-                const u64 k = HEADER_BYTES / 4 + shared.tables[TABLES] + (u64)group;
+                const u64 k = HEADER_BYTES_OF<VOLUME> / 4 + shared.tables[TABLES] + (u64)group;
                 store_word(job.stream, 4 * k, (u32)about);
                 sum += checksum_term((u32)about, k);
             }
@@ -194,48 +207,56 @@ __device__ __forceinline__ void report_stream(
 
 // Grid: any, at most PARTS. Block: 32 * ASSEMBLE_WARPS threads. Static shared: AssembleShared. Reads: group
 // sizes, words, stored tables, control block. Writes: stream, report. If coding does not pay, stores the
-// values; if the stream does not fit, writes only the report. Each block scans the sizes of all parts. Waits
-// for: the previous kernel.
-template <typename T>
-__device__ __forceinline__ void assemble(const Job& job) {
+// values; if the stream does not fit, writes only the report. Each block scans the sizes of all parts. Of a
+// volume, the list and the checksum are left to write_list. Waits for: the previous kernel.
+template <typename T, bool VOLUME>
+__device__ __forceinline__ void assemble_stream(const Job& job) {
     __shared__ AssembleShared shared;
+    constexpr u32 HEADER = HEADER_BYTES_OF<VOLUME>;
     Control& control = control_of(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const bool lossless = VOLUME && is_lossless_volume(control);
     // The tables were complete before the previous kernel started: find their places before waiting for it.
-    if (warp == 0) place_tables(job, shared);
+    if (warp == 0 && !lossless) place_tables(job, shared);
     after_previous();
     const u32 groups = (u32)control.groups;
     u64 end;
     const u64 before =
         block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
-    const u32 table_words = shared.tables[TABLES];
-    const u64 begin = HEADER_BYTES + 4 * ((u64)table_words + groups);
+    const u32 table_words = lossless ? 0 : shared.tables[TABLES];
+    const u64 begin = HEADER + 4 * ((u64)table_words + groups);
     end += begin;
+    if (VOLUME) end += control.list.bytes;
     if (threadIdx.x < PARTS) shared.parts[threadIdx.x] = begin + before;
-    const u64 most = HEADER_BYTES + 2 * job.vertices() * sizeof(T);
-    const bool stored = end > most;
+    const u64 most = HEADER + (VOLUME ? 3 : 2) * job.vertices() * sizeof(T);
+    const bool stored = lossless || end > most;
     const u64 bytes = stored ? most : end;
     const bool fits = bytes <= job.stream_bytes;
     // The last block has the fewest groups.
     const u32 from_last = gridDim.x - 1 - blockIdx.x;
     if (from_last == 0 && threadIdx.x == 0) {
         report_stream(job, control, bytes, fits, stored);
-        write_header(job, control, stored ? CONTENT_STORED : CONTENT_CODED, stored ? 0 : 4 * table_words,
-            bytes, reinterpret_cast<u8*>(shared.header));
+        u8* const header = reinterpret_cast<u8*>(shared.header);
+        const u32 content = stored ? CONTENT_STORED : CONTENT_CODED, table_bytes = stored ? 0 : 4 * table_words;
+        if constexpr (VOLUME)
+            write_volume_header(job, control, content, table_bytes, bytes, header);
+        else
+            write_header(job, control, content, table_bytes, bytes, header);
+        if (VOLUME) control.content = content, control.stream_bytes = bytes;
     }
     __syncthreads();
     if (!fits) return;
     u32 sum = 0;
-    if (from_last == 0 && threadIdx.x < HEADER_BYTES / 4) {
+    if (from_last == 0 && threadIdx.x < HEADER / 4) {
         // The checksum is written last.
         if (threadIdx.x != CHECKSUM_WORD) store_word(job.stream, 4 * threadIdx.x, shared.header[threadIdx.x]);
         sum = checksum_term(shared.header[threadIdx.x], threadIdx.x);
     }
     if (!stored) {
-        sum += store_tables(job, shared, from_last);
-        sum += store_groups<T>(job, shared, groups);
+        sum += store_tables<VOLUME>(job, shared, from_last);
+        sum += store_groups<T, VOLUME>(job, shared, groups);
     } else {
-        sum += store_field<T>(job);
+        sum += store_field<T, VOLUME>(job);
     }
     sum = warp_sum(sum);
     if (lane == 0) shared.sums[warp] = sum;
@@ -245,5 +266,13 @@ __device__ __forceinline__ void assemble(const Job& job) {
     if (threadIdx.x != 0) return;
     // Carries out of the checksum are dropped.
     const u64 added = (u64)sum << 32 | 1, sealed = atomicAdd((ull*)&control.seal, (ull)added) + added;
-    if ((u32)sealed == gridDim.x) put32(job.stream + AT_CHECKSUM, (u32)(sealed >> 32));
+    if (!VOLUME && (u32)sealed == gridDim.x) put32(job.stream + AT_CHECKSUM, (u32)(sealed >> 32));
+}
+template <typename T>
+__device__ __forceinline__ void assemble(const Job& job) {
+    assemble_stream<T, false>(job);
+}
+template <typename T>
+__device__ __forceinline__ void assemble_volume(const Job& job) {
+    assemble_stream<T, true>(job);
 }

@@ -54,6 +54,20 @@ struct ListControl {
     u32 is_damaged;    // a chunk that no encoder writes was found while others were written
 };
 
+// Of the compression of a volume: bin widths of layer 1 and their reciprocals by bound shift and level, values
+// of T; its range as ordered integers, ~index of the first vertex that is not finite; totals of the list.
+struct VolumeControl {
+    double width[BOUND_SHIFTS][LEVELS], inverse[BOUND_SHIFTS][LEVELS];
+    u64 not_low, high, first_nonfinite;
+    u64 listed[LIST_KINDS];  // vertices by kind
+};
+// Of the repair of a volume: blocks that have come to the barriers; numbers of listed tiles.
+struct RepairControl {
+    alignas(128) u32 arrived;
+    alignas(128) u32 violated_at_first;
+    u32 violated_tiles[3], changed_tiles[2], touched_tiles[2];
+};
+
 struct Control {
     // Written by factz_sort and factz_tune, or from the header.
     double bound, half_bin_width;
@@ -89,10 +103,12 @@ struct Control {
     LevelCount tune[LEVEL_BOUND_SCALINGS][INTERPOLANTS][LEVELS];
     u64 part_bytes[PARTS];  // of the groups of each part of the stream
     ListControl list;
+    VolumeControl volume;
+    RepairControl repair;
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_DECODE, TICKET_LIST };
+enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_DECODE, TICKET_LIST, TICKET_STATISTICS };
 
 // True if vertices are missing.
 __device__ __forceinline__ bool has_missing(const Control& control) {
@@ -100,6 +116,10 @@ __device__ __forceinline__ bool has_missing(const Control& control) {
 }
 // True if zeros keep their signs.
 __device__ __forceinline__ bool is_lossless(const Control& control) { return control.bound == 0.0; }
+// True if there is nothing to predict in a volume: its values are stored.
+__device__ __forceinline__ bool is_lossless_volume(const Control& control) {
+    return !(control.useful_bound > 0.0);
+}
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *ControlView(job).control(); }
 

@@ -247,10 +247,25 @@ constexpr u32 LIST_ALL_FILLED = 254;
 constexpr u32 LIST_RUNS = 128;
 
 // Levels of repaired vertices: the finest refinement, the bits of the original, zero, the fill pattern.
+constexpr u32 LEVEL_UNCHANGED = 0;
 constexpr u32 FINEST_REFINEMENT = 16;
 constexpr u32 LEVEL_EXACT = 17;
 constexpr u32 LEVEL_ZERO = 18;
 constexpr u32 LEVEL_FILLED = 19;
+
+// Rounds of repair in which one vertex mends a simplex, and then rounds in which all corners of a violated
+// one go below its bound.
+constexpr u32 SINGLE_ROUNDS = 64;
+constexpr u32 BOUNDED_ROUNDS = 64;
+
+// Volumes: the largest bound shift; the sample of the tuning, a fraction of all tiles within limits; bits
+// that a small and a large triple take, about.
+constexpr u32 VOLUME_MOST_SHIFT = 6;
+constexpr u64 VOLUME_TILES_PER_SAMPLE = 32;
+constexpr u64 VOLUME_LEAST_SAMPLES = 4;
+constexpr u64 VOLUME_MOST_SAMPLES = 24;
+constexpr u32 VOLUME_BITS_OF_SMALL = 4;
+constexpr u32 VOLUME_BITS_OF_LARGE = 6;
 
 // Raw bits of the number of entries of a mask.
 constexpr u32 MASK_COUNT_BITS = 8;
@@ -278,6 +293,7 @@ constexpr u64 MOST_GROUP_KIB = 8;
 // Limits of the weight of a group: more than any tile has; sums of all tiles fit 64 bits.
 constexpr u64 LEAST_GROUP_WEIGHT = 1600;
 constexpr u32 MOST_GROUP_WEIGHT = 268435456;
+constexpr u64 LEAST_GROUP_WEIGHT_OF_VOLUMES = 4200;
 
 // Weight of a tile without entries, of a step of rows, and of the list of a mask.
 constexpr u32 TILE_WEIGHT = 4;
@@ -496,6 +512,17 @@ constexpr u32 VOLUME_THREADS = 256;
 constexpr i32 VOLUME_PITCH = 20;
 constexpr u32 LIST_THREADS = 1024;
 constexpr u32 LIST_WARPS = 4;
+
+// Compression of volumes: values that the workspace has of a tile and a component (closed tiles of f64), bytes
+// of the slot of a tile, threads of a block that repairs, warps of a block that counts and of one that encodes
+// groups; words that a chunk of the list is written through.
+constexpr u32 VOLUME_VALUES_F32 = 4096;
+constexpr u32 VOLUME_VALUES_F64 = 5780;
+constexpr u64 VOLUME_SLOT_BYTES = 42752;
+constexpr u32 REPAIR_THREADS = 256;
+constexpr u32 VOLUME_COUNT_WARPS = 8;
+constexpr i32 VOLUME_ENCODE_WARPS = 4;
+constexpr u32 CHUNK_WORDS = 384;
 constexpr i32 DECODE_GROUPS = 4;
 constexpr i32 DECODE_ROLES = 2;
 
@@ -565,6 +592,12 @@ constexpr u32 VERTEX_RING = 0x1049a6;
 constexpr u32 EDGE_X_RING = 0xa615;
 constexpr u32 EDGE_Y_RING = 0x49a5;
 constexpr u32 DIAGONAL_RING = 0x9a65;
+
+// The tetrahedra of a cube (src/grid/tetrahedra.rs), their corners, and tetrahedra around a vertex;
+// the axes of their first and of their second steps, two bits each.
+enum : i32 { TETRAHEDRA = 6, TETRAHEDRON_CORNERS = 4, TETRAHEDRA_AROUND = 24 };
+constexpr u32 FIRST_STEPS = 0xa50;
+constexpr u32 SECOND_STEPS = 0x489;
 
 
 using factz_status = int32_t;
@@ -730,6 +763,12 @@ struct Job {
     double dz;
     uint32_t *hidden;
     uint64_t *chunks;
+    uint8_t *levels;
+    uint8_t *violated;
+    uint8_t *values;
+    uint32_t *listed;
+    uint64_t *list_ranks;
+    uint64_t *chunk_places;
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
     __device__ __forceinline__ u64 vertices() const { return nx * ny * (nz - first_plane); }
     __device__ __forceinline__ u64 first_tile() const { return tiles_x * plane_tile_rows * first_plane; }
@@ -781,7 +820,7 @@ struct Inspection {
     Info *info;
 };
 
-static_assert(sizeof(Job) == 440, "as in Rust");
+static_assert(sizeof(Job) == 488, "as in Rust");
 static_assert(sizeof(Analysis) == 304, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");
 static_assert(sizeof(ValueRange) == 64, "as in Rust");

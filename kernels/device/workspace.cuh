@@ -196,6 +196,41 @@ struct EncodeView : CountView {
     REGION(u64, group_sizes, group_sizes)  // [groups]: words of the stream (stream/sections.cuh)
 };
 
+// Volumes: quantization, repair, lists. Vertices of a tile by place, x fastest.
+template <typename T>
+struct VolumeCodeView : CountView {
+    using CountView::CountView;
+    REGION(u8, levels, levels)  // [tiles][VOLUME_TILE_VERTICES] (LEVEL_EXACT ...)
+    // [tiles][VOLUME_TILE_VERTICES]: by cube a bit for each tetrahedron; later the positions of the entries
+    // of sparse lists
+    REGION(u8, violated, violated)
+    REGION(u16, positions, violated)
+    REGION(u32, violated_tiles, group_sizes)   // [2][tiles], of even and of odd rounds
+    REGION(u32, changed_tiles, group_offsets)  // [tiles]
+    REGION(u32, touched_tiles, list_ranks)     // [tiles]
+    REGION(u64, list_ranks, list_ranks)        // [tiles][LIST_KINDS]: listed vertices before a tile
+    REGION(u32, listed, listed)                // [tiles][VOLUME_TILE_VERTICES / 32]: in the order of lists
+    REGION(ulonglong2, chunks, chunks)         // [chunks]: entries of the directory
+    REGION(u64, chunk_places, chunk_places)    // [chunks]: words of the list before each
+    // [tiles]: in which lists a tile is
+    __device__ __forceinline__ u32* repair_flags() const { return changed_tiles() + job.tiles(); }
+    static constexpr u64 VALUES = sizeof(T) == 4 ? VOLUME_VALUES_F32 : VOLUME_VALUES_F64;
+    // [tiles][3][VALUES]: of layer 1 (value_place)
+    __device__ __forceinline__ T* values(u64 tile, u32 component) const {
+        return reinterpret_cast<T*>(job.values) + (tile * 3 + component) * VALUES;
+    }
+    // [VOLUME_TILE_VERTICES] by position: raw bits behind a symbol
+    __device__ __forceinline__ u64* payload(u64 tile) const {
+        return words_at<u64>(job.slots + tile * VOLUME_SLOT_BYTES);
+    }
+    // Behind the payload until words are written: a bit for each vertex that changed in a round, and for each
+    // that is to be looked at.
+    __device__ __forceinline__ u32* changed(u64 tile) const {
+        return words_at<u32>(job.slots + tile * VOLUME_SLOT_BYTES + 8 * VOLUME_TILE_VERTICES);
+    }
+    __device__ __forceinline__ u32* touched(u64 tile) const { return changed(tile) + VOLUME_TILE_VERTICES / 32; }
+};
+
 // ---------------------------------------------------------------- decompression
 
 // Parse: the tables of the entropy decoder and where the groups are.

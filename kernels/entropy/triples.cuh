@@ -93,3 +93,67 @@ __device__ __forceinline__ u32 packed_small_triple(u32 symbol) {
 __device__ __forceinline__ Triple unpacked_triple(u32 packed) {
     return {(i32)(packed << 24) >> 24, (i32)(packed << 16) >> 24, (i32)(packed << 8) >> 24};
 }
+
+struct EncodedTriple {
+    u32 symbol, bits;  // bits: raw bits
+    u64 raw;
+};
+__device__ __forceinline__ u32 magnitude_bits(i32 q) { return 32 - __clz(q < 0 ? -q : q); }
+
+// The symbol and the raw bits of a triple with a component above TRIPLE_SMALL.
+static __device__ __noinline__ EncodedTriple encode_large_triple(Triple triple) {
+    u32 lengths[3];
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) lengths[c] = magnitude_bits(triple.q[c]);
+    const u32 length = max(lengths[0], max(lengths[1], lengths[2]));
+    const bool wide = length >= TRIPLE_SHORTEST_WIDE;
+    EncodedTriple code = {0, 0, 0};
+    u32 number = 0;
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) {
+        const i32 q = triple.q[c];
+        const u32 shorter = min(length - lengths[c], 2u), top = 1u << (length - shorter - 1),
+                  bits = wide ? length + 1 : bits_of_shorter(length, shorter);
+        number = 3 * number + shorter;
+        const u32 value = wide                        ? (u32)(q + (i32)(1u << length))
+                          : shorter < 2               ? ((u32)(q < 0 ? -q : q) ^ top) | (q < 0 ? top : 0)
+                          : length == TRIPLE_SHORTEST ? 0
+                                                      : (u32)(q + (i32)(1u << (length - 2)));
+        code.raw |= (u64)value << code.bits;
+        code.bits += bits;
+    }
+    if (wide) {
+        code.symbol = TRIPLE_FIRST_WIDE + length - TRIPLE_SHORTEST_WIDE;
+        return code;
+    }
+    // The number of the way among those with a component that is not shorter.
+    u32 way = 0;
+    for (u32 k = 0; k < number; k++) way += k / 9 == 0 || k / 3 % 3 == 0 || k % 3 == 0;
+    code.symbol = TRIPLE_FIRST_LARGE + (length - TRIPLE_SHORTEST) * TRIPLE_WAYS + way;
+    return code;
+}
+
+// Symbols of the triples up to TRIPLE_SMALL, by place.
+struct SmallSymbols {
+    u8 at[TRIPLE_FIRST_LARGE];
+};
+constexpr SmallSymbols small_symbols() {
+    SmallSymbols symbols = {};
+    const SmallTriples triples = small_triples();
+    constexpr i32 SIDE = 2 * TRIPLE_SMALL + 1;
+    for (u32 symbol = 0; symbol < TRIPLE_FIRST_LARGE; symbol++) {
+        const i32 small = triples.at[symbol];
+        symbols.at[((small & 15) * SIDE + (small >> 4 & 15)) * SIDE + (small >> 8)] = (u8)symbol;
+    }
+    return symbols;
+}
+static __device__ const SmallSymbols SMALL_SYMBOLS = small_symbols();
+
+// The symbol of a triple whose magnitudes are below 2^TRIPLE_MOST_BITS.
+__device__ __forceinline__ EncodedTriple encode_triple(const Triple& triple) {
+    constexpr i32 SIDE = 2 * TRIPLE_SMALL + 1;
+    const i32 a = triple.q[0] + TRIPLE_SMALL, b = triple.q[1] + TRIPLE_SMALL, c = triple.q[2] + TRIPLE_SMALL;
+    if ((u32)a < SIDE && (u32)b < SIDE && (u32)c < SIDE)
+        return {SMALL_SYMBOLS.at[(a * SIDE + b) * SIDE + c], 0, 0};
+    return encode_large_triple(triple);
+}

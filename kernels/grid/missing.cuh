@@ -47,3 +47,8 @@ template <typename T>
 __device__ __forceinline__ typename Real<T>::Pair fill_of(const Control& control) {
     return Real<T>::pair(Real<T>::from_bits(control.fill[0]), Real<T>::from_bits(control.fill[1]));
 }
+
+// The bits of a component of filled vertices of a volume.
+__device__ __forceinline__ u64 fill_of(const Control& control, i32 component) {
+    return component == 0 ? control.fill[0] : component == 1 ? control.fill[1] : control.list.fill_w;
+}

@@ -32,6 +32,12 @@ __device__ __forceinline__ VolumeTile volume_tile(const Job& job, u64 index) {
     return tile;
 }
 
+// The tile behind a tile, along the axes of `owner`.
+__device__ __forceinline__ u64 tile_behind(const Job& job, u64 tile, u32 owner) {
+    return tile + (owner & 1) + (owner & 2 ? job.tiles_x : 0) +
+           (owner & 4 ? job.tiles_x * job.plane_tile_rows : 0);
+}
+
 // The number of a vertex, counted plane by plane and row by row.
 __device__ __forceinline__ u64 number_of(const Job& job, u64 x, u64 y, u64 z) {
     return (z * job.ny + y) * job.nx + x;

@@ -12,3 +12,11 @@ __device__ __forceinline__ T refined(double radius, u32 k, T reconstruction, u32
     const double from_middle = (double)cell - (double)(1u << (k - 1)) + 0.5;
     return (T)((double)reconstruction + from_middle * cell_width(radius, k));
 }
+// The cell in which an original lies.
+template <typename T>
+__device__ __forceinline__ u32 refined_cell(double radius, u32 k, T original, T reconstruction) {
+    const double half = (double)(1u << (k - 1)),
+                 from_middle = floor(((double)original - (double)reconstruction) / cell_width(radius, k)),
+                 up = from_middle < -half ? -half : from_middle, cell = half - 1.0 < up ? half - 1.0 : up;
+    return (u32)(cell + half);
+}

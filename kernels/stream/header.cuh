@@ -44,6 +44,23 @@ __device__ inline void write_header(
     put64(h + AT_GROUPS, content == CONTENT_STORED ? 0 : c.groups);
 }
 
+// The header of a volume. One that stores its values says nothing of how they would be coded.
+__device__ inline void write_volume_header(
+    const Job& job, const Control& c, u32 content, u32 table_bytes, u64 stream_bytes, u8* h) {
+    const bool coded = content == CONTENT_CODED;
+    write_header(job, c, content, table_bytes, stream_bytes, h);
+    put16(h + AT_HEADER_BYTES, VOLUME_HEADER_BYTES);
+    h[AT_COMPONENTS] = 3;
+    if (!coded)
+        for (i32 k = AT_LEVEL_BOUND_SCALING; k < AT_COMPONENTS; k++) h[k] = 0;
+    put_f64(h + AT_DZ, job.dz);
+    put64(h + AT_FILL_W, c.has_fill ? c.list.fill_w : 0);
+    put64(h + AT_LIST_BYTES, coded ? c.list.bytes : 0);
+    put64(h + AT_CHUNKS, coded ? c.list.chunks : 0);
+    put64(h + AT_REPAIRED_VERTICES, coded ? c.list.vertices : 0);
+    put64(h + AT_EXACT_VERTICES, coded ? c.list.exact : 0);
+}
+
 // A header by a warp: lane k has its word k, and all ask at once for what is in it. Streams begin at
 // multiples of 4 bytes at least.
 struct Header {

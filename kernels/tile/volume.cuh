@@ -20,6 +20,16 @@ struct VolumeWindow {
 __device__ __forceinline__ i32 window_index(i32 x, i32 y, i32 z) {
     return (z * VOLUME_CLOSED + y) * VOLUME_PITCH + (x & 1 ? VOLUME_ODD_AT : 0) + x / 2;
 }
+// Where the workspace of compression has the value of a vertex among those of its tile, given its place there
+// with x fastest: closed tiles of doubles are too large for shared memory and lie in the workspace as they
+// are.
+template <typename T>
+__device__ __forceinline__ u32 value_place(u32 place) {
+    constexpr u32 SIDE = VOLUME_SIDE;
+    return sizeof(T) == 4
+               ? place
+               : (u32)window_index((i32)(place % SIDE), (i32)(place / SIDE % SIDE), (i32)(place / (SIDE * SIDE)));
+}
 
 // A vertex of a closed tile: where it is, which of the tiles around owns it (bit k: the next one along axis
 // k), and its position there.

@@ -3,14 +3,8 @@
 #include "decompress/decode_group.cuh"
 #include "decompress/status.cuh"
 #include "entropy/groups/decode.cuh"
-#include "entropy/triples.cuh"
-#include "grid/volume_tiles.cuh"
+#include "volume/lists.cuh"
 
-// Non-empty lists of a batch, in order: four for each tile.
-struct VolumeLists {
-    u32 starts[MOST_LISTS + 32];
-    u16 names[MOST_LISTS];
-};
 struct VolumeDecodeGroup {
     VolumeLists lists;
     GroupWords words;
@@ -20,23 +14,6 @@ struct VolumeDecodeShared {
     DecodeTables<HUFFMAN> tables;
     VolumeDecodeGroup groups[VOLUME_DECODE_WARPS];
 };
-
-// Positions of a list.
-__device__ __forceinline__ u32 volume_list_start(u32 list) {
-    return list == TOP_LIST ? 0 : list == COARSE_LIST ? 16 : list == MIDDLE_LIST ? 64 : 512;
-}
-__device__ __forceinline__ u32 volume_list_end(u32 list) {
-    return list == TOP_LIST      ? 16
-           : list == COARSE_LIST ? 64
-           : list == MIDDLE_LIST ? 512
-                                 : VOLUME_TILE_VERTICES;
-}
-// Raw bits of the number of entries of the sparse list of a block.
-__device__ __forceinline__ u32 volume_count_bits(i32 block, u32 activity) { return activity - 1 + 3 * block; }
-__device__ __forceinline__ u32 volume_table(u32 list, u32 activity, u32 position) {
-    if (list == TOP_LIST) return position == 0 ? ANCHOR_TABLE : position < 8 ? STEP_8 : STEP_4 + activity - 1;
-    return STEP_4 + (ACTIVITIES - 1) * (list - COARSE_LIST) + activity - 1;
-}
 
 // An entry of a lane: its list, its tile, and its position, which in a sparse list follows from the runs.
 struct VolumeEntry {
@@ -90,18 +67,8 @@ struct VolumeGroupDecoder {
 
     // Lists the entries of a batch; answers how many there are.
     __device__ __forceinline__ i32 list_entries(u32 my_info, bool exists, const u32 (&counts)[3]) {
-        const u32 lane = threadIdx.x & 31;
         u32 sizes[TILE_LISTS], names[TILE_LISTS];
-#pragma unroll
-        for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
-            const i32 block = list == TOP_LIST ? 0 : (i32)list - 1;
-            const u32 activity = activity_in(my_info, block);
-            const u32 size = list == TOP_LIST || !is_sparse(activity)
-                                 ? volume_list_end(list) - volume_list_start(list)
-                                 : counts[block];
-            sizes[list] = exists && activity ? size : 0;
-            names[list] = list_name(lane, list, activity);
-        }
+        lists_of_tile(my_info, exists, counts, sizes, names);
         i32 lists, entries;
         concatenate_lists<TILE_LISTS>(shared.lists, sizes, names, lists, entries);
         return entries;

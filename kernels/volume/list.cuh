@@ -2,7 +2,7 @@
 // its vertices. Twins: src/repair/read.rs, src/volume/decompress.rs.
 #pragma once
 #include "decompress/status.cuh"
-#include "grid/field.cuh"
+#include "grid/volume_field.cuh"
 #include "predict/quantizer.cuh"
 #include "repair/list.cuh"
 #include "repair/refiner.cuh"
@@ -108,20 +108,6 @@ __device__ __forceinline__ void fill_widths(const Control& control, T (*widths)[
         widths[shift][level] = (T)width;
     }
     __syncthreads();
-}
-
-// The bits of a component of filled vertices.
-__device__ __forceinline__ u64 fill_of(const Control& control, i32 component) {
-    return component == 0 ? control.fill[0] : component == 1 ? control.fill[1] : control.list.fill_w;
-}
-
-// The vertex of a component.
-template <typename T>
-__device__ __forceinline__ T* component_at(const Job& job, i32 component, u64 x, u64 y, u64 z) {
-    const long long row = (long long)(z * job.plane_rows + y);
-    return component == 0   ? vertex_at<T>(job.u, job.u_layout, (long long)x, row)
-           : component == 1 ? vertex_at<T>(job.v, job.v_layout, (long long)x, row)
-                            : vertex_at<T>(job.w, job.w_layout, (long long)x, row);
 }
 
 // Writes the values of a vertex with a level of its own, in the place of that of layer 1. False if the volume

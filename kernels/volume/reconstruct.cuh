@@ -26,12 +26,6 @@ struct VolumeShared {
     alignas(16) u8 symbols[VOLUME_TILE_VERTICES + (FAR_VERTICES + 15) / 16 * 16];
 };
 
-// The tile behind a tile, along the axes of `owner`.
-__device__ __forceinline__ u64 tile_behind(const Job& job, u64 tile, u32 owner) {
-    return tile + (owner & 1) + (owner & 2 ? job.tiles_x : 0) +
-           (owner & 4 ? job.tiles_x * job.plane_tile_rows : 0);
-}
-
 // The place of a vertex on a far side among those of the far sides.
 __device__ __forceinline__ u32 place_on_far_sides(i32 x, i32 y, i32 z) {
     return (u32)(x == VOLUME_SIDE   ? z * VOLUME_CLOSED + y

@@ -5,11 +5,14 @@
 use super::method_constants::{Constant, Value};
 use super::shared_memory;
 use crate::analysis::{self, BAND};
+use crate::entropy::lanes::MOST_STATE_BYTES;
 use crate::entropy::rans::SCALE_BITS;
 use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables;
+use crate::entropy::triples::MOST_BITS;
 use crate::error::Status;
 use crate::grid::tiles::TILE_VERTICES;
+use crate::grid::volume_tiles::VOLUME_TILE_VERTICES;
 use crate::predict::tuning;
 use crate::report;
 use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve, Ties};
@@ -148,6 +151,16 @@ shared! {
     VOLUME_PITCH: i32 = shared_memory::VOLUME_PITCH as i32;
     LIST_THREADS: u32 = 1024;
     LIST_WARPS: u32 = 4;
+    /// Compression of volumes: values that the workspace has of a tile and a component (closed tiles of f64), bytes
+    /// of the slot of a tile, threads of a block that repairs, warps of a block that counts and of one that encodes
+    /// groups; words that a chunk of the list is written through.
+    VOLUME_VALUES_F32: u32 = VOLUME_TILE_VERTICES as u32;
+    VOLUME_VALUES_F64: u32 = shared_memory::VOLUME_WINDOW as u32;
+    VOLUME_SLOT_BYTES: u64 = MOST_VOLUME_TILE_BYTES.next_multiple_of(128);
+    REPAIR_THREADS: u32 = 256;
+    VOLUME_COUNT_WARPS: u32 = 8;
+    VOLUME_ENCODE_WARPS: i32 = 4;
+    CHUNK_WORDS: u32 = 384;
     DECODE_GROUPS: i32 = shared_memory::DECODE_GROUPS;
     DECODE_ROLES: i32 = shared_memory::DECODE_ROLES;
     /// Tiles of a batch whose masks the decoder holds by position; bytes of a block of its words: a pair for
@@ -186,3 +199,11 @@ pub(super) const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
 /// Largest number of bits of a vertex in the stream: a symbol, and both components as raw bits. Masks, heads
 /// and states of a tile have room in the SLOT_ENTRY_BYTES.
 const MOST_VERTEX_BITS_F64: u64 = MOST_SYMBOL_BITS + 2 * 64;
+
+/// Largest number of bits of a vertex of a volume: a symbol, and three integers.
+const MOST_VOLUME_VERTEX_BITS: u64 = MOST_SYMBOL_BITS + 3 * (MOST_BITS as u64 + 1);
+/// Bytes that the words of a tile of a volume take at most, with the states of a group: its mask state and
+/// activities, the numbers of entries of its lists, and all vertices.
+const MOST_VOLUME_TILE_BYTES: u64 = MOST_STATE_BYTES as u64
+    + 2 * ((VOLUME_TILE_VERTICES as u64 * MOST_VOLUME_VERTEX_BITS + 4 * MOST_SYMBOL_BITS + 24).div_ceil(16)
+        + 1);

@@ -186,15 +186,23 @@ impl Module {
     /// The context of the stream is current, the kernel takes one `A`, and everything that it points to is
     /// device-accessible.
     pub(super) unsafe fn launch<A>(&self, kernel: &Kernel, argument: &A, stream: Stream) -> Result<()> {
-        let Kernel { launch, dtype, blocks, threads, shared_bytes, early } = *kernel;
+        let Kernel { launch, dtype, blocks, threads, shared_bytes, early, together } = *kernel;
         let function = self.functions[launch][dtype];
         let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
-        let answer = if early && self.overlaps {
-            let mut attribute = sys::CUlaunchAttribute {
+        let attribute = match (together, early && self.overlaps) {
+            (true, _) => Some(sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue { cooperative: 1 },
+            }),
+            (_, true) => Some(sys::CUlaunchAttribute {
                 id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                 pad: [0; 4],
                 value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-            };
+            }),
+            _ => None,
+        };
+        let answer = if let Some(mut attribute) = attribute {
             let config = sys::CUlaunchConfig {
                 gridDimX: blocks,
                 gridDimY: 1,

@@ -8,6 +8,7 @@ use super::method_constants::{Constant, Value, METHOD};
 use super::schedule::{CONTENTS, LAUNCHES};
 use super::shared_memory::SIZES;
 use crate::grid::mesh::{Incident, Simplex, Triangle, A, AROUND, AXES, B, C, CORNERS, D, NEIGHBOURS, STAR};
+use crate::grid::tetrahedra::{STAR as STAR_OF_VOLUME, STEPS, TETRAHEDRA, VERTICES};
 use crate::request::{Coder, Predictor};
 use std::fmt::Write;
 use std::path::Path;
@@ -129,6 +130,7 @@ fn mesh() -> String {
         (ring(Simplex::EdgeY), "EDGE_Y_RING", ""),
         (ring(Simplex::Diagonal), "DIAGONAL_RING", ""),
     ];
+    let steps = |k: usize| packed(2, STEPS.map(|steps| steps[k]));
     let mut text = format!(
         "\n// The mesh (src/grid/mesh.rs). Numbers of triangles and corners of a cell; numbers of corners\n\
          // of a cell and of triangles around a vertex; corner of each triangle that is not on the diagonal.\n\
@@ -147,6 +149,17 @@ fn mesh() -> String {
         }
         writeln!(text, "constexpr u32 {name} = {word:#x};").unwrap();
     }
+    write!(
+        text,
+        "\n// The tetrahedra of a cube (src/grid/tetrahedra.rs), their corners, and tetrahedra around a vertex;\n\
+         // the axes of their first and of their second steps, two bits each.\n\
+         enum : i32 {{ TETRAHEDRA = {TETRAHEDRA}, TETRAHEDRON_CORNERS = {VERTICES}, TETRAHEDRA_AROUND = {} }};\n\
+         constexpr u32 FIRST_STEPS = {:#x};\nconstexpr u32 SECOND_STEPS = {:#x};\n",
+        STAR_OF_VOLUME.len(),
+        steps(0),
+        steps(1)
+    )
+    .unwrap();
     text
 }
 
@@ -218,7 +231,7 @@ fn comment(text: &str) -> String {
 /// The comment of an entry, and the entry.
 fn entry(launch: &Launch) -> (String, String) {
     let argument = match launch.call {
-        Call::Compress | Call::Decompress | Call::DecompressVolume => "Job",
+        Call::Compress | Call::Decompress | Call::CompressVolume | Call::DecompressVolume => "Job",
         Call::Range | Call::Compare | Call::CriticalPoints => "Analysis",
         Call::Inspect => "Inspection",
     };
@@ -330,12 +343,13 @@ fn the_data_of_launches_is_up_to_date() {
 
 /// Configurations whose order of kernels CONTRIBUTING.md shows: name, call, predictor, and whether signatures
 /// are compared.
-const ORDERS: [(&str, Call, Predictor, bool); 8] = [
+const ORDERS: [(&str, Call, Predictor, bool); 9] = [
     ("compression, block-wise", Call::Compress, Predictor::Hierarchical, false),
     ("compression, speculative", Call::Compress, Predictor::Hierarchical, true),
     ("compression, Lorenzo predictor", Call::Compress, Predictor::Lorenzo, false),
     ("decompression", Call::Decompress, Predictor::Hierarchical, false),
     ("decompression, Lorenzo predictor", Call::Decompress, Predictor::Lorenzo, false),
+    ("compression of volumes", Call::CompressVolume, Predictor::Hierarchical, false),
     ("decompression of volumes", Call::DecompressVolume, Predictor::Hierarchical, false),
     ("comparison", Call::Compare, Predictor::Hierarchical, false),
     ("critical points", Call::CriticalPoints, Predictor::Hierarchical, false),
@@ -354,6 +368,8 @@ fn orders() -> String {
             has_seam: false,
             relative: false,
             is_stack: false,
+            keeps_points: true,
+            has_halo: false,
         };
         let names: Vec<_> =
             call.launches_for(needs).map(|(_, launch)| format!("`{}`", launch.name)).collect();

@@ -98,6 +98,12 @@ pub(super) struct Job {
     dz: f64,
     hidden: *mut u32,
     chunks: *mut u64,
+    levels: *mut u8,
+    violated: *mut u8,
+    values: *mut u8,
+    listed: *mut u32,
+    list_ranks: *mut u64,
+    chunk_places: *mut u64,
 }
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
@@ -192,6 +198,12 @@ impl Job {
             dz: c.dz,
             hidden: address(workspace, plan.hidden),
             chunks: address(workspace, plan.chunks),
+            levels: address(workspace, plan.levels),
+            violated: address(workspace, plan.violated),
+            values: address(workspace, plan.values),
+            listed: address(workspace, plan.listed),
+            list_ranks: address(workspace, plan.list_ranks),
+            chunk_places: address(workspace, plan.chunk_places),
         };
         match direction {
             Direction::DecompressPlanes { first } => job.planes(c, grid, first),
@@ -208,8 +220,13 @@ impl Job {
     ) -> Job {
         let [x, y, z] = VolumeGrid::of(request.grid()).tiles_along();
         let job = Job::new(request.common(), plan, buffers, direction);
+        let halo = match direction {
+            Direction::Compress => request.config().halo,
+            _ => 0,
+        };
         Job {
             w: w as *mut c_void,
+            halo,
             tiles_x: x,
             tiles_y: y * z,
             plane_tile_rows: y as u32,

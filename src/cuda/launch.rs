@@ -8,12 +8,14 @@ use crate::error::{Error, Result, Status};
 use crate::grid::volume_tiles::VolumeGrid;
 use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request, VolumeRequest};
 use crate::stream::header::{LIST_CHUNK, LIST_KINDS};
+use crate::volume::tune;
 
 /// A function of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Compress,
     Decompress,
+    CompressVolume,
     DecompressVolume,
     Range,
     Compare,
@@ -85,6 +87,8 @@ pub(super) struct Launch {
     /// Whether the kernel may begin before the previous kernel has ended: when all of its blocks have begun
     /// (programmatic dependent launch).
     pub(super) early: bool,
+    /// Whether all blocks of the kernel run at the same time, and wait for each other (cooperative launch).
+    pub(super) together: bool,
     /// Whether a request needs the kernel. Decompression launches the kernels for every kind of stream, since
     /// only the device reads the header; a kernel without work ends at once.
     pub(super) runs: fn(&Needs) -> bool,
@@ -122,6 +126,7 @@ pub(super) const fn kernel(
         work: "",
         waits: Waits::After,
         early: true,
+        together: false,
         runs: |_| true,
     }
 }
@@ -150,6 +155,15 @@ impl Launch {
         let Launch { grid, block, shared_bytes, .. } = self;
         Launch { small: Some(Small { grid, block: block[0], resident, shared_bytes }), ..self }
     }
+    /// Other shared memory on a device with less of it.
+    pub(super) const fn small_shared(self, shared_bytes: u32) -> Launch {
+        let Launch { grid, block, resident, .. } = self;
+        Launch { small: Some(Small { grid, block: block[0], resident: resident[0], shared_bytes }), ..self }
+    }
+    /// The launch in the compression of a volume.
+    pub(super) const fn of_volume(self) -> Launch {
+        Launch { call: Call::CompressVolume, ..self }
+    }
     pub(super) const fn only(self, runs: fn(&Needs) -> bool) -> Launch {
         Launch { runs, ..self }
     }
@@ -159,6 +173,10 @@ impl Launch {
     /// kernels that were measured to be faster on large fields like this.
     pub(super) const fn in_order(self) -> Launch {
         Launch { early: false, ..self }
+    }
+    /// Launches blocks that wait for each other: no more than run at the same time.
+    pub(super) const fn together(self) -> Launch {
+        Launch { together: true, ..self.waits(Waits::InOrder).in_order() }
     }
 }
 
@@ -224,6 +242,9 @@ pub(super) struct Needs {
     pub(super) relative: bool,
     /// Whether there are several planes.
     pub(super) is_stack: bool,
+    /// Whether there are critical points to keep, and sides with ghosts.
+    pub(super) keeps_points: bool,
+    pub(super) has_halo: bool,
 }
 
 impl Needs {
@@ -237,6 +258,8 @@ impl Needs {
         has_seam: false,
         relative: false,
         is_stack: false,
+        keeps_points: false,
+        has_halo: false,
     };
 
     pub(super) fn of(config: &Config, shape: &Shape) -> Self {
@@ -249,6 +272,8 @@ impl Needs {
             has_seam: config.periodic != 0 && config.preserve != Preserve::None,
             relative: false,
             is_stack: config.nz > 1,
+            keeps_points: config.preserve != Preserve::None,
+            has_halo: config.halo != 0,
         }
     }
 
@@ -312,6 +337,11 @@ impl Shape {
     pub(super) fn list_blocks(&self) -> u64 {
         let chunks = 2 * self.nx * self.ny * self.nz / LIST_CHUNK + LIST_KINDS;
         chunks.div_ceil(LIST_WARPS as u64).min(self.blocks_each(8))
+    }
+
+    /// Tiles of the sample that tunes a volume.
+    pub(super) fn volume_samples(&self) -> u64 {
+        tune::samples(self.tiles)
     }
 
     /// Segments of a row.

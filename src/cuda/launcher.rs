@@ -51,4 +51,19 @@ impl<A> Launcher<'_, A> {
         // SAFETY: the caller's promise.
         self.launches().try_for_each(|(number, _)| unsafe { self.launch(number, stream) })
     }
+
+    /// Hands the launches to `each` in their order, each with the names of its kernel and phase.
+    ///
+    /// # Safety
+    /// As for [`Launcher::launch`].
+    pub(super) unsafe fn each(
+        &self,
+        stream: Stream,
+        mut each: impl FnMut(String, &'static str, &dyn Fn() -> Result<()>) -> Result<()>,
+    ) -> Result<()> {
+        self.launches().try_for_each(|(number, launch)| {
+            // SAFETY: the caller's promise.
+            each(launch.symbol(self.dtype), launch.phase, &|| unsafe { self.launch(number, stream) })
+        })
+    }
 }

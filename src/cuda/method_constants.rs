@@ -12,11 +12,12 @@ use crate::grid::{sides, tiles, volume_tiles, wide_range};
 use crate::predict::interpolation::{INTERPOLANTS, INTERPOLANT_WEIGHTS};
 use crate::predict::lorenzo;
 use crate::predict::quantizer::LEVEL_BOUND_SCALINGS;
-use crate::repair::{list, values};
+use crate::repair::{list, rounds, values};
 use crate::request::{LEAST_PERIODIC, MAX_VERTICES, PERIODIC_X, PERIODIC_Y, PERIODIC_Z};
 use crate::stream::header::{self, at, Content};
 use crate::stream::{checksum, sections};
 use crate::topology::{bound, exact_type, signature};
+use crate::volume::tune;
 
 pub(super) enum Value {
     Whole(i128),
@@ -267,11 +268,25 @@ pub(super) const METHOD: &[Constant] = listed! {
     LIST_ALL_ZERO: u32 = list::ALL_ZERO;
     LIST_ALL_FILLED: u32 = list::ALL_FILLED;
     LIST_RUNS: u32 = list::RUNS;
-    /// Levels of repaired vertices: the finest refinement, the bits of the original, zero, the fill pattern.
+    /// Levels of vertices: that of layer 1 alone, the finest refinement, the bits of the original, zero, the
+    /// fill pattern.
+    LEVEL_UNCHANGED: u32 = values::UNCHANGED;
     FINEST_REFINEMENT: u32 = values::REFINEMENTS;
     LEVEL_EXACT: u32 = values::EXACT;
     LEVEL_ZERO: u32 = values::ZERO;
     LEVEL_FILLED: u32 = values::FILLED;
+    /// Rounds of repair in which one vertex mends a simplex, and then rounds in which all corners of a violated
+    /// one go below its bound.
+    SINGLE_ROUNDS: u32 = rounds::SINGLE_ROUNDS;
+    BOUNDED_ROUNDS: u32 = rounds::BOUNDED_ROUNDS;
+    /// Volumes: the largest bound shift; the sample of the tuning, a fraction of all tiles within limits; bits
+    /// that a small and a large triple take, about.
+    VOLUME_MOST_SHIFT: u32 = tune::MOST_SHIFT;
+    VOLUME_TILES_PER_SAMPLE: u64 = tune::TILES_PER_SAMPLE;
+    VOLUME_LEAST_SAMPLES: u64 = tune::LEAST_SAMPLES;
+    VOLUME_MOST_SAMPLES: u64 = tune::MOST_SAMPLES;
+    VOLUME_BITS_OF_SMALL: u32 = tune::BITS_OF_SMALL;
+    VOLUME_BITS_OF_LARGE: u32 = tune::BITS_OF_LARGE;
     /// Raw bits of the number of entries of a mask.
     MASK_COUNT_BITS: u32 = lists::MASK_COUNT_BITS;
     /// Bits that tell how many bits the coarse codes of an outer anchor have.
@@ -293,6 +308,7 @@ pub(super) const METHOD: &[Constant] = listed! {
     /// Limits of the weight of a group: more than any tile has; sums of all tiles fit 64 bits.
     LEAST_GROUP_WEIGHT: u64 = weights::LEAST_GROUP_WEIGHT;
     MOST_GROUP_WEIGHT: u32 = weights::MOST_GROUP_WEIGHT;
+    LEAST_GROUP_WEIGHT_OF_VOLUMES: u64 = weights::LEAST_GROUP_WEIGHT_OF_VOLUMES;
     /// Weight of a tile without entries, of a step of rows, and of the list of a mask.
     TILE_WEIGHT: u32 = weights::TILE_WEIGHT;
     STEP_WEIGHT: u32 = weights::STEP_WEIGHT;

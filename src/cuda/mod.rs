@@ -48,7 +48,7 @@ pub use analysis::{
 pub use driver::Stream;
 pub use kernel_args::DevicePointer;
 pub use launcher::set_overlap;
-pub use volume::{decompress_volume_device, each_volume_kernel, VolumeBuffers};
+pub use volume::{compress_volume_device, decompress_volume_device, each_volume_kernel, VolumeBuffers};
 
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::error::{Error, Result, Status};
@@ -135,16 +135,10 @@ pub unsafe fn each_kernel(
     request: &Request,
     buffers: &Buffers,
     stream: Stream,
-    mut each: impl FnMut(String, &'static str, &dyn Fn() -> Result<()>) -> Result<()>,
+    each: impl FnMut(String, &'static str, &dyn Fn() -> Result<()>) -> Result<()>,
 ) -> Result<()> {
-    let launches = |launcher: &Launcher<Job>| {
-        launcher.launches().try_for_each(|(number, launch)| {
-            // SAFETY: the caller's promise; the context is current.
-            each(launch.symbol(launcher.dtype), launch.phase, &|| unsafe { launcher.launch(number, stream) })
-        })
-    };
     // SAFETY: the caller's promise.
-    unsafe { call(direction, request, buffers, stream, launches) }
+    unsafe { call(direction, request, buffers, stream, |launcher| launcher.each(stream, each)) }
 }
 
 /// Whether this library has kernels and this machine a driver and a device; otherwise why not.
@@ -183,11 +177,8 @@ unsafe fn call<R>(
     let shape = Shape::new(request, buffers.stream_bytes);
     call.check(&shape)?;
     let config = request.config();
-    if direction == Direction::Compress && buffers.stream_bytes < HEADER_BYTES as u64 {
-        return Err(Error::argument(format!(
-            "dst_bytes = {} is less than the header of a stream, {HEADER_BYTES} bytes",
-            buffers.stream_bytes
-        )));
+    if direction == Direction::Compress {
+        check_header_fits(buffers.stream_bytes, HEADER_BYTES)?;
     }
     check_workspace(buffers.workspace_bytes, plan.bytes)?;
     let ranges = buffers.ranges(direction, config);
@@ -220,6 +211,16 @@ fn check_last_tile(request: &Request, first: u64) -> Result<()> {
                 constants::MOST_STREAM_TILES
             ),
         ));
+    }
+    Ok(())
+}
+
+/// Refuses a buffer that is shorter than the header of a stream.
+fn check_header_fits(bytes: u64, header_bytes: usize) -> Result<()> {
+    if bytes < header_bytes as u64 {
+        return Err(Error::argument(format!(
+            "dst_bytes = {bytes} is less than the header of a stream, {header_bytes} bytes"
+        )));
     }
     Ok(())
 }

@@ -6,7 +6,8 @@ use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits};
 use super::shared_memory::{
     COUNT_LORENZO_SHARED_BYTES, COUNT_SHARED_BYTES, DECODE_HUFFMAN_SHARED_BYTES, DECODE_RANS_SHARED_BYTES,
     DECODE_VOLUME_HUFFMAN_SHARED_BYTES, DECODE_VOLUME_RANS_SHARED_BYTES, ENCODE_LORENZO_SHARED_BYTES,
-    ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES, VOLUME_SHARED_BYTES, VOLUME_SMALL_SHARED_BYTES,
+    ENCODE_SHARED_BYTES, ENCODE_SMALL_SHARED_BYTES, QUANTIZE_VOLUME_SHARED_BYTES,
+    QUANTIZE_VOLUME_SMALL_SHARED_BYTES, VOLUME_SHARED_BYTES, VOLUME_SMALL_SHARED_BYTES,
 };
 use crate::error::Result;
 use crate::predict::interpolation::INTERPOLANTS;
@@ -26,6 +27,12 @@ mod phase {
     pub const PARSE: Phase = (Decompress, "parse");
     pub const DECODE: Phase = (Decompress, "decode");
     pub const RECONSTRUCT: Phase = (Decompress, "reconstruct");
+    pub const STATISTICS_OF_VOLUME: Phase = (CompressVolume, "statistics");
+    pub const QUANTIZE_VOLUME: Phase = (CompressVolume, "predict + quantize");
+    pub const REPAIR_VOLUME: Phase = (CompressVolume, "repair");
+    pub const COUNT_VOLUME: Phase = (CompressVolume, "count");
+    pub const ENCODE_VOLUME: Phase = (CompressVolume, "encode");
+    pub const ASSEMBLE_VOLUME: Phase = (CompressVolume, "assemble");
     pub const PARSE_VOLUME: Phase = (DecompressVolume, "parse");
     pub const DECODE_VOLUME: Phase = (DecompressVolume, "decode");
     pub const RECONSTRUCT_VOLUME: Phase = (DecompressVolume, "reconstruct");
@@ -35,7 +42,7 @@ mod phase {
 /// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
 /// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 20] = [
+pub(super) const CONTENTS: [(&str, &str); 29] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -58,6 +65,16 @@ pub(super) const CONTENTS: [(&str, &str); 20] = [
     ("decoding_tables", "coding_tables"),
     ("group_tiles", "group_sizes"),
     ("outer_anchors", "outer_anchors"),
+    // Compression of volumes.
+    ("positions", "violated"),
+    ("violated", "violated"),
+    ("violated_tiles", "group_sizes"),
+    ("changed_tiles", "group_offsets"),
+    ("touched_tiles", "list_ranks"),
+    ("list_ranks", "list_ranks"),
+    ("changed", "slots"),
+    ("entries", "chunks"),
+    ("levels", "levels"),
 ];
 
 const HIERARCHICAL: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Hierarchical);
@@ -92,7 +109,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 69;
+pub(super) const COUNT: usize = 88;
 
 use Call::{Compare, CriticalPoints};
 
@@ -270,6 +287,25 @@ const fn decode_volume(
         .small(1)
         .data(reads, "control symbols raw_bits tile_headers")
         .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
+}
+
+/// Options of the tuning of a volume.
+const VOLUME_OPTIONS: u64 = 4;
+
+/// A kernel with a block for each tile of a volume.
+const fn tiles_of_volume(phase: Phase, name: &'static str, resident: u32) -> Launch {
+    kernel(phase, name, [VOLUME_THREADS; 2], [resident; 2]).grid(|s, _| s.tiles)
+}
+
+const fn encode_volume(name: &'static str, function: &'static str) -> Launch {
+    kernel(phase::ENCODE_VOLUME, name, warps(VOLUME_ENCODE_WARPS), [4; 2])
+        .grid(|s, _| s.tiles.div_ceil(VOLUME_ENCODE_WARPS as u64).min(s.blocks_each(4)))
+        .function(function)
+        .data(
+            "control tile_headers symbols payload positions list_sizes code_entries chunk_weights",
+            "control group_words group_sizes list_sizes",
+        )
+        .work("tiles once, 5 searches a group; groups / the warps of the grid")
 }
 
 /// The launches. Dependences between tiles decide which kernels may overlap. With vertex bounds (`BOUNDS`) a
@@ -476,6 +512,84 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         ..RECONSTRUCT_LORENZO
     }
     .only(HIERARCHICAL),
+    kernel(phase::STATISTICS_OF_VOLUME, "begin_compression", [256; 2], [0; 2])
+        .grid(|_, _| 8)
+        .data("", "control symbol_counts")
+        .work("counters once")
+        .in_order(),
+    kernel(phase::STATISTICS_OF_VOLUME, "volume_statistics", [256; 2], [4; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(8)))
+        .data("field", "control")
+        .work("vertices once; rows / the warps of the grid"),
+    tiles_of_volume(phase::STATISTICS_OF_VOLUME, "prepare_tiles", 4)
+        .data("field control", "levels tile_headers")
+        .work("vertices once; a tile a block"),
+    kernel(phase::QUANTIZE_VOLUME, "tune_volume", [VOLUME_THREADS; 2], [2; 2])
+        .grid(|s, t| s.volume_samples() * [VOLUME_OPTIONS, 1][t])
+        .shared(QUANTIZE_VOLUME_SHARED_BYTES)
+        .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
+        .data("field control levels", "control values")
+        .work("4 to 24 tiles, 4 times; a tile a block, of f64 4 times"),
+    tiles_of_volume(phase::QUANTIZE_VOLUME, "quantize_volume", 2)
+        .shared(QUANTIZE_VOLUME_SHARED_BYTES)
+        .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
+        .data("field control levels tile_headers", "levels tile_headers symbols payload values")
+        .work("closed tiles once; a tile a block"),
+    tiles_of_volume(phase::REPAIR_VOLUME, "keep_border", 2)
+        .data("field control levels tile_headers values", "levels")
+        .work("vertices on sides with ghosts, 24 tetrahedra each; a tile a block")
+        .only(|n| n.keeps_points && n.has_halo),
+    tiles_of_volume(phase::REPAIR_VOLUME, "verify", 2)
+        .data(
+            "field control levels tile_headers values",
+            "control violated violated_tiles changed_tiles changed",
+        )
+        .work("tetrahedra once; those of a tile a block")
+        .only(|n| n.keeps_points),
+    kernel(phase::REPAIR_VOLUME, "repair", [REPAIR_THREADS; 2], [1; 2])
+        .grid(|s, _| s.blocks_each(1))
+        .data(
+            "field control levels tile_headers values violated violated_tiles changed_tiles changed \
+             touched_tiles",
+            "control levels violated violated_tiles changed_tiles changed touched_tiles",
+        )
+        .work("rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around \
+               changed vertices; a share of their tiles")
+        .together()
+        .only(|n| n.keeps_points),
+    tiles_of_volume(phase::COUNT_VOLUME, "list_vertices", 4)
+        .data("field control levels tile_headers values", "control listed list_ranks")
+        .work("vertices once; a tile a block"),
+    kernel(phase::COUNT_VOLUME, "rank_vertices", [LIST_THREADS; 2], [1; 2])
+        .data("control list_ranks", "control list_ranks")
+        .work("tiles once; all, 1024 at a time"),
+    kernel(phase::COUNT_VOLUME, "plan_chunks", warps(LIST_WARPS as i32), [0; 2])
+        .grid(|s, _| s.list_blocks())
+        .data("control levels listed list_ranks", "entries")
+        .work("listed vertices once; chunks / the warps of the grid"),
+    kernel(phase::COUNT_VOLUME, "place_list", [LIST_THREADS; 2], [1; 2])
+        .data("control entries", "control chunk_places")
+        .work("chunks once; all, 1024 at a time"),
+    kernel(phase::COUNT_VOLUME, "count_volume", warps(VOLUME_COUNT_WARPS as i32), [4; 2])
+        .grid(|s, _| s.tiles.div_ceil(VOLUME_COUNT_WARPS as u64).min(s.blocks_each(8)))
+        .data("control tile_headers symbols", "positions list_sizes symbol_counts")
+        .work("tiles once; N / the warps of the grid"),
+    tables("rans_tables", "tables<T, false>").of_volume().only(RANS),
+    tables("huffman_tables", "tables<T, true>").of_volume().only(HUFFMAN),
+    encode_volume("encode_volume_rans", "encode_volume<T, false>").only(RANS),
+    encode_volume("encode_volume_huffman", "encode_volume<T, true>").only(HUFFMAN),
+    kernel(phase::ASSEMBLE_VOLUME, "assemble_volume", warps(ASSEMBLE_WARPS as i32), [3; 2])
+        .grid(|s, _| s.tiles.min(PARTS as u64))
+        .data("field control group_sizes group_words list_sizes stored_tables", "control stream report")
+        .work("the stream once; a 384th of the groups, 512 at a time")
+        .waits(Waits::Inside),
+    kernel(phase::ASSEMBLE_VOLUME, "write_list", warps(LIST_WARPS as i32), [0; 2])
+        .grid(|s, _| s.list_blocks())
+        .data(
+            "field control report levels tile_headers values listed list_ranks entries chunk_places",
+            "control stream",
+        )
+        .work("listed vertices once; chunks / the warps of the grid"),
     kernel(phase::PARSE_VOLUME, "begin_volume", [256; 2], [0; 2])
         .grid(|s, _| s.tiles.min(s.blocks_each(8)))
         .data("", "control hidden")
@@ -603,6 +717,8 @@ pub(super) struct Kernel {
     pub(super) shared_bytes: u32,
     /// Whether the kernel may begin before the previous one has ended.
     pub(super) early: bool,
+    /// Whether its blocks wait for each other.
+    pub(super) together: bool,
 }
 
 impl Kernel {
@@ -616,6 +732,7 @@ impl Kernel {
             threads: launch.block_on(small, dtype),
             shared_bytes: launch.shared_bytes_on(small),
             early: launch.early,
+            together: launch.together,
         })
     }
 

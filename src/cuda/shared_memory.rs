@@ -30,7 +30,7 @@ pub(super) const BATCH: usize = 32;
 pub(super) const VOLUME_DECODE_WARPS: i32 = 8;
 /// Places of a row of a closed tile of a volume, and of the tile.
 pub(super) const VOLUME_PITCH: usize = 20;
-const VOLUME_WINDOW: usize = VOLUME_PITCH * CLOSED_SIDE * CLOSED_SIDE;
+pub(super) const VOLUME_WINDOW: usize = VOLUME_PITCH * CLOSED_SIDE * CLOSED_SIDE;
 /// Vertices on the far sides of a closed tile.
 const FAR_VERTICES: usize = CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE - VOLUME_TILE_VERTICES;
 /// Lanes of a warp.
@@ -260,6 +260,23 @@ structs! {
         residuals: [[f32; 3]; FIRST_LARGE as usize],
         symbols: AlignedSymbols,
     }
+    #[repr(align(16))]
+    struct AlignedSymbolsOfTile {
+        bytes: [u8; VOLUME_TILE_VERTICES],
+    }
+    struct QuantizeShared {
+        window: [[f32; VOLUME_WINDOW]; 3],
+        steps: [[[f32; 2]; LEVELS]; BOUND_SHIFTS],
+        symbols: AlignedSymbolsOfTile,
+        infos: [u32; 8],
+        costs: [u32; 3],
+    }
+    struct QuantizeShared64 {
+        steps: [[[f64; 2]; LEVELS]; BOUND_SHIFTS],
+        symbols: AlignedSymbolsOfTile,
+        infos: [u32; 8],
+        costs: [u32; 3],
+    }
     struct VolumeShared64 {
         window: [f64; VOLUME_WINDOW],
         widths: [[f64; LEVELS]; BOUND_SHIFTS],
@@ -294,6 +311,10 @@ pub(super) const VOLUME_SHARED_BYTES: u32 = size_of::<VolumeShared<3>>() as u32;
 /// Of one component of binary64, on devices with less shared memory.
 pub(super) const VOLUME_SMALL_SHARED_BYTES: u32 = size_of::<VolumeShared64>() as u32;
 const _: () = assert!(VOLUME_SMALL_SHARED_BYTES <= VOLUME_SHARED_BYTES);
+pub(super) const QUANTIZE_VOLUME_SHARED_BYTES: u32 = size_of::<QuantizeShared>() as u32;
+/// Of binary64, whose values lie in the workspace. Devices with less shared memory do not compress volumes.
+pub(super) const QUANTIZE_VOLUME_SMALL_SHARED_BYTES: u32 = size_of::<QuantizeShared64>() as u32;
+const _: () = assert!(QUANTIZE_VOLUME_SMALL_SHARED_BYTES <= QUANTIZE_VOLUME_SHARED_BYTES);
 
 /// Names and sizes of structs of the kernels; the third entry is the size on devices with less shared memory
 /// if it differs there.
@@ -319,4 +340,6 @@ pub(super) const SIZES: &[(&str, usize, Option<usize>)] = &[
     ("VolumeDecodeShared<true>", DECODE_VOLUME_HUFFMAN_SHARED_BYTES as usize, None),
     ("VolumeShared<float>", VOLUME_SHARED_BYTES as usize, Some(size_of::<VolumeShared<1>>())),
     ("VolumeShared<double>", VOLUME_SMALL_SHARED_BYTES as usize, None),
+    ("QuantizeShared<float>", QUANTIZE_VOLUME_SHARED_BYTES as usize, None),
+    ("QuantizeShared<double>", QUANTIZE_VOLUME_SMALL_SHARED_BYTES as usize, None),
 ];

@@ -82,7 +82,8 @@ workspace! {
     Workspace:
     control, symbol_counts, symbols, raw_bits, tile_headers, written_steps, masks, origin_distances,
     anchors, anchor_codes, row_lines, column_lines, coding_tables, slot_starts, huffman_codes,
-    stored_tables, slots, group_sizes, group_offsets, outer_anchors, hidden, chunks
+    stored_tables, slots, group_sizes, group_offsets, outer_anchors, hidden, chunks, levels, violated, values,
+    listed, list_ranks, chunk_places
 }
 
 impl Workspace {
@@ -122,6 +123,40 @@ impl Workspace {
     }
 
     /// For a volume.
+    pub fn compress_volume(request: &VolumeRequest) -> Result<Self> {
+        let (tiles, vertices) = (VolumeGrid::of(request.grid()).tiles(), request.grid().vertices());
+        let values = match request.config().dtype {
+            Dtype::F32 => VOLUME_VALUES_F32,
+            Dtype::F64 => VOLUME_VALUES_F64,
+        };
+        let of_tile = VOLUME_TILE_VERTICES as u64;
+        let chunks = vertices / LIST_CHUNK + LIST_KINDS;
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            symbol_counts: carver.take(&[TABLES as u64, ALPHABET as u64, 8])?,
+            values: carver.take(&[tiles, 3, values as u64, request.config().dtype.bytes()])?,
+            slots: carver.take(&[tiles, VOLUME_SLOT_BYTES])?,
+            symbols: carver.take(&[tiles, of_tile])?,
+            levels: carver.take(&[tiles, of_tile])?,
+            violated: carver.take(&[tiles, of_tile])?,
+            listed: carver.take(&[tiles, of_tile / 8])?,
+            tile_headers: carver.take(&[tiles, 4])?,
+            origin_distances: carver.take(&[tiles, ORIGIN_DISTANCE_BYTES])?,
+            group_sizes: carver.take(&[tiles, 8])?,
+            group_offsets: carver.take(&[tiles, 8])?,
+            list_ranks: carver.take(&[tiles, LIST_KINDS, 8])?,
+            coding_tables: carver.take(&[CODING_TABLE_BYTES])?,
+            stored_tables: carver.take(&[TABLE_SECTION_BYTES])?,
+            chunks: carver.take(&[chunks, 16])?,
+            chunk_places: carver.take(&[chunks, 8])?,
+            ..Default::default()
+        };
+        w.bytes = carver.end;
+        Ok(w)
+    }
+
+    /// For the stream of a volume.
     pub fn decompress_volume(request: &VolumeRequest) -> Result<Self> {
         let (tiles, vertices) = (VolumeGrid::of(request.grid()).tiles(), request.grid().vertices());
         let mut carver = Carver::default();

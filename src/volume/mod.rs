@@ -6,7 +6,7 @@
 mod compress;
 mod decompress;
 mod layer;
-mod tune;
+pub(crate) mod tune;
 
 use crate::cpu::Execution;
 use crate::error::{Error, Result};

@@ -17,14 +17,14 @@ use crate::tile::volume::VolumeWindow;
 /// The interpolants that are tried: cubic along the axes, and Boolean sums.
 const TRIED: [u8; 2] = [0, 3];
 /// The sample is this fraction of all tiles, within the limits below.
-const TILES_PER_SAMPLE: u64 = 32;
-const LEAST_SAMPLES: u64 = 4;
-const MOST_SAMPLES: u64 = 24;
+pub(crate) const TILES_PER_SAMPLE: u64 = 32;
+pub(crate) const LEAST_SAMPLES: u64 = 4;
+pub(crate) const MOST_SAMPLES: u64 = 24;
 /// Bits that a small and a large triple take, about, besides saying that they are not zero.
-const BITS_OF_SMALL: u32 = 4;
-const BITS_OF_LARGE: u32 = 6;
+pub(crate) const BITS_OF_SMALL: u32 = 4;
+pub(crate) const BITS_OF_LARGE: u32 = 6;
 /// The largest bound shift.
-const MOST_SHIFT: i32 = 6;
+pub(crate) const MOST_SHIFT: i32 = 6;
 const _: () = assert!((MOST_SHIFT as usize) < BOUND_SHIFTS);
 
 /// A field, and the vertices of it that have no code.
@@ -39,14 +39,9 @@ impl<T: Real> Field<'_, T> {
         VolumeGrid::of(self.grid)
     }
 
-    fn samples(&self) -> u64 {
-        let tiles = self.tiles().tiles();
-        (tiles / TILES_PER_SAMPLE).clamp(LEAST_SAMPLES, MOST_SAMPLES).min(tiles)
-    }
-
     /// Codes a sample of tiles with every option and decides.
     pub(super) fn choose(&self, (bound, half_bin_width): (f64, f64), threads: Threads) -> Result<Choice> {
-        let (tiles, samples) = (self.tiles().tiles(), self.samples());
+        let (tiles, samples) = (self.tiles().tiles(), samples(self.tiles().tiles()));
         let counts = threads.map(samples as usize * SCALINGS, VolumeWindow::new, |window, k| {
             let tile = self.tiles().tile(sample(tiles, samples, (k / SCALINGS) as u64));
             let mut counts = CountsByInterpolant::default();
@@ -129,6 +124,11 @@ impl<T: Real> Field<'_, T> {
             }
         }
     }
+}
+
+/// Tiles in the sample.
+pub(crate) fn samples(tiles: u64) -> u64 {
+    (tiles / TILES_PER_SAMPLE).clamp(LEAST_SAMPLES, MOST_SAMPLES).min(tiles)
 }
 
 /// The number of a sample tile: one from each of as many parts of all tiles as there are samples. Its place in the

@@ -144,6 +144,10 @@ T atomicOr(T* at, U value) {
     return replace(at, (T)(*at | (T)value));
 }
 template <typename T, typename U>
+T atomicAnd(T* at, U value) {
+    return replace(at, (T)(*at & (T)value));
+}
+template <typename T, typename U>
 T atomicMin(T* at, U value) {
     return replace(at, std::min(*at, (T)value));
 }

@@ -6,6 +6,8 @@
 //   HALO
 //            PIN PERIODIC DX DY U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY NZ PLANE_ROWS STREAM U V FIRST
+//   emulator compress_volume ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND CODER PRESERVE TIES HALO PIN
+//            PERIODIC DX DY DZ U V W FIRST PITCH FILL STREAM
 //   emulator decompress_volume ORDER DTYPE NX NY NZ STREAM U V W
 //   emulator walk SEED
 //   emulator analyze ORDER DTYPE NX NY NZ PERIODIC COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
@@ -426,6 +428,61 @@ void carve_volume(Job& job) {
     job.chunks = fenced_as<u64>("chunks", (2 * vertices / LIST_CHUNK + LIST_KINDS) * 16);
 }
 
+// As Workspace::compress_volume.
+void carve_volume_to_compress(Job& job) {
+    const uint64_t tiles = job.tiles(), of_tile = tiles * VOLUME_TILE_VERTICES,
+                   chunks = job.vertices() / LIST_CHUNK + LIST_KINDS,
+                   values = job.dtype ? VOLUME_VALUES_F64 * 8ull : VOLUME_VALUES_F32 * 4ull;
+    job.control = fenced_as<u8>("control", CONTROL_BYTES);
+    job.symbol_counts = fenced_as<u64>("symbol_counts", (uint64_t)TABLES * ALPHABET * 8);
+    job.values = fenced_as<u8>("values", tiles * 3 * values);
+    job.slots = fenced_as<u8>("slots", tiles * VOLUME_SLOT_BYTES);
+    job.symbols = fenced_as<u8>("symbols", of_tile);
+    job.levels = fenced_as<u8>("levels", of_tile);
+    job.violated = fenced_as<u8>("violated", of_tile);
+    job.listed = fenced_as<u32>("listed", of_tile / 8);
+    job.tile_headers = fenced_as<u32>("tile_headers", tiles * 4);
+    job.origin_distances = fenced_as<u8>("origin_distances", tiles * ORIGIN_DISTANCE_BYTES);
+    job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
+    job.group_offsets = fenced_as<u64>("group_offsets", tiles * 8);
+    job.list_ranks = fenced_as<u64>("list_ranks", tiles * LIST_KINDS * 8);
+    job.coding_tables = fenced_as<u32>("coding_tables", CODING_TABLE_BYTES);
+    job.stored_tables = fenced_as<u8>("stored_tables", TABLE_SECTION_BYTES);
+    job.chunks = fenced_as<u64>("chunks", chunks * 16);
+    job.chunk_places = fenced_as<u64>("chunk_places", chunks * 8);
+}
+
+void compress_volume(const Job& job) {
+    const uint64_t tiles = job.tiles(),
+                   weighed = TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES;
+    const bool keeps_points = job.preserve != PRESERVE_NONE;
+    RUN(begin_compression, FEW, 256);
+    RUN(volume_statistics, FEW, 256);
+    RUN(prepare_tiles, tiles, VOLUME_THREADS);
+    RUN(tune_volume, volume_samples(tiles) * (job.dtype ? 1 : VOLUME_OPTIONS), VOLUME_THREADS);
+    RUN(quantize_volume, tiles, VOLUME_THREADS);
+    if (keeps_points && job.halo) RUN(keep_border, tiles, VOLUME_THREADS);
+    if (keeps_points) {
+        RUN(verify, tiles, VOLUME_THREADS);
+        // Its blocks wait for each other.
+        RUN(repair, 1, REPAIR_THREADS);
+    }
+    RUN(list_vertices, tiles, VOLUME_THREADS);
+    RUN(rank_vertices, 1, LIST_THREADS);
+    RUN(plan_chunks, FEW, 32 * LIST_WARPS);
+    RUN(place_list, 1, LIST_THREADS);
+    RUN(count_volume, FEW, 32 * VOLUME_COUNT_WARPS);
+    if (job.coder == CODER_ANS) {
+        RUN(rans_tables, weighed, TABLE_THREADS);
+        RUN(encode_volume_rans, FEW, 32 * VOLUME_ENCODE_WARPS);
+    } else {
+        RUN(huffman_tables, weighed, TABLE_THREADS);
+        RUN(encode_volume_huffman, FEW, 32 * VOLUME_ENCODE_WARPS);
+    }
+    RUN(assemble_volume, FEW, 32 * ASSEMBLE_WARPS);
+    RUN(write_list, FEW, 32 * LIST_WARPS);
+}
+
 void decompress_volume(const Job& job) {
     RUN(begin_volume, FEW, 256);
     RUN(parse_volume, TABLES + 1 + FEW, PARSE_THREADS);
@@ -570,13 +627,55 @@ void named_barrier(int number, int of_threads) {
     wait_as(State::AT_NAMED_BARRIER);
 }
 
-void run_volume(Job& job, char** argv) {
+void shape_volume(Job& job) {
     auto tiles = [](uint64_t n) { return (n + VOLUME_SIDE - 1) / VOLUME_SIDE; };
     job.components = 3;
     job.plane_rows = job.ny;
     job.tiles_x = tiles(job.nx);
     job.plane_tile_rows = (u32)tiles(job.ny);
     job.tiles_y = tiles(job.ny) * tiles(job.nz);
+}
+
+void print_counts(const Report& r) {
+    for (uint64_t count : {r.exact_vertices, r.nonfinite_vertices, r.zero_vertices, r.points_in_triangles,
+             r.filled_vertices, (uint64_t)r.warnings})
+        std::printf(" %llu", (unsigned long long)count);
+}
+
+void run_volume_compression(Job& job, char** argv) {
+    auto number = [&](int k) { return std::strtoull(argv[k], nullptr, 10); };
+    auto real = [&](int k) { return std::strtod(argv[k], nullptr); };
+    shape_volume(job);
+    job.plane_rows = number(7);
+    job.mode = MODE_REPAIR;
+    job.bound_kind = (u32)number(8);
+    job.bound = real(9);
+    job.coder = (u32)number(10);
+    job.preserve = (u32)number(11);
+    job.ties = (u32)number(12);
+    job.halo = (u32)number(13);
+    job.pin = (u32)number(14);
+    job.periodic = (u32)number(15);
+    job.dx = real(16), job.dy = real(17), job.dz = real(18);
+    const uint64_t element = job.dtype ? 8 : 4, first = number(22) * element, pitch = number(23);
+    job.has_fill = argv[24][0] != '-';
+    job.fill = job.has_fill ? number(24) : job.dtype ? no_fill<double>() : no_fill<float>();
+    job.u = fenced_file("field", argv[19]) + first;
+    job.v = fenced_file("field", argv[20]) + first;
+    job.w = fenced_file("field", argv[21]) + first;
+    job.u_layout = job.v_layout = job.w_layout = {pitch, 1};
+    job.stream_bytes = 3 * job.vertices() * element + VOLUME_HEADER_BYTES;
+    job.stream = fenced_as<u8>("stream", job.stream_bytes);
+    carve_volume_to_compress(job);
+    compress_volume(job);
+    std::printf("%d", job.report->status);
+    print_counts(*job.report);
+    std::printf("\n");
+    if (job.report->status == STATUS_OK) write_file(argv[25], job.stream, job.report->stream_bytes);
+}
+
+void run_volume(Job& job, char** argv) {
+    shape_volume(job);
     job.stream = fenced_file("stream", argv[7], &job.stream_bytes);
     const uint64_t bytes = job.vertices() * (job.dtype ? 8 : 4);
     job.u = fenced_as<u8>("field", bytes);
@@ -598,7 +697,8 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 12) &&
-        !(what == "analyze" && argc == 28) && !(what == "decompress_volume" && argc == 11)) {
+        !(what == "analyze" && argc == 28) && !(what == "decompress_volume" && argc == 11) &&
+        !(what == "compress_volume" && argc == 26)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -642,6 +742,10 @@ int main(int argc, char** argv) {
     job.verify_checksum = 1;
     job.group_mask = UINT32_MAX;
     job.report = fenced_as<Report>("report", sizeof(Report));
+    if (what == "compress_volume") {
+        run_volume_compression(job, argv);
+        return 0;
+    }
     if (what == "decompress_volume") {
         run_volume(job, argv);
         return 0;
@@ -697,10 +801,7 @@ int main(int argc, char** argv) {
     }
     const Report& r = *job.report;
     std::printf("%d", r.status);
-    if (what == "compress")
-        for (uint64_t count : {r.exact_vertices, r.nonfinite_vertices, r.zero_vertices, r.points_in_triangles,
-                 r.filled_vertices, (uint64_t)r.warnings})
-            std::printf(" %llu", (unsigned long long)count);
+    if (what == "compress") print_counts(r);
     std::printf("\n");
     return 0;
 }

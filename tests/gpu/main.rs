@@ -83,7 +83,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 28] = [
+const SCENARIOS: [Scenario; 29] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -97,6 +97,7 @@ const SCENARIOS: [Scenario; 28] = [
     ("unexpected_predictors", scenarios::unexpected_predictors),
     ("stacks", stacks::stacks),
     ("planes", stacks::planes_of_stacks),
+    ("compressed_volumes", volumes::compressed_volumes),
     ("volumes", volumes::volumes),
     ("corrupt_volumes", volumes::corrupt_volumes),
     ("inspection", analysis::inspection),

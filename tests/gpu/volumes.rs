@@ -1,4 +1,4 @@
-//! Volumes: the same values and reports as on the host, also from damaged streams.
+//! Volumes: the same streams, values and reports as on the host, also from damaged streams.
 
 use crate::device::memory::{Buffer, REPORT_BYTES};
 use crate::device::queue::Queue;
@@ -6,50 +6,19 @@ use crate::device::Device;
 use crate::expected::check_reports;
 use crate::hostile::mutate;
 use crate::memory::{poisons, Guarded};
-use crate::support::fields::{dtype, Random, CODERS};
+use crate::support::fields::{bytes_of, compressed_volume, dtype, volume, Random, Volume, CODERS};
 use crate::{ensure, times, Check, POISON};
-use factz::device::{decompress_volume_device, Buffers, VolumeBuffers, Workspace};
+use factz::device::{compress_volume_device, decompress_volume_device, Buffers, VolumeBuffers, Workspace};
 use factz::stream::checksum::seal;
 use factz::{
-    compress_volume, decompress_volume, max_volume_stream_bytes, BoundKind, Config, Execution, Layout,
-    Preserve, Real, Report, Status, View, ViewMut, VolumeRequest, PERIODIC_X, PERIODIC_Z,
+    decompress_volume, max_volume_stream_bytes, BoundKind, Config, Execution, Layout, Preserve, Real, Report,
+    Status, Ties, ViewMut, VolumeRequest, PERIODIC_X, PERIODIC_Z, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MIN,
+    SIDE_Z_MAX,
 };
 
 /// Shapes with whole tiles, with ends of one vertex and of two, thin ones, and one with many tiles.
 const SHAPES: [[u64; 3]; 6] =
     [[33, 18, 17], [64, 32, 48], [3, 40, 2], [2, 2, 2], [129, 5, 33], [150, 130, 70]];
-
-type Components<T> = [Vec<T>; 3];
-
-/// Waves, whole numbers, noise, and waves with solids and missing values.
-fn components<T: Real>([nx, ny, nz]: [u64; 3], kind: usize) -> Components<T> {
-    let mut random = Random(kind as u64 + nx);
-    let mut all = [Vec::new(), Vec::new(), Vec::new()];
-    for k in 0..nx * ny * nz {
-        let [x, y, z] = [k % nx, k / nx % ny, k / nx / ny].map(|i| i as f64);
-        let wave =
-            [(0.3 * x + 0.2 * z).sin() + 0.4, (0.25 * y - 0.1 * x).cos(), (0.2 * z + 0.15 * y).sin() - 0.1];
-        let vertex = match kind {
-            0 => wave,
-            1 => [0; 3].map(|_| random.below(5) as f64 - 2.0),
-            2 => [0; 3].map(|_| random.signed() * 10f64.powi(random.below(8) as i32)),
-            _ if (x - 9.0).powi(2) + (y - 7.0).powi(2) + (z - 5.0).powi(2) < 60.0 => [0.0; 3],
-            _ if (x + 3.0 * y + z) as u64 % 41 == 0 => [f64::NAN; 3],
-            _ => wave,
-        };
-        all.iter_mut().zip(vertex).for_each(|(c, x)| c.push(T::from_f64(x)));
-    }
-    all
-}
-
-fn compressed<T: Real>(all: &Components<T>, config: Config) -> Check<Vec<u8>> {
-    let request = VolumeRequest::new(config)?;
-    let mut stream = vec![0; max_volume_stream_bytes(&request) as usize];
-    let views = all.each_ref().map(|c| View::stack(c, config.nx, config.ny));
-    let report = compress_volume(&request, views, &mut stream, Execution::default())?;
-    stream.truncate(report.stream_bytes as usize);
-    Ok(stream)
-}
 
 /// Where the components lie in one array: apart, with gaps, or interleaved; elements before each, its layout, and
 /// all elements.
@@ -83,9 +52,58 @@ impl Bench {
             queue: Queue::new()?,
             field: Guarded::new(elements as usize * T::BYTES)?,
             stream: Guarded::new(max_volume_stream_bytes(&request) as usize + 256)?,
-            workspace: Guarded::new(Workspace::decompress_volume(&request)?.bytes as usize)?,
+            workspace: Guarded::new(Workspace::compress_volume(&request)?.bytes as usize)?,
             report: Buffer::new(REPORT_BYTES)?,
         })
+    }
+
+    /// The buffers of a call; the workspace is filled and armed.
+    fn buffers<T: Real>(&self, at: [u64; 3], stream_bytes: usize, workspace: usize) -> Check<VolumeBuffers> {
+        if poisons() {
+            self.workspace.buffer.fill(0x5b)?;
+        }
+        self.workspace.arm(workspace)?;
+        self.report.fill(POISON)?;
+        let [u, v, w] = at.map(|k| self.field.pointer() + k * T::BYTES as u64);
+        let planes = Buffers {
+            u,
+            v,
+            stream: self.stream.pointer(),
+            stream_bytes: stream_bytes as u64,
+            workspace: self.workspace.pointer(),
+            workspace_bytes: workspace as u64,
+            report: self.report.pointer(),
+        };
+        Ok(VolumeBuffers { planes, w })
+    }
+
+    /// The report, and the stream that the device writes of the components in an array of this variant, within
+    /// `capacity` bytes.
+    fn compress<T: Real>(
+        &self,
+        config: &Config,
+        (components, first): (&Volume<T>, usize),
+        capacity: usize,
+    ) -> Check<(Report, Vec<u8>)> {
+        let request = VolumeRequest::new(*config)?;
+        let n = components[0].len() as u64;
+        let field = components.iter().flat_map(|c| bytes_of(c)).collect::<Vec<_>>();
+        self.field.write(&field)?;
+        self.field.arm(field.len())?;
+        self.stream.arm(capacity)?;
+        let workspace = Workspace::compress_volume(&request)?.bytes as usize;
+        let at = [0, 1, 2].map(|k| k * n + first as u64);
+        let buffers = self.buffers::<T>(at, capacity, workspace)?;
+        // SAFETY: the buffers have these sizes and live on.
+        unsafe { compress_volume_device(&request, &buffers, self.queue.stream()) }?;
+        self.queue.synchronize()?;
+        self.field.check("the field", field.len())?;
+        self.stream.check("the stream", capacity)?;
+        self.workspace.check("the workspace", workspace)?;
+        ensure!(self.field.read(field.len())? == field, "the field was written");
+        let report = self.report.read_report()?;
+        let stream = self.stream.read(report.stream_bytes as usize)?;
+        Ok((report, stream))
     }
 
     /// The report, and the array with the components.
@@ -103,23 +121,9 @@ impl Bench {
         self.stream.write(stream)?;
         self.stream.arm(stream.len())?;
         let workspace = Workspace::decompress_volume(&request)?.bytes as usize;
-        if poisons() {
-            self.workspace.buffer.fill(0x5b)?;
-        }
-        self.workspace.arm(workspace)?;
-        self.report.fill(POISON)?;
-        let [u, v, w] = at.map(|k| self.field.pointer() + k * T::BYTES as u64);
-        let planes = Buffers {
-            u,
-            v,
-            stream: self.stream.pointer(),
-            stream_bytes: stream.len() as u64,
-            workspace: self.workspace.pointer(),
-            workspace_bytes: workspace as u64,
-            report: self.report.pointer(),
-        };
+        let buffers = self.buffers::<T>(at, stream.len(), workspace)?;
         // SAFETY: the buffers have these sizes and live on.
-        unsafe { decompress_volume_device(&request, &VolumeBuffers { planes, w }, self.queue.stream()) }?;
+        unsafe { decompress_volume_device(&request, &buffers, self.queue.stream()) }?;
         self.queue.synchronize()?;
         self.field.check("the field", bytes)?;
         self.stream.check("the stream", stream.len())?;
@@ -177,13 +181,78 @@ fn of_shape<T: Real>(k: usize, shape: [u64; 3]) -> Check {
             preserve: [Preserve::Types, Preserve::Points, Preserve::None][(turn + k) % 3],
             ..Config::volume(shape, BoundKind::Relative, [1e-1, 1e-2, 1e-4, 1e-7][(turn / 2 + k) % 4])
         };
-        let stream = compressed(&components::<T>(shape, turn % 4), config)?;
+        let (stream, _) = compressed_volume(&volume::<T>(shape, turn % 4), &config, 0)?;
         check::<T>(&bench, &config, &stream, turn % 3).map_err(|e| format!("{config:?}: {e}"))?;
     }
     Ok(())
 }
 
-/// Volumes of all kinds.
+/// Volumes without the layer of ghosts on some sides: the configuration of the rest, and its first element.
+fn block(config: Config, halo: u32) -> (Config, usize) {
+    let before = [0, 1, 2].map(|axis| (halo >> (2 * axis) & 1) as u64);
+    let ghosts = [0, 1, 2].map(|axis| (halo >> (2 * axis) & 3).count_ones() as u64);
+    let (nx, ny) = (config.nx, config.ny);
+    let layout = Layout { pitch: nx, stride: 1, plane: nx * ny };
+    let owned = Config {
+        nx: nx - ghosts[0],
+        ny: ny - ghosts[1],
+        nz: config.nz - ghosts[2],
+        plane_rows: ny,
+        halo,
+        u: layout,
+        v: layout,
+        w: layout,
+        ..config
+    };
+    (owned, ((before[2] * ny + before[1]) * nx + before[0]) as usize)
+}
+
+/// The device writes the host's stream and report, and into a buffer that is too small nothing but the report.
+fn check_compression<T: Real>(bench: &Bench, turn: usize, shape: [u64; 3]) -> Check {
+    let can_have_sides = shape.iter().all(|&n| n > 4);
+    let periodic = if turn % 4 == 1 && can_have_sides { PERIODIC_X | PERIODIC_Z } else { 0 };
+    let config = Config {
+        dtype: dtype::<T>(),
+        coder: CODERS[turn % 2],
+        periodic,
+        preserve: [Preserve::Types, Preserve::Types, Preserve::Points, Preserve::None][turn % 4],
+        ties: [Ties::All, Ties::Zeros][turn / 2 % 2],
+        fill_value: [None, Some(0.0), Some(1.0)][turn % 3],
+        pin: if can_have_sides && turn % 5 == 2 { SIDE_X_MAX } else { 0 },
+        ..Config::volume(shape, BoundKind::Relative, [1e-1, 1e-2, 1e-4, 1e-7][turn / 2 % 4])
+    };
+    let halo = if can_have_sides && turn % 4 >= 2 { SIDE_X_MIN | SIDE_Y_MIN | SIDE_Z_MAX } else { 0 };
+    let (config, first) = if halo != 0 { block(config, halo) } else { (config, 0) };
+    let components = volume::<T>(shape, turn % 6);
+    let (expected, of_host) = compressed_volume(&components, &config, first)?;
+    for capacity in [expected.len() + 77, expected.len(), expected.len() - 4] {
+        let (report, stream) = bench.compress(&config, (&components, first), capacity.max(176))?;
+        if capacity.max(176) < expected.len() {
+            ensure!(report.status == Status::BufferTooSmall, "{:?} in {capacity} bytes", report.status);
+            ensure!(report.required_bytes == expected.len() as u64, "required: {}", report.required_bytes);
+            continue;
+        }
+        check_reports(&report, &of_host)?;
+        let other = stream.iter().zip(&expected).position(|(a, b)| a != b);
+        ensure!(stream == expected, "byte {other:?} of the stream of {} differs: {config:?}", expected.len());
+    }
+    Ok(())
+}
+
+/// Volumes of all kinds are compressed.
+pub fn compressed_volumes(_: &Device) -> Check {
+    for shape in SHAPES {
+        let (single, double) = (Bench::new::<f32>(shape)?, Bench::new::<f64>(shape)?);
+        for turn in 0..12 {
+            check_compression::<f32>(&single, turn, shape).map_err(|e| format!("f32, turn {turn}: {e}"))?;
+            check_compression::<f64>(&double, turn + 5, shape)
+                .map_err(|e| format!("f64, turn {turn}: {e}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Volumes of all kinds are restored.
 pub fn volumes(_: &Device) -> Check {
     for (k, shape) in SHAPES.into_iter().enumerate() {
         of_shape::<f32>(k, shape)?;
@@ -198,7 +267,7 @@ pub fn corrupt_volumes(_: &Device) -> Check {
     for (k, shape) in [[33, 17, 18], [20, 50, 3]].into_iter().enumerate() {
         let bench = Bench::new::<f32>(shape)?;
         let config = Config { coder: CODERS[k], ..Config::volume(shape, BoundKind::Relative, 1e-2) };
-        let stream = compressed(&components::<f32>(shape, 3), config)?;
+        let (stream, _) = compressed_volume(&volume::<f32>(shape, 3), &config, 0)?;
         let mut random = Random(k as u64 + 5);
         for number in 0..mutations {
             let mut damaged = stream.clone();

@@ -3,7 +3,10 @@
 // Each test uses its part of it.
 #![allow(dead_code)]
 
-use factz::{compare, compress, decompress, max_stream_bytes, Comparison, Execution, Real};
+use factz::{
+    compare, compress, compress_volume, decompress, max_stream_bytes, max_volume_stream_bytes, Comparison,
+    Execution, Real, VolumeRequest,
+};
 use factz::{
     BoundKind, Coder, Config, Dtype, Error, Mode, Predictor, Preserve, Report, Request, Status, Ties,
 };
@@ -54,6 +57,47 @@ pub fn values_of<T: Real>(bytes: &[u8]) -> Vec<T> {
         T::from_bits64(u64::from_le_bytes(bits))
     };
     bytes.chunks_exact(T::BYTES).map(value).collect()
+}
+
+/// Components of a volume.
+pub type Volume<T> = [Vec<T>; 3];
+
+/// A volume of a kind: 0 waves, 1 whole numbers, 2 noise of many magnitudes, 3 waves with solids and missing
+/// values, 4 waves that become calm, 5 noise.
+pub fn volume<T: Real>([nx, ny, nz]: [u64; 3], kind: usize) -> Volume<T> {
+    let mut random = Random(kind as u64 + nx);
+    let mut components = [Vec::new(), Vec::new(), Vec::new()];
+    for k in 0..nx * ny * nz {
+        let [x, y, z] = [k % nx, k / nx % ny, k / nx / ny].map(|i| i as f64);
+        let wave =
+            [(0.3 * x + 0.2 * z).sin() + 0.4, (0.25 * y - 0.1 * x).cos(), (0.2 * z + 0.15 * y).sin() - 0.1];
+        let vertex = match kind {
+            0 => wave,
+            1 => [0; 3].map(|_| random.below(5) as f64 - 2.0),
+            2 => [0; 3].map(|_| random.signed() * 10f64.powi(random.below(8) as i32)),
+            3 if (x - 9.0).powi(2) + (y - 7.0).powi(2) + (z - 5.0).powi(2) < 30.0 => [0.0; 3],
+            3 if (x + 3.0 * y + z) as u64 % 41 == 0 => [f64::NAN; 3],
+            3 => wave,
+            4 => wave.map(|c| c * 10f64.powf(-4.0 * x / nx as f64)),
+            _ => [0; 3].map(|_| random.signed()),
+        };
+        components.iter_mut().zip(vertex).for_each(|(c, x)| c.push(T::from_f64(x)));
+    }
+    components
+}
+
+/// The stream of a volume whose arrays begin with vertex (0, 0, 0) at element `first`, and the report.
+pub fn compressed_volume<T: Real>(
+    components: &Volume<T>,
+    config: &Config,
+    first: usize,
+) -> Result<(Vec<u8>, Report), Error> {
+    let request = VolumeRequest::new(*config)?;
+    let mut stream = vec![0; max_volume_stream_bytes(&request) as usize];
+    let views = components.each_ref().map(|c| View::strided(c, first, request.config().u));
+    let report = compress_volume(&request, views, &mut stream, Execution::default())?;
+    stream.truncate(report.stream_bytes as usize);
+    Ok((stream, report))
 }
 
 #[derive(Clone)]

@@ -113,8 +113,9 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
               wanted = many < usual                    ? usual
                        : many < MOST_GROUP_KIB * usual ? many
                                                        : MOST_GROUP_KIB * usual;
+    const u64 least = job.components == 3 ? LEAST_GROUP_WEIGHT_OF_VOLUMES : LEAST_GROUP_WEIGHT;
     Grouping g;
-    g.weight = wanted < LEAST_GROUP_WEIGHT  ? (u32)LEAST_GROUP_WEIGHT
+    g.weight = wanted < least               ? (u32)least
                : wanted < MOST_GROUP_WEIGHT ? (u32)wanted
                                             : MOST_GROUP_WEIGHT;
     g.groups = quotient(before_last + (job.tiles() - 1) * (g.weight / 255 + 1), g.weight) + 1;

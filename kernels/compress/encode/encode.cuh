@@ -73,10 +73,10 @@ __device__ __forceinline__ void code_batch(const Job& job, const EncodeShared& a
     code_heads(heads, encoder);
 }
 
-// Codes the groups of the stream, a warp each, batch by batch: code(encoder, batch, end).
-template <typename T, u32 PREDICTOR, i32 WARPS, bool HUFFMAN, typename Code>
+// Codes the groups of the stream, a warp each, batch by batch: code(encoder, batch, end). Slots have SLOT
+// bytes; HAS_ANCHORS: groups begin with outer anchors.
+template <u64 SLOT, bool HAS_ANCHORS, i32 WARPS, bool HUFFMAN, typename Code>
 __device__ __forceinline__ void encode_by_warps(const Job& job, const Grouping& chosen, Code code) {
-    constexpr u64 SLOT = SLOT_BYTES<T, PREDICTOR>;
     // Uniform; 32 bits suffice (capacities.cuh).
     const u32 groups = warp_or((u32)chosen.groups), group_weight = warp_or(chosen.weight);
     const i32 lane = threadIdx.x & 31;
@@ -95,7 +95,7 @@ __device__ __forceinline__ void encode_by_warps(const Job& job, const Grouping& 
             code(encoder, batch, end);
             if (batch == first) break;
         }
-        if (PREDICTOR == PREDICTOR_HIERARCHICAL) code_outer_anchors(job, encoder, first, end);
+        if (HAS_ANCHORS) code_outer_anchors(job, encoder, first, end);
         end_group<SLOT>(job, encoder, groups, group, first, end);
         group = gridDim.x * WARPS + warp_or(ticket);
     }
@@ -121,7 +121,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     load_tables<HUFFMAN>(job, shared.warps.entries);
     __syncthreads();
     EncodeBatch& mine = shared.warps.batches[threadIdx.x >> 5];
-    encode_by_warps<T, PREDICTOR_HIERARCHICAL, ENCODE_WARPS, HUFFMAN>(
+    encode_by_warps<SLOT_BYTES<T, PREDICTOR_HIERARCHICAL>, true, ENCODE_WARPS, HUFFMAN>(
         job, chosen, [&](Encoder<HUFFMAN>& encoder, u64 batch, u64 end) {
             code_batch<T, HUFFMAN>(job, shared, mine, encoder, batch, end);
         });

@@ -229,7 +229,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     __syncthreads();
     const u32 tables = fresh(shared_place(shared.entries));
     RowBatch& mine = shared.batches[warp_or(threadIdx.x >> 5)];
-    encode_by_warps<T, PREDICTOR_LORENZO, ROW_CODE_WARPS, HUFFMAN>(
+    encode_by_warps<SLOT_BYTES<T, PREDICTOR_LORENZO>, false, ROW_CODE_WARPS, HUFFMAN>(
         job, chosen, [&](Encoder<HUFFMAN>& encoder, u64 batch, u64 end) {
             RowCoder<T, HUFFMAN>{job, shared, mine, tables, encoder}.code_batch(batch, end);
         });

@@ -4,6 +4,7 @@
 #include "entropy/lanes.cuh"
 #include "entropy/payload.cuh"
 #include "stream/sections.cuh"
+#include "volume/lists.cuh"
 
 // Kinds of tables, by the raw bits after their symbols.
 enum : u32 { CODES_HEADS, CODES_BYTES, CODES_VERTICES, CODES_RUNS };
@@ -99,21 +100,30 @@ __device__ __forceinline__ void add_cost(Control& control, const TableShared& sh
     if (sum) atomicAdd((ull*)(threadIdx.x == 0 ? &control.cost : &control.raw_bits), (ull)sum);
 }
 
+// The block whose activity a table has.
+__device__ __forceinline__ i32 block_of_activity(u32 table) {
+    return table >= FINE_ACTIVITY ? 2 : table >= MIDDLE_ACTIVITY ? 1 : 0;
+}
+// As raw_of_table, for a volume.
+__device__ __forceinline__ u32 raw_of_volume(u32 kind, u32 table, u32 symbol) {
+    if (kind == CODES_RUNS) return symbol < RUNS_OF_VOLUMES ? run_bits(symbol) : 0;
+    if (kind == CODES_VERTICES) return triple_raw_bits(symbol);
+    if (kind == CODES_BYTES || table == MASK_STATE || !is_sparse(symbol)) return 0;
+    return volume_count_bits(block_of_activity(table), symbol);
+}
+
 // Raw bits after a symbol of a table. List sizes follow mask states and activities.
 template <typename T>
 __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbol) {
     const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     const u32 kind = coded_by(lorenzo, table);
+    if (job.components == 3) return raw_of_volume(kind, table, symbol);
     if (kind == CODES_RUNS) return symbol < RUNS ? run_bits(symbol) : 0;
     if (kind == CODES_VERTICES)
         return symbol < SYMBOLS ? raw_bits(symbol, lorenzo || table == ANCHOR_TABLE ? 0 : 1, sizeof(T)) : 0;
     if (kind == CODES_BYTES) return 0;
     if (table != MASK_STATE)
-        return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_ACTIVITY     ? 2
-                                                          : table >= MIDDLE_ACTIVITY ? 1
-                                                                                     : 0,
-                                                   symbol)
-                                             : 0;
+        return !lorenzo && is_sparse(symbol) ? count_bits(block_of_activity(table), symbol) : 0;
     const u32 states = symbol % MASK_STATES;
     return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
 }

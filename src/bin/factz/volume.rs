@@ -122,6 +122,11 @@ pub fn chosen(
     })
 }
 
+/// Components of the type of their values.
+pub fn slices<T: Element>(components: &mut [Values; 3]) -> [&[T]; 3] {
+    components.each_mut().map(|values| &*T::unwrap(values).expect("the type is that of the components"))
+}
+
 /// Views of components of the type and shape of a configuration.
 pub fn views<'a, T: Element>(components: &'a mut [Values; 3], config: &Config) -> [View<'a, T>; 3] {
     components.each_mut().map(|values| {

@@ -18,9 +18,9 @@ fn all_needs() -> Vec<Needs> {
     let mut all = Vec::new();
     for coder in [Coder::Ans, Coder::Huffman] {
         for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-            for bits in 0..64 {
-                let [signatures, few_strips, has_fill, has_seam, relative, is_stack] =
-                    [0, 1, 2, 3, 4, 5].map(|k| bits >> k & 1 == 1);
+            for bits in 0..256 {
+                let [signatures, few_strips, has_fill, has_seam, relative, is_stack, keeps_points, has_halo] =
+                    [0, 1, 2, 3, 4, 5, 6, 7].map(|k| bits >> k & 1 == 1);
                 all.push(Needs {
                     coder,
                     predictor,
@@ -30,6 +30,8 @@ fn all_needs() -> Vec<Needs> {
                     has_seam,
                     relative,
                     is_stack,
+                    keeps_points,
+                    has_halo,
                 });
             }
         }
@@ -96,6 +98,7 @@ fn nothing_is_read_before_it_is_written() {
         for (call, mut written) in [
             (Call::Compress, vec!["field"]),
             (Call::Decompress, vec!["stream"]),
+            (Call::CompressVolume, vec!["field"]),
             (Call::DecompressVolume, vec!["stream"]),
             (Call::Range, vec!["field", "counts"]),
             (Call::Compare, vec!["field", "other_field", "counts"]),
@@ -112,7 +115,7 @@ fn nothing_is_read_before_it_is_written() {
             let expected = ABSENT.into_iter().filter(applies).map(|(name, _)| name).collect();
             assert_eq!(absent, expected, "{call:?}, {:?}", needs.predictor);
             let result = match call {
-                Call::Compress => "report",
+                Call::Compress | Call::CompressVolume => "report",
                 Call::Decompress | Call::DecompressVolume => "field",
                 Call::Range => "range",
                 Call::Compare => "comparison",

@@ -37,7 +37,12 @@ fn build_emulator(test: &str) {
 
 /// The status that the kernels report, and behind that of a compression the counts.
 fn emulate(what: &str, arguments: &[&dyn ToString]) -> Vec<i64> {
-    let mut command = Command::new(EMULATOR.get().expect("it was built"));
+    emulate_by(EMULATOR.get().expect("it was built"), what, arguments)
+}
+
+/// As [`emulate`], by an emulator of its own.
+fn emulate_by(program: &Path, what: &str, arguments: &[&dyn ToString]) -> Vec<i64> {
+    let mut command = Command::new(program);
     let out = run(command.arg(what).args(arguments.iter().map(|argument| argument.to_string())));
     let printed = String::from_utf8_lossy(&out.stdout).into_owned();
     printed.split_whitespace().map(|word| word.parse().expect("a number")).collect()
@@ -61,7 +66,7 @@ fn compressed<T: Real>(
 ) -> (Vec<u8>, Vec<i64>) {
     let [u, v] = field.bytes();
     let (u, v, stream) = (written(folder, "in_u", &u), written(folder, "in_v", &v), folder.join("out"));
-    let fill = c.fill_value.map_or("-".into(), |x| missing::fill_bits(T::BYTES, x).to_string());
+    let fill = fill_bits::<T>(c);
     let (kind, halo) = (c.bound_kind as u32, c.halo | periodic_sides(c.periodic));
     let grid: [&dyn ToString; 8] =
         [&order, &(c.dtype as u32), &c.nx, &c.ny, &c.nz, &rows_of_plane(c), &kind, &c.bound];
@@ -81,6 +86,11 @@ fn compressed<T: Real>(
     let counts = emulate("compress", &[&grid[..], &choices, &files].concat());
     assert_eq!(counts[0], 0, "{c:?}");
     (fs::read(stream).expect("the stream is there"), counts[1..].to_vec())
+}
+
+/// The bits of the fill value, or "-".
+fn fill_bits<T: Real>(c: &Config) -> String {
+    c.fill_value.map_or("-".into(), |x| missing::fill_bits(T::BYTES, x).to_string())
 }
 
 /// Rows from plane to plane.

@@ -1,56 +1,22 @@
-//! Volumes: the kernels restore what the library does, and find out damaged streams.
+//! Volumes: the kernels write and restore what the library does, and find out damaged streams.
 
 use super::*;
-use crate::support::fields::{dtype, Random, CODERS};
+use crate::support::fields::{bytes_of, compressed_volume, dtype, volume, Random, Volume, CODERS};
 use factz::stream::checksum::seal;
 use factz::{
-    compress_volume, decompress_volume, max_volume_stream_bytes, BoundKind, Execution, Preserve, View,
-    ViewMut, VolumeRequest, PERIODIC_X, PERIODIC_Z,
+    compare_volume, decompress_volume, BoundKind, Execution, Preserve, Ties, View, ViewMut, VolumeRequest,
+    PERIODIC_X, PERIODIC_Z, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MIN, SIDE_Z_MAX, SIDE_Z_MIN,
 };
 
 /// Shapes with whole tiles, with ends of one vertex and of two, and thin ones.
 const SHAPES: [[u64; 3]; 5] = [[33, 18, 17], [16, 16, 16], [3, 40, 2], [2, 2, 2], [49, 5, 33]];
-
-type Components<T> = [Vec<T>; 3];
-
-/// Waves, whole numbers, noise, solids and missing values.
-fn volume<T: Real>([nx, ny, nz]: [u64; 3], kind: usize) -> Components<T> {
-    let mut random = Random(kind as u64 + nx);
-    let mut components = [Vec::new(), Vec::new(), Vec::new()];
-    for k in 0..nx * ny * nz {
-        let [x, y, z] = [k % nx, k / nx % ny, k / nx / ny].map(|i| i as f64);
-        let wave =
-            [(0.3 * x + 0.2 * z).sin() + 0.4, (0.25 * y - 0.1 * x).cos(), (0.2 * z + 0.15 * y).sin() - 0.1];
-        let vertex = match kind {
-            0 => wave,
-            1 => [0; 3].map(|_| random.below(5) as f64 - 2.0),
-            2 => [0; 3].map(|_| random.signed() * 10f64.powi(random.below(8) as i32)),
-            _ if (x - 9.0).powi(2) + (y - 7.0).powi(2) + (z - 5.0).powi(2) < 30.0 => [0.0; 3],
-            _ if (x + 3.0 * y + z) as u64 % 41 == 0 => [f64::NAN; 3],
-            _ => wave,
-        };
-        components.iter_mut().zip(vertex).for_each(|(c, x)| c.push(T::from_f64(x)));
-    }
-    components
-}
-
-fn compressed_volume<T: Real>(components: &Components<T>, config: Config) -> Vec<u8> {
-    let request = VolumeRequest::new(config).unwrap();
-    let mut stream = vec![0; max_volume_stream_bytes(&request) as usize];
-    let views = components.each_ref().map(|c| View::stack(c, config.nx, config.ny));
-    let report = compress_volume(&request, views, &mut stream, Execution::default()).unwrap();
-    stream.truncate(report.stream_bytes as usize);
-    stream
-}
 
 fn expected<T: Real>(config: &Config, stream: &[u8]) -> factz::Result<Vec<Vec<u8>>> {
     let n = (config.nx * config.ny * config.nz) as usize;
     let mut components = [vec![T::ZERO; n], vec![T::ZERO; n], vec![T::ZERO; n]];
     let views = components.each_mut().map(|c| ViewMut::stack(c, config.nx, config.ny));
     decompress_volume(config, stream, views, Execution::default())?;
-    let bytes =
-        |c: &Vec<T>| c.iter().flat_map(|x| x.to_bits64().to_le_bytes()[..T::BYTES].to_vec()).collect();
-    Ok(components.iter().map(bytes).collect())
+    Ok(components.iter().map(|c| bytes_of(c)).collect())
 }
 
 fn restored_volume(config: &Config, order: u32, folder: &Path, stream: &[u8]) -> Result<Vec<Vec<u8>>, i32> {
@@ -77,6 +43,135 @@ fn restored_volume(config: &Config, order: u32, folder: &Path, stream: &[u8]) ->
     }
 }
 
+/// The stream that the kernels of an emulator write, and the counts of their report.
+fn written_volume<T: Real>(
+    program: &Path,
+    components: &Volume<T>,
+    (c, first): (&Config, usize),
+    order: u32,
+    folder: &Path,
+) -> (Vec<u8>, Vec<i64>) {
+    let [u, v, w] =
+        [0, 1, 2].map(|k| written(folder, ["in_u", "in_v", "in_w"][k], &bytes_of(&components[k])));
+    let (fill, stream) = (fill_bits::<T>(c), folder.join("out"));
+    let grid: [&dyn ToString; 8] =
+        [&order, &(c.dtype as u32), &c.nx, &c.ny, &c.nz, &c.plane_rows, &(c.bound_kind as u32), &c.bound];
+    let choices: [&dyn ToString; 9] = [
+        &(c.coder as u32),
+        &(c.preserve as u32),
+        &(c.ties as u32),
+        &c.halo,
+        &c.pin,
+        &c.periodic,
+        &c.dx,
+        &c.dy,
+        &c.dz,
+    ];
+    let files: [&dyn ToString; 7] = [&u, &v, &w, &first, &c.u.pitch, &fill, &stream.display()];
+    let counts = emulate_by(program, "compress_volume", &[&grid[..], &choices, &files].concat());
+    assert_eq!(counts[0], 0, "{c:?}");
+    (fs::read(stream).expect("the stream is there"), counts[1..].to_vec())
+}
+
+/// A block without the ghosts of a volume, on the sides of a halo, and its first element.
+fn block(config: Config, halo: u32) -> (Config, usize) {
+    let [x, y, z] = [0, 1, 2].map(|axis| (halo >> (2 * axis) & 1) as u64);
+    let ghosts = |axis: u32| (halo >> (2 * axis) & 3).count_ones() as u64;
+    let (nx, ny) = (config.nx, config.ny);
+    let owned = Config {
+        nx: nx - ghosts(0),
+        ny: ny - ghosts(1),
+        nz: config.nz - ghosts(2),
+        plane_rows: ny,
+        halo,
+        ..config
+    };
+    (owned, ((z * ny + y) * nx + x) as usize)
+}
+
+/// The case with this number to compress: as [`case`], with ghosts, pinned sides, ties and fill values in turn.
+fn case_to_compress<T: Real>(k: usize) -> (Config, usize, Volume<T>) {
+    let (config, kind) = case(k);
+    let kind = [kind, 4, 5][k / 3 % 3];
+    let components = volume::<T>([config.nx, config.ny, config.nz], kind);
+    let config = Config {
+        dtype: dtype::<T>(),
+        ties: [Ties::All, Ties::Zeros][k / 2 % 2],
+        fill_value: [None, Some(0.0), Some(1.0)][k / 4 % 3],
+        dy: if k % 4 == 3 { -2.0 } else { 1.0 },
+        ..config
+    };
+    let can_have_sides = config.periodic == 0 && [config.nx, config.ny, config.nz].iter().all(|&n| n > 4);
+    let (config, first) = match k % 4 {
+        2 if can_have_sides => block(config, SIDE_X_MIN | SIDE_Y_MIN | SIDE_Z_MAX),
+        3 if can_have_sides => block(config, SIDE_X_MAX | SIDE_Z_MIN),
+        _ => (config, 0),
+    };
+    let pin = if can_have_sides && k % 3 == 0 { [SIDE_X_MAX, 0][(config.halo >> 1 & 1) as usize] } else { 0 };
+    (Config { pin, ..config }, first, components)
+}
+
+fn check_compression_of_volume<T: Real>(k: usize, folder: &Path) {
+    let (config, first, components) = case_to_compress::<T>(k);
+    let (stream, report) = compressed_volume(&components, &config, first).expect("a volume");
+    let emulator = EMULATOR.get().expect("it was built");
+    let (written, counts) = written_volume(emulator, &components, (&config, first), ORDERS[k % 2], folder);
+    assert!(written == stream, "case {k}: another stream: {config:?}");
+    let expected = [
+        report.exact_vertices,
+        report.nonfinite_vertices,
+        report.zero_vertices,
+        report.points_in_triangles,
+        report.filled_vertices,
+        report.warnings as u64,
+    ];
+    assert_eq!(counts, expected.map(|x| x as i64), "case {k}: {config:?}");
+}
+
+/// The kernels write the library's streams.
+#[test]
+fn volumes_are_compressed() {
+    needs!("g++");
+    build_emulator("volumes_are_compressed");
+    let folder = fresh_folder("volumes_are_compressed");
+    for k in 0..24 {
+        if k % 3 == 2 {
+            check_compression_of_volume::<f64>(k, &folder);
+        } else {
+            check_compression_of_volume::<f32>(k, &folder);
+        }
+    }
+}
+
+/// The rules of later rounds of repair, which few fields reach, settle every tetrahedron as well.
+#[test]
+fn later_rounds_of_repair_settle_every_tetrahedron() {
+    needs!("g++");
+    let folder = fresh_folder("later_rounds_of_repair");
+    let shape = [19, 17, 18];
+    for (k, first_round) in ["64", "131"].into_iter().enumerate() {
+        let program = folder.join(first_round);
+        run(emulator::compiler()
+            .arg(format!("-DFACTZ_FIRST_ROUND={first_round}"))
+            .arg(emulator::source("emulator.cpp"))
+            .arg("-o")
+            .arg(&program));
+        for kind in [1, 4, 5] {
+            let components = volume::<f32>(shape, kind);
+            let config = Config { dtype: dtype::<f32>(), ..Config::volume(shape, BoundKind::Relative, 1e-1) };
+            let (stream, _) = written_volume(&program, &components, (&config, 0), ORDERS[k], &folder);
+            let mut restored = components.each_ref().map(|c| vec![0.0; c.len()]);
+            let views = restored.each_mut().map(|c| ViewMut::stack(c, shape[0], shape[1]));
+            decompress_volume(&config, &stream, views, Execution::default()).expect("an intact stream");
+            let request = VolumeRequest::new(config).expect("a valid configuration");
+            let [before, after] = [&components, &restored]
+                .map(|all| all.each_ref().map(|c| View::stack(c, shape[0], shape[1])));
+            let found = compare_volume(&request, before, after, true, 1).expect("two volumes");
+            assert_eq!(found.violations(), 0, "kind {kind} from round {first_round} on: {found:?}");
+        }
+    }
+}
+
 /// The case with this number: shapes, fields, bounds, coders and settings in turn.
 fn case(k: usize) -> (Config, usize) {
     let shape = SHAPES[k % SHAPES.len()];
@@ -93,7 +188,8 @@ fn case(k: usize) -> (Config, usize) {
 fn check<T: Real>(k: usize, folder: &Path) {
     let (config, kind) = case(k);
     let config = Config { dtype: dtype::<T>(), ..config };
-    let stream = compressed_volume(&volume::<T>([config.nx, config.ny, config.nz], kind), config);
+    let components = volume::<T>([config.nx, config.ny, config.nz], kind);
+    let (stream, _) = compressed_volume(&components, &config, 0).expect("a volume");
     let found = restored_volume(&config, ORDERS[k % 2], folder, &stream);
     assert!(found == Ok(expected::<T>(&config, &stream).unwrap()), "case {k}: other values: {config:?}");
 }
@@ -122,7 +218,7 @@ fn damaged_volumes_are_found_out() {
     for (k, shape) in [[17, 16, 3], [5, 18, 17]].into_iter().enumerate() {
         let config = Config { coder: CODERS[k], ..Config::volume(shape, BoundKind::Relative, 1e-1) };
         let config = Config { dtype: dtype::<f32>(), ..config };
-        let stream = compressed_volume(&volume::<f32>(shape, 3), config);
+        let (stream, _) = compressed_volume(&volume::<f32>(shape, 3), &config, 0).expect("a volume");
         for damage in 0..14 {
             let mut damaged = stream.clone();
             let (first, end) = if damage % 3 == 0 { (0, 176) } else { (0, stream.len()) };

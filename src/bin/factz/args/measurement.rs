@@ -17,8 +17,7 @@ With --backend cuda the field is on the device, and the figures are GB/s (10^9 b
 events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
 beside the speed of a plain copy of u and v on the device and of the comparison there. A table of the microseconds of each kernel follows.
 
-Of a volume, U V W, compression is measured on the processor, and decompression there and, unless --backend is cpu, on the \
-device. --mode and --predictor have no effect: volumes have one of each.
+A volume, U V W, is measured on the processor and, unless --backend is cpu, on the device. --mode and --predictor have no effect: volumes have one of each.
 
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 

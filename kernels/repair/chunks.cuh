@@ -1,0 +1,513 @@
+// Encodes the list of vertices of a volume with a level of their own: chunks of vertices in the order of
+// lists, by kind. Twins: src/repair/encode.rs, encode in src/repair/list.rs.
+#pragma once
+#include "compress/assemble.cuh"
+#include "repair/list.cuh"
+#include "repair/values.cuh"
+
+// Kinds of vertices in the order of their chunks: zero, filled, others.
+constexpr u32 OTHER_KIND = 2;
+__device__ __forceinline__ u32 kind_of_level(u32 level) {
+    return level == LEVEL_ZERO ? 0 : level == LEVEL_FILLED ? 1 : OTHER_KIND;
+}
+__device__ __forceinline__ u64 most_of_kind(u32 kind) { return kind == OTHER_KIND ? LIST_CHUNK : LIST_CONSTANT_CHUNK; }
+
+// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: the field, values of layer 1, bound shifts,
+// levels. Writes: which vertices are listed, and how many of each kind; the largest error, the number of exact
+// vertices.
+template <typename T>
+__device__ __forceinline__ void list_vertices(const Job& job) {
+    __shared__ u32 listed[VOLUME_TILE_VERTICES / 32], counts[LIST_KINDS], exact;
+    Control& control = control_of(job);
+    if (is_lossless_volume(control)) return;
+    const VolumeCodeView<T> work(job);
+    const VertexValues<T> values(job);
+    const VolumeTile tile = volume_tile(job, blockIdx.x);
+    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x) listed[k] = 0;
+    if (threadIdx.x < LIST_KINDS) counts[threadIdx.x] = 0;
+    if (threadIdx.x == 0) exact = 0;
+    __syncthreads();
+    T largest = T(0);
+    for (u32 number = threadIdx.x; number < VOLUME_TILE_VERTICES; number += blockDim.x) {
+        GridPoint p;
+        const u32 place = place_of_listed(number);
+        if (!vertex_in_tile(tile, place, p)) continue;
+        const TilePlace at = {tile.index, place};
+        const u32 level = values.level(at);
+        if (level != LEVEL_UNCHANGED) {
+            atomicOr(&listed[number / 32], 1u << number % 32);
+            atomicAdd(&counts[kind_of_level(level)], 1u);
+            if (level == LEVEL_EXACT) atomicAdd(&exact, 1u);
+        }
+        const Vector<T> original = original_at<T>(job, p), now = values.current(p, at, original);
+#pragma unroll
+        for (i32 c = 0; c < 3; c++)
+            if (Real<T>::finite(original.at[c]))
+                largest = Real<T>::high(largest, Real<T>::abs(now.at[c] - original.at[c]));
+    }
+    for (i32 k = 16; k > 0; k /= 2) largest = Real<T>::high(largest, __shfl_xor_sync(FULL, largest, k));
+    if ((threadIdx.x & 31) == 0 && largest > T(0))
+        atomicMax((ull*)&control.max_error.bits, (ull)__double_as_longlong((double)largest));
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x)
+        work.listed()[tile.index * (VOLUME_TILE_VERTICES / 32) + k] = listed[k];
+    if (threadIdx.x < LIST_KINDS) work.list_ranks()[tile.index * LIST_KINDS + threadIdx.x] = counts[threadIdx.x];
+    if (threadIdx.x == 0 && exact) atomicAdd((ull*)&control.exact, (ull)exact);
+}
+
+// Grid: 1. Block: LIST_THREADS threads. Sums the numbers of listed vertices. Changes: their numbers by tile
+// become those of all tiles before. Writes: totals.
+template <typename T>
+__device__ __forceinline__ void rank_vertices(const Job& job) {
+    Control& control = control_of(job);
+    if (is_lossless_volume(control)) return;
+    u64* const ranks = VolumeCodeView<T>(job).list_ranks();
+    u64 totals[LIST_KINDS] = {0, 0, 0};
+    for (u64 from = 0; from < job.tiles(); from += LIST_THREADS) {
+        const u64 tile = from + threadIdx.x;
+#pragma unroll
+        for (u32 kind = 0; kind < LIST_KINDS; kind++) {
+            u64 all;
+            const u64 mine = tile < job.tiles() ? ranks[tile * LIST_KINDS + kind] : 0,
+                      before = block_exclusive_sum(mine, all);
+            if (tile < job.tiles()) ranks[tile * LIST_KINDS + kind] = totals[kind] + before;
+            totals[kind] += all;
+        }
+    }
+    if (threadIdx.x != 0) return;
+    u64 chunks = 0;
+#pragma unroll
+    for (u32 kind = 0; kind < LIST_KINDS; kind++) {
+        control.volume.listed[kind] = totals[kind];
+        control.list.vertices += totals[kind];
+        chunks += (totals[kind] + most_of_kind(kind) - 1) / most_of_kind(kind);
+    }
+    control.list.chunks = chunks;
+    control.list.exact = control.exact;
+}
+
+// A chunk: vertices of a kind, by their rank among those.
+struct ChunkRange {
+    u32 kind, count;
+    u64 first;
+
+    __device__ __forceinline__ ChunkRange(const Control& control, u64 chunk) : kind(0) {
+        for (;; kind++) {
+            const u64 most = most_of_kind(kind), all = control.volume.listed[kind],
+                      chunks = (all + most - 1) / most;
+            if (chunk < chunks || kind == OTHER_KIND) {
+                first = chunk * most;
+                count = (u32)(all - first < most ? all - first : most);
+                return;
+            }
+            chunk -= chunks;
+        }
+    }
+};
+
+// Calls `each(lanes, position, level)` with the vertices of a chunk in their order, those of 32 positions at a
+// time: a bit in `lanes` for each lane with a vertex. Call with a warp.
+template <typename T, typename Each>
+__device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& range, Each each) {
+    const VolumeCodeView<T> work(job);
+    const u64* const ranks = work.list_ranks();
+    const u32 lane = threadIdx.x & 31;
+    // The last tile with no more vertices before it than the chunk.
+    u64 low = 0, high = job.tiles();
+    while (high - low > 1) {
+        const u64 middle = (low + high) / 2;
+        if (ranks[middle * LIST_KINDS + range.kind] <= range.first)
+            low = middle;
+        else
+            high = middle;
+    }
+    const u64 end = range.first + range.count;
+    for (u64 tile = low; tile < job.tiles(); tile++) {
+        // Tiles without vertices of the kind are passed 32 at a time.
+        const u64 candidate = tile + lane, total = control_of(job).volume.listed[range.kind],
+                  begins = candidate < job.tiles() ? ranks[candidate * LIST_KINDS + range.kind] : total,
+                  ends = candidate + 1 < job.tiles() ? ranks[(candidate + 1) * LIST_KINDS + range.kind] : total;
+        const u32 some = __ballot_sync(FULL, ends > begins);
+        if (some == 0) {
+            tile += 31;
+            continue;
+        }
+        const u32 next = (u32)__ffs((i32)some) - 1;
+        tile += next;
+        u64 rank = __shfl_sync(FULL, (u32)begins, next) | (u64)__shfl_sync(FULL, (u32)(begins >> 32), next) << 32;
+        if (rank >= end) return;
+        const u32* const words = work.listed() + tile * (VOLUME_TILE_VERTICES / 32);
+        for (u32 w = 0; w < VOLUME_TILE_VERTICES / 32 && rank < end; w++) {
+            const u32 word = words[w];
+            if (word == 0) continue;
+            const u32 number = 32 * w + lane;
+            u32 level = LEVEL_UNCHANGED;
+            if (word >> lane & 1)
+                level = work.levels()[tile * VOLUME_TILE_VERTICES + place_of_listed(number)];
+            const u32 of_kind =
+                __ballot_sync(FULL, level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind);
+            const u64 mine = rank + __popc(of_kind & lanes_below());
+            const u32 lanes =
+                __ballot_sync(FULL, (of_kind >> lane & 1) && mine >= range.first && mine < end);
+            rank += __popc(of_kind);
+            if (lanes) each(lanes, tile * VOLUME_TILE_VERTICES + number, level);
+        }
+    }
+}
+
+// Bits of a number in exponential Golomb code, and of its parts.
+__device__ __forceinline__ u32 log2_of(u64 x) { return 63 - (u32)__clzll((long long)x); }
+__device__ __forceinline__ u32 golomb_bits(u64 value, u32 order) {
+    return 2 * log2_of((value >> order) + 1) + 1 + order;
+}
+
+// Bits that the gaps of a chunk take by order of their code: a lane has the orders of its number, and 32 more.
+struct GapCosts {
+    u64 single[2], skipped[2];  // every vertex with its gap; runs with theirs
+
+    static __device__ __forceinline__ u32 order(u32 k) { return (threadIdx.x & 31) + 32 * k; }
+    __device__ __forceinline__ void add(u64 (&costs)[2], u64 gap, u64 times = 1) {
+#pragma unroll
+        for (u32 k = 0; k < 2; k++) costs[k] += times * golomb_bits(gap, order(k));
+    }
+    // The fewest bits, and the smallest order that takes them.
+    static __device__ __forceinline__ u64 best(const u64 (&costs)[2], u32& best_order) {
+        u64 least = costs[0] << 6 | order(0);
+        if (order(1) <= LIST_MOST_ORDER && (costs[1] << 6 | order(1)) < least) least = costs[1] << 6 | order(1);
+        for (i32 k = 16; k > 0; k /= 2) {
+            const u64 other = __shfl_xor_sync(FULL, least, k);
+            least = other < least ? other : least;
+        }
+        best_order = (u32)least & 63;
+        return least >> 6;
+    }
+};
+
+// Bits of the levels of a chunk by order of their code, and of all cells and values.
+struct LevelCosts {
+    u32 costs[LIST_MOST_LEVEL_ORDER + 1];
+    u64 data;
+};
+
+// Finds out how the vertices of a chunk are coded best. Call with a warp.
+template <typename T>
+struct ChunkPlan {
+    u64 first, run_bits, bits;  // first: position; bits: of the whole chunk
+    u32 gaps, levels;
+    GapCosts gap_costs;
+    LevelCosts level_costs;
+
+    __device__ __forceinline__ ChunkPlan(const Job& job, const ChunkRange& range)
+        : first(0), run_bits(0), gap_costs{{0, 0}, {0, 0}}, level_costs{{0, 0, 0, 0, 0}, 0} {
+        const u32 lane = threadIdx.x & 31;
+        u64 last = 0;                        // position
+        u32 done = 0, run_begins_at = 0;     // vertices, and those before the run
+        for_listed<T>(job, range, [&](u32 lanes, u64 position, u32 level) {
+            if (done == 0) {
+                const u32 at = (u32)__ffs((i32)lanes) - 1;
+                first = position - lane + at;
+            }
+            add_gaps(lanes, position - lane, last, done, run_begins_at);
+            if (range.kind == OTHER_KIND && lanes >> lane & 1) add_level(level);
+            done += __popc(lanes);
+            last = position - lane + highest_bit(lanes);
+        });
+        run_bits += golomb_bits(done - run_begins_at - 1, 0);
+        decide(range.kind);
+    }
+    // Adds the gaps in front of vertices; those of 32 positions from `base` on.
+    __device__ __forceinline__ void add_gaps(u32 lanes, u64 base, u64 last, u32 done, u32& run_begins_at) {
+        // A vertex begins a run unless the one before it has the position before.
+        const bool goes_on = done > 0 && last + 1 == base;
+        u32 begins = lanes & ~(lanes << 1 | (u32)goes_on);
+        const u32 follows = lanes & ~begins;
+        if (follows) gap_costs.add(gap_costs.single, 0, __popc(follows));
+        for (; begins; begins &= begins - 1) {
+            const u32 at = (u32)__ffs((i32)begins) - 1, below = lanes & ((1u << at) - 1);
+            const u32 number = done + __popc(below);
+            if (number == 0) continue;
+            const u64 before = below ? base + highest_bit(below) : last, gap = base + at - before - 1;
+            gap_costs.add(gap_costs.single, gap);
+            gap_costs.add(gap_costs.skipped, gap - 1);
+            run_bits += golomb_bits(number - run_begins_at - 1, 0);
+            run_begins_at = number;
+        }
+    }
+    __device__ __forceinline__ void add_level(u32 level) {
+#pragma unroll
+        for (u32 order = 0; order <= LIST_MOST_LEVEL_ORDER; order++)
+            level_costs.costs[order] += golomb_bits(level - 1, order);
+        level_costs.data += 3 * (level == LEVEL_EXACT ? 8 * sizeof(T) : level);
+    }
+    __device__ __forceinline__ void decide(u32 kind) {
+        u32 single_order, skipped_order;
+        const u64 single = GapCosts::best(gap_costs.single, single_order),
+                  skipped = GapCosts::best(gap_costs.skipped, skipped_order) + run_bits;
+        gaps = skipped < single ? skipped_order | LIST_RUNS : single_order;
+        bits = skipped < single ? skipped : single;
+        levels = kind == 0 ? LIST_ALL_ZERO : kind == 1 ? LIST_ALL_FILLED : 0;
+        if (kind != OTHER_KIND) return;
+        u32 least = 0xffffffffu;
+        for (u32 order = 0; order <= LIST_MOST_LEVEL_ORDER; order++) {
+            const u32 cost = warp_sum(level_costs.costs[order]);
+            if (cost < least) least = cost, levels = order;
+        }
+        bits += least + warp_sum64(level_costs.data);
+    }
+};
+
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Reads: levels, which vertices are listed, ranks. Writes:
+// entries of the directory.
+template <typename T>
+__device__ __forceinline__ void plan_chunks(const Job& job) {
+    const Control& control = control_of(job);
+    if (is_lossless_volume(control)) return;
+    const u64 chunks = control.list.chunks;
+    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < chunks;
+         chunk += (u64)gridDim.x * LIST_WARPS) {
+        const ChunkRange range(control, chunk);
+        const ChunkPlan<T> plan(job, range);
+        const u32 bytes = (u32)((plan.bits + 31) / 32 * 4);
+        if ((threadIdx.x & 31) == 0)
+            VolumeCodeView<T>(job).chunks()[chunk] = make_ulonglong2(
+                plan.first, bytes | (u64)(range.count | plan.gaps << 16 | plan.levels << 24) << 32);
+    }
+}
+
+// Grid: 1. Block: LIST_THREADS threads. Reads: entries of the directory. Writes: where chunks lie in the list,
+// and its length.
+template <typename T>
+__device__ __forceinline__ void place_list(const Job& job) {
+    Control& control = control_of(job);
+    if (is_lossless_volume(control)) return;
+    const VolumeCodeView<T> work(job);
+    const u64 chunks = control.list.chunks;
+    u64 words = chunks * (LIST_ENTRY_BYTES / 4);
+    for (u64 from = 0; from < chunks; from += LIST_THREADS) {
+        const u64 chunk = from + threadIdx.x;
+        u64 all;
+        const u64 mine = chunk < chunks ? (u32)work.chunks()[chunk].y / 4 : 0,
+                  before = block_exclusive_sum(mine, all);
+        if (chunk < chunks) work.chunk_places()[chunk] = words + before;
+        words += all;
+    }
+    if (threadIdx.x == 0) control.list.bytes = 4 * words;
+}
+
+// Writes bits of a warp to the stream. Words are complete in shared memory first.
+struct BitWriter {
+    const Job& job;
+    u32* const words;  // [CHUNK_WORDS]
+    u64 at;            // of the first word in the stream, in words
+    u32 filled;        // bits of the words
+    u32 sum;           // of the checksum
+
+    __device__ __forceinline__ BitWriter(const Job& job, u32* words, u64 at)
+        : job(job), words(words), at(at), filled(0), sum(0) {
+        for (u32 k = threadIdx.x & 31; k < CHUNK_WORDS; k += 32) words[k] = 0;
+        __syncwarp();
+    }
+    // Bits of a lane, from a place in the words on.
+    __device__ __forceinline__ void put(u64 value, u32 bits, u32& place) {
+        if (bits == 0) return;
+        const u32 shift = place & 31, word = place / 32;
+        const u64 low = value << shift;
+        if ((u32)low) atomicOr(&words[word], (u32)low);
+        if (low >> 32) atomicOr(&words[word + 1], (u32)(low >> 32));
+        if (shift && value >> (64 - shift)) atomicOr(&words[word + 2], (u32)(value >> (64 - shift)));
+        place += bits;
+    }
+    __device__ __forceinline__ void put_golomb(u64 value, u32 order, u32& place) {
+        const u64 quotient = (value >> order) + 1;
+        const u32 length = log2_of(quotient);
+        put(1ull << length, length + 1, place);
+        put(quotient ^ 1ull << length, length, place);
+        put(value & ((1ull << order) - 1), order, place);
+    }
+    // The places of the lanes that put so many bits each.
+    __device__ __forceinline__ u32 reserve(u32 bits) {
+        const u32 up_to_me = warp_inclusive_sum(bits), place = filled + up_to_me - bits;
+        filled += __shfl_sync(FULL, up_to_me, 31);
+        return place;
+    }
+    // Writes the words that are complete, or all.
+    __device__ __forceinline__ void flush(bool all) {
+        __syncwarp();
+        const u32 lane = threadIdx.x & 31, count = all ? (filled + 31) / 32 : filled / 32,
+                  rest = words[count];
+        for (u32 k = lane; k < count; k += 32) {
+            store_word(job.stream, 4 * (at + k), words[k]);
+            sum += checksum_term(words[k], at + k);
+        }
+        __syncwarp();
+        for (u32 k = lane; k <= count; k += 32) words[k] = k == 0 && !all ? rest : 0;
+        at += count;
+        filled = all ? 0 : filled & 31;
+        __syncwarp();
+    }
+};
+
+// Writes a chunk of zero or of filled vertices by a warp.
+template <typename T>
+__device__ __forceinline__ void write_constant_chunk(
+    const Job& job, const ChunkRange& range, const ListEntry& entry, BitWriter& out) {
+    const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
+    const bool has_runs = entry.gaps & LIST_RUNS;
+    u64 last = 0;
+    u32 done = 0, run_begins_at = 0;
+    for_listed<T>(job, range, [&](u32 lanes, u64 position, u32) {
+        const u64 base = position - lane;
+        const bool goes_on = done > 0 && last + 1 == base;
+        const u32 begins = lanes & ~(lanes << 1 | (u32)goes_on), below = lanes & lanes_below(),
+                  number = done + __popc(below);
+        // With runs, a vertex that begins one has the length of the run before it, then its gap.
+        const bool speaks = ((has_runs ? begins : lanes) >> lane & 1) && number > 0;
+        const u64 before = below ? base + highest_bit(below) : last, gap = position - before - 1;
+        const u32 others = begins & lanes_below(),
+                  from = others ? done + __popc(lanes & ((1u << highest_bit(others)) - 1)) : run_begins_at,
+                  length = number - from - 1;
+        const u32 bits = !speaks    ? 0
+                         : has_runs ? golomb_bits(length, 0) + golomb_bits(gap - 1, order)
+                                    : golomb_bits(gap, order);
+        u32 place = out.reserve(bits);
+        if (speaks && has_runs) out.put_golomb(length, 0, place);
+        if (speaks) out.put_golomb(gap - has_runs, order, place);
+        out.flush(false);
+        if (begins) run_begins_at = done + __popc(lanes & ((1u << highest_bit(begins)) - 1));
+        done += __popc(lanes);
+        last = base + highest_bit(lanes);
+    });
+    if (!has_runs) return;
+    const u32 length = done - run_begins_at - 1;
+    u32 place = out.reserve(lane == 0 ? golomb_bits(length, 0) : 0);
+    if (lane == 0) out.put_golomb(length, 0, place);
+}
+
+// The vertices of a chunk with levels of their own.
+struct ChunkVertices {
+    u64 positions[LIST_CHUNK];
+    u8 levels[LIST_CHUNK];
+    u32 begins[LIST_CHUNK / 32];  // a bit for each vertex that begins a run
+};
+
+// The vertices of a run that begins with this one.
+__device__ __forceinline__ u32 run_length(const ChunkVertices& vertices, u32 number, u32 count) {
+    for (u32 w = (number + 1) / 32; w < LIST_CHUNK / 32; w++) {
+        const u32 word = vertices.begins[w] & (w == (number + 1) / 32 ? FULL << (number + 1) % 32 : FULL);
+        if (word) return 32 * w + (u32)__ffs((i32)word) - 1 - number;
+    }
+    return count - number;
+}
+
+// Writes a chunk of vertices with levels of their own by a warp.
+template <typename T>
+__device__ __forceinline__ void write_chunk(
+    const Job& job, const ChunkRange& range, const ListEntry& entry, ChunkVertices& vertices, BitWriter& out) {
+    const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
+    const bool has_runs = entry.gaps & LIST_RUNS;
+    u32 done = 0;
+    for_listed<T>(job, range, [&](u32 lanes, u64 position, u32 level) {
+        if (lanes >> lane & 1) {
+            const u32 number = done + __popc(lanes & lanes_below());
+            vertices.positions[number] = position;
+            vertices.levels[number] = (u8)level;
+        }
+        done += __popc(lanes);
+    });
+    __syncwarp();
+    for (u32 first = 0; first < LIST_CHUNK; first += 32) {
+        const u32 number = first + lane;
+        const bool begins = number < range.count &&
+                            (number == 0 || vertices.positions[number - 1] + 1 != vertices.positions[number]);
+        const u32 word = __ballot_sync(FULL, begins);
+        if (lane == 0) vertices.begins[first / 32] = word;
+    }
+    __syncwarp();
+    const VertexValues<T> values(job);
+    for (u32 first = 0; first < range.count; first += 32) {
+        const u32 number = first + lane;
+        const bool here = number < range.count, begins = here && vertices.begins[first / 32] >> lane & 1;
+        u64 gap = 0, data[3] = {0, 0, 0};
+        u32 level = 1, bits = 0, length = 0, width = 0;
+        if (here) {
+            const u64 position = vertices.positions[number];
+            if (number > 0) gap = position - vertices.positions[number - 1] - 1;
+            level = vertices.levels[number];
+            width = level == LEVEL_EXACT ? 8 * sizeof(T) : level;
+            GridPoint p;
+            const TilePlace at = {position / VOLUME_TILE_VERTICES,
+                place_of_listed((u32)position % VOLUME_TILE_VERTICES)};
+            vertex_in_tile(volume_tile(job, at.tile), at.place, p);
+            const Vector<T> original = original_at<T>(job, p), layer = values.of_layer(at);
+            const double radius = values.radius(p, at);
+#pragma unroll
+            for (i32 c = 0; c < 3; c++)
+                data[c] = level == LEVEL_EXACT ? Real<T>::bits(original.at[c])
+                                               : refined_cell(radius, level, original.at[c], layer.at[c]);
+            if (has_runs && begins) length = run_length(vertices, number, range.count);
+            const bool has_gap = number > 0 && (!has_runs || begins);
+            bits = (has_gap ? golomb_bits(gap - has_runs, order) : 0) + (length ? golomb_bits(length - 1, 0) : 0) +
+                   golomb_bits(level - 1, entry.levels) + 3 * width;
+        }
+        u32 place = out.reserve(bits);
+        if (here) {
+            if (number > 0 && (!has_runs || begins)) out.put_golomb(gap - has_runs, order, place);
+            if (length) out.put_golomb(length - 1, 0, place);
+            out.put_golomb(level - 1, entry.levels, place);
+            for (i32 c = 0; c < 3; c++) out.put(data[c], width, place);
+        }
+        out.flush(false);
+    }
+}
+
+struct WriteListShared {
+    ChunkVertices vertices[LIST_WARPS];
+    u32 words[LIST_WARPS][CHUNK_WORDS];
+    u32 sums[LIST_WARPS];
+};
+
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. Reads: the field, values of
+// layer 1, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the list in the
+// stream, and the checksum of the stream.
+template <typename T>
+__device__ __forceinline__ void write_list(const Job& job) {
+    __shared__ WriteListShared shared;
+    Control& control = control_of(job);
+    const VolumeCodeView<T> work(job);
+    const u32 lane = threadIdx.x & 31, warp = warp_or(threadIdx.x >> 5);
+    // Not if the stream does not fit, or stores the values.
+    const bool fits = job.report->status == STATUS_OK,
+               coded = fits && control.content == CONTENT_CODED && control.list.chunks > 0;
+    u32 sum = 0;
+    const u64 at = (control.stream_bytes - control.list.bytes) / 4, chunks = coded ? control.list.chunks : 0;
+    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp; chunk < chunks; chunk += (u64)gridDim.x * LIST_WARPS) {
+        const ulonglong2 words = work.chunks()[chunk];
+        const u32 of_entry[4] = {
+            (u32)words.x, (u32)(words.x >> 32), (u32)words.y, (u32)(words.y >> 32)};
+        if (lane < 4) {
+            const u64 place = at + 4 * chunk + lane;
+            const u32 word = lane == 0 ? of_entry[0] : lane == 1 ? of_entry[1] : lane == 2 ? of_entry[2] : of_entry[3];
+            store_word(job.stream, 4 * place, word);
+            sum += checksum_term(word, place);
+        }
+        const ListEntry entry(of_entry);
+        const ChunkRange range(control, chunk);
+        BitWriter out(job, shared.words[warp], at + work.chunk_places()[chunk]);
+        if (range.kind == OTHER_KIND)
+            write_chunk<T>(job, range, entry, shared.vertices[warp], out);
+        else
+            write_constant_chunk<T>(job, range, entry, out);
+        out.flush(true);
+        sum += out.sum;
+    }
+    sum = warp_sum(sum);
+    if (lane == 0) shared.sums[warp] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        sum = 0;
+        for (u32 k = 0; k < LIST_WARPS; k++) sum += shared.sums[k];
+        atomicAdd((ull*)&control.seal, (ull)sum << 32);
+    }
+    if (!last_block(control, TICKET_LIST) || threadIdx.x != 0 || !fits) return;
+    put32(job.stream + AT_CHECKSUM, (u32)(__ldcg(&control.seal) >> 32));
+}

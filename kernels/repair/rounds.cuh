@@ -1,0 +1,357 @@
+// Rounds of repair, until every tetrahedron keeps what it must, by all blocks of one grid together. Twin of
+// src/repair/rounds.rs: the values after a round follow from those before it, whatever the order of the work.
+#pragma once
+#include "repair/tetrahedra.cuh"
+
+// The first round. A build for tests begins with a later one.
+#ifndef FACTZ_FIRST_ROUND
+#define FACTZ_FIRST_ROUND 0
+#endif
+
+// Lists of tiles: those with violated tetrahedra in this round and in the next one, with changed vertices,
+// and with vertices to look at. A bit of a tile's flags says that it is in one.
+enum : u32 { IN_VIOLATED = 1, IN_CHANGED = 2, IN_TOUCHED = 4 };
+
+// Vertices or cubes of a tile, by place.
+struct TilePlaces {
+    u16 at[VOLUME_TILE_VERTICES];
+    u32 count;
+};
+
+// A number that orders tetrahedra at random; no two have the same.
+__device__ __forceinline__ u64 repair_key(u64 simplex) {
+    u64 x = (simplex ^ simplex >> 32) * 0x9e3779b97f4a7c15ull;
+    x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
+    return x ^ x >> 32;
+}
+
+// Stands for the levels that a vertex has to go if it does not settle a tetrahedron alone.
+constexpr u32 NONE_SETTLES = 255;
+
+// The largest error of a component, as a fraction of the largest component.
+template <typename T>
+__device__ __forceinline__ double relative_error(const Vector<T>& original, const Vector<T>& now) {
+    double error = 0.0, size = 0.0;
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) {
+        const double a = (double)original.at[c], b = (double)now.at[c];
+        error = larger(error, fabs(b - a));
+        size = larger(size, fabs(a));
+    }
+    return error / size;
+}
+
+template <typename T>
+struct RepairRounds {
+    const Job& job;
+    Control& control;
+    const VolumeCodeView<T> work;
+    const SimplexTest<T> test;
+    const ViolatedSet<T> violated;
+    TilePlaces& places;
+    u32 round, barriers;
+
+    __device__ __forceinline__ RepairRounds(const Job& job, TilePlaces& places)
+        : job(job), control(control_of(job)), work(job), test(job), violated{job}, places(places),
+          round(FACTZ_FIRST_ROUND), barriers(0) {}
+
+    // Waits for all blocks of the grid, which run at the same time.
+    __device__ __forceinline__ void meet_grid() {
+        __syncthreads();
+        barriers++;
+        if (threadIdx.x == 0 && gridDim.x > 1) {
+            __threadfence();
+            atomicAdd(&control.repair.arrived, 1u);
+            while (*(volatile u32*)&control.repair.arrived < barriers * gridDim.x) {
+            }
+            __threadfence();
+        }
+        __syncthreads();
+    }
+
+    // Puts a tile into a list unless it is there.
+    __device__ __forceinline__ void enlist(u64 tile, u32 flag, u32* list, u32& count) {
+        if (!(atomicOr(&work.repair_flags()[tile], flag) & flag))
+            list[atomicAdd(&count, 1u)] = (u32)tile;
+    }
+    __device__ __forceinline__ u32* violated_tiles(u32 of_round) const {
+        return work.violated_tiles() + (of_round & 1) * job.tiles();
+    }
+    __device__ __forceinline__ u32& violated_count(u32 of_round) {
+        return control.repair.violated_tiles[of_round % 3];
+    }
+    __device__ __forceinline__ u32 read(const u32& count) const { return *(const volatile u32*)&count; }
+
+    __device__ __forceinline__ void set_changed(const TilePlace& at) {
+        atomicOr(&work.changed(at.tile)[at.place / 32], 1u << at.place % 32);
+        enlist(at.tile, IN_CHANGED, work.changed_tiles(), control.repair.changed_tiles[round & 1]);
+    }
+    __device__ __forceinline__ void set_touched(const TilePlace& at) {
+        atomicOr(&work.touched(at.tile)[at.place / 32], 1u << at.place % 32);
+        enlist(at.tile, IN_TOUCHED, work.touched_tiles(), control.repair.touched_tiles[round & 1]);
+    }
+
+    // Finds the cubes of a tile with violated tetrahedra. Call with a block.
+    __device__ __forceinline__ void find_violated(u64 tile) {
+        const u32* const words =
+            reinterpret_cast<const u32*>(work.violated() + tile * VOLUME_TILE_VERTICES);
+        __syncthreads();
+        if (threadIdx.x == 0) places.count = 0;
+        __syncthreads();
+        for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) {
+            const u32 word = __ldcg(words + k);
+            if (word == 0) continue;
+            for (u32 b = 0; b < 4; b++)
+                if (word >> 8 * b & 255) places.at[atomicAdd(&places.count, 1u)] = (u16)(4 * k + b);
+        }
+        __syncthreads();
+    }
+    // Finds the vertices of a tile whose bits are set, and clears the bits. Call with a block.
+    __device__ __forceinline__ void take_bits(u32* bits) {
+        __syncthreads();
+        if (threadIdx.x == 0) places.count = 0;
+        __syncthreads();
+        for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x) {
+            const u32 word = __ldcg(bits + k);
+            if (word) bits[k] = 0;
+            for (u32 left = word; left; left &= left - 1)
+                places.at[atomicAdd(&places.count, 1u)] = (u16)(32 * k + __ffs((i32)left) - 1);
+        }
+        __syncthreads();
+    }
+    __device__ __forceinline__ GridPoint point(const VolumeTile& tile, u32 place) const {
+        GridPoint p;
+        vertex_in_tile(tile, place, p);
+        return p;
+    }
+
+    // Calls `each(simplex)` with all violated tetrahedra, one for a warp, and lists their tiles for the next
+    // round.
+    template <typename Each>
+    __device__ __forceinline__ void for_violated(Each each) {
+        const u32 count = read(violated_count(round)), warps = blockDim.x / 32;
+        const u32* const tiles = violated_tiles(round);
+        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
+            const u64 index = __ldcg(tiles + k);
+            find_violated(index);
+            if (threadIdx.x == 0) {
+                if (places.count == 0)
+                    atomicAnd(&work.repair_flags()[index], ~(u32)IN_VIOLATED);
+                else
+                    violated_tiles(round + 1)[atomicAdd(&violated_count(round + 1), 1u)] = (u32)index;
+            }
+            const VolumeTile tile = volume_tile(job, index);
+            for (u32 i = threadIdx.x / 32; i < places.count; i += warps) {
+                const u32 place = places.at[i];
+                u32 bits = __ldcg(work.violated() + index * VOLUME_TILE_VERTICES + place);
+                for (; bits; bits &= bits - 1) each(Simplex{point(tile, place), (u32)__ffs((i32)bits) - 1});
+            }
+        }
+    }
+
+    // Whether the key of a violated tetrahedron is the least one around its vertices. Call with a warp.
+    __device__ __forceinline__ bool may_act(const Simplex& s) const {
+        const u64 own = s.number(job), key = repair_key(own);
+        bool least = true;
+        for (u32 i = threadIdx.x & 31; i < TETRAHEDRON_CORNERS * TETRAHEDRA_AROUND; i += 32) {
+            Simplex other;
+            if (!simplex_around(job, s.corner(job, i / TETRAHEDRA_AROUND), i % TETRAHEDRA_AROUND, other))
+                continue;
+            const u64 number = other.number(job);
+            if (number != own && violated.has(other) && repair_key(number) < key) least = false;
+        }
+        return __all_sync(FULL, least);
+    }
+
+    // The next level of a corner of a tetrahedron that settles it, if `settles`; otherwise its next level.
+    struct NextLevel {
+        u32 k;
+        bool settles;
+    };
+    // Eight lanes try eight levels of a corner each. Call with a warp.
+    __device__ __forceinline__ NextLevel next_level(const Simplex& s, const GridPoint& p, const TilePlace& at,
+        bool differs, const Tetrahedron<T>& before, const Tetrahedron<T>& now) const {
+        const u32 lane = threadIdx.x & 31, corner = lane / 8, first = corner * 8;
+        const T most = differs ? test.border_bound(p) : T(0);
+        const u32 level = test.values.level(at);
+        NextLevel next = {LEVEL_EXACT, false};
+        bool has_next = false;
+#pragma unroll 1
+        for (u32 base = level + 1;; base += 8) {
+            const bool searches = differs && !next.settles && base <= LEVEL_EXACT;
+            if (!__any_sync(FULL, searches)) return next;
+            const u32 k = base + (lane & 7);
+            Tetrahedron<T> after = now;
+            bool exists = false, settles = false;
+            if (searches && k <= LEVEL_EXACT) {
+                Vector<T> original = before.at[0], value;
+#pragma unroll
+                for (u32 j = 1; j < TETRAHEDRON_CORNERS; j++)
+                    if (corner == j) original = before.at[j];
+                exists = test.values.candidate(p, at, k, most, original, value);
+#pragma unroll
+                for (u32 j = 0; j < TETRAHEDRON_CORNERS; j++)
+                    if (corner == j) after.at[j] = value;
+                settles = exists && test.keeps(s.tetrahedron, before, after);
+            }
+            const u32 existing = __ballot_sync(FULL, exists) >> first & 255,
+                      settling = __ballot_sync(FULL, settles) >> first & 255;
+            if (!searches) continue;
+            if (settling)
+                next = {base + (u32)__ffs((i32)settling) - 1, true};
+            else if (existing && !has_next)
+                next.k = base + (u32)__ffs((i32)existing) - 1;
+            has_next |= existing != 0;
+        }
+    }
+    // Gives a vertex of a violated tetrahedron the nearest level that settles it: of the vertex with the
+    // fewest levels to go, then of that with the largest relative error. If none settles it alone, that with
+    // the largest relative error goes one level further, or becomes exact if the tetrahedron has no bound.
+    // Call with a warp.
+    __device__ __forceinline__ void act(const Simplex& s) {
+        const u32 lane = threadIdx.x & 31, corner = lane / 8;
+        Tetrahedron<T> before;
+        test.load(s, before);
+        const Tetrahedron<T> now = test.now(s, before);
+        const GridPoint p = s.corner(job, corner);
+        const TilePlace at = tile_place(job, p);
+        bool differs = false;
+        double error = 0.0;
+#pragma unroll
+        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++)
+            if (corner == k) {
+                differs = !equal(before.at[k], now.at[k]);
+                error = relative_error(before.at[k], now.at[k]);
+            }
+        const NextLevel next = next_level(s, p, at, differs, before, now);
+        const u32 levels = next.settles ? next.k - test.values.level(at) : NONE_SETTLES;
+        u32 best = 0, fewest = NONE_SETTLES;
+        double largest = -1.0;
+#pragma unroll
+        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) {
+            const bool here = __shfl_sync(FULL, (u32)differs, 8 * k);
+            const u32 to_go = __shfl_sync(FULL, levels, 8 * k);
+            const double of_corner = __shfl_sync(FULL, error, 8 * k);
+            if (here && (to_go < fewest || (to_go == fewest && of_corner > largest)))
+                best = k, fewest = to_go, largest = of_corner;
+        }
+        const bool lost = fewest == NONE_SETTLES &&
+                          tetrahedron_bound(before, s.tetrahedron, test.rule, control.useful_bound) == T(0);
+        __syncwarp();
+        if (lane != 8 * best) return;
+        test.values.level(at) = (u8)(lost ? LEVEL_EXACT : next.k);
+        set_changed(at);
+    }
+
+    // Takes the errors of a vertex below the bounds of the tetrahedra around it, of the violated ones alone
+    // or of all. Call with a warp.
+    __device__ __forceinline__ void keep_below(const GridPoint& p, bool violated_alone) {
+        if (is_missing(original_at<T>(job, p), job.fill)) return;
+        const u32 lane = threadIdx.x & 31;
+        T least = Real<T>::MAX;
+        Simplex s;
+        if (lane < TETRAHEDRA_AROUND && simplex_around(job, p, lane, s) &&
+            (!violated_alone || violated.has(s)))
+            least = test.bound(s);
+        if (lane == TETRAHEDRA_AROUND) least = test.border_bound(p);
+        __syncwarp();
+        for (i32 k = 16; k > 0; k /= 2) least = Real<T>::low(least, __shfl_xor_sync(FULL, least, k));
+        const TilePlace at = tile_place(job, p);
+        if (lane == 0 && test.values.keep_below(p, at, least)) set_changed(at);
+        __syncwarp();
+    }
+    // Marks the corners of violated tetrahedra, then takes their errors below the bounds of these.
+    __device__ __forceinline__ void bound_corners() {
+        for_violated([&](const Simplex& s) {
+            const u32 lane = threadIdx.x & 31;
+            if (lane < TETRAHEDRON_CORNERS) set_touched(tile_place(job, s.corner(job, lane)));
+            __syncwarp();
+        });
+        meet_grid();
+        const u32 count = read(control.repair.touched_tiles[round & 1]);
+        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
+            const u64 index = __ldcg(work.touched_tiles() + k);
+            if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_TOUCHED);
+            take_bits(work.touched(index));
+            const VolumeTile tile = volume_tile(job, index);
+            for (u32 i = threadIdx.x / 32; i < places.count; i += blockDim.x / 32)
+                keep_below(point(tile, places.at[i]), true);
+        }
+    }
+    // Takes the errors of all vertices of blocks with violated tetrahedra below their bounds. Blocks are
+    // 2^doublings tiles.
+    __device__ __forceinline__ void bound_blocks(u32 doublings) {
+        u32* const marked = work.touched_tiles();
+        for (u64 k = blockIdx.x * (u64)blockDim.x + threadIdx.x; k < job.tiles();
+             k += (u64)gridDim.x * blockDim.x)
+            marked[k] = 0;
+        meet_grid();
+        for_violated([&](const Simplex& s) {
+            const u32 lane = threadIdx.x & 31;
+            if (lane < TETRAHEDRON_CORNERS) marked[tile_place(job, s.corner(job, lane)).tile >> doublings] = 1;
+            __syncwarp();
+        });
+        meet_grid();
+        for (u64 index = blockIdx.x; index < job.tiles(); index += gridDim.x) {
+            if (!__ldcg(marked + (index >> doublings))) continue;
+            const VolumeTile tile = volume_tile(job, index);
+            for (u32 place = threadIdx.x / 32; place < VOLUME_TILE_VERTICES; place += blockDim.x / 32) {
+                GridPoint p;
+                if (vertex_in_tile(tile, place, p)) keep_below(p, false);
+            }
+        }
+    }
+
+    // Tests the tetrahedra around the vertices that changed.
+    __device__ __forceinline__ void verify_changed() {
+        const u32 count = read(control.repair.changed_tiles[round & 1]);
+        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
+            const u64 index = __ldcg(work.changed_tiles() + k);
+            if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_CHANGED);
+            take_bits(work.changed(index));
+            const VolumeTile tile = volume_tile(job, index);
+            for (u32 i = threadIdx.x; i < places.count * TETRAHEDRA_AROUND; i += blockDim.x) {
+                Simplex s;
+                const GridPoint p = point(tile, places.at[i / TETRAHEDRA_AROUND]);
+                if (!simplex_around(job, p, i % TETRAHEDRA_AROUND, s)) continue;
+                const bool broken = !test.keeps(s);
+                u64 of_cube;
+                if (!violated.change(s, broken, of_cube) && broken)
+                    enlist(of_cube, IN_VIOLATED, violated_tiles(round + 1), violated_count(round + 1));
+            }
+        }
+    }
+
+    __device__ __forceinline__ void run() {
+        if (blockIdx.x == 0 && threadIdx.x == 0) violated_count(round) = control.repair.violated_at_first;
+        meet_grid();
+        for (;; round++) {
+            if (round < SINGLE_ROUNDS)
+                for_violated([&](const Simplex& s) {
+                    if (may_act(s)) act(s);
+                });
+            else if (round < SINGLE_ROUNDS + BOUNDED_ROUNDS)
+                bound_corners();
+            else
+                bound_blocks(min(round - SINGLE_ROUNDS - BOUNDED_ROUNDS, 63u));
+            meet_grid();
+            if (read(violated_count(round + 1)) == 0) return;
+            if (blockIdx.x == 0 && threadIdx.x == 0) {
+                violated_count(round + 2) = 0;
+                control.repair.changed_tiles[(round + 1) & 1] = 0;
+                control.repair.touched_tiles[(round + 1) & 1] = 0;
+            }
+            verify_changed();
+            meet_grid();
+        }
+    }
+};
+
+// Grid: as many blocks as run at the same time. Block: REPAIR_THREADS threads. Static shared: TilePlaces.
+// Reads: the field, values of layer 1, bound shifts. Changes: levels, violated tetrahedra.
+template <typename T>
+__device__ __forceinline__ void repair(const Job& job) {
+    __shared__ TilePlaces places;
+    if (is_lossless_volume(control_of(job))) return;
+    RepairRounds<T>(job, places).run();
+}

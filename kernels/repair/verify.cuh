@@ -1,0 +1,142 @@
+// All tetrahedra of a volume: those that do not keep what they must, and those that hold a critical point.
+// Twin of violated and points in src/repair/tetrahedra.rs.
+#pragma once
+#include "repair/rounds.cuh"
+
+// What the strict signs of a vertex say: of each component whether it is positive, then whether it is
+// negative, of the original and of the values now; whether these are the same; whether the vertex is missing.
+constexpr u32 SIGNS_BEFORE = 0x3f, SIGNS_NOW = 0xfc0, IS_SAME = 1 << 12, IS_MISSING = 1 << 13;
+template <typename T>
+__device__ __forceinline__ u32 strict_signs(const Vector<T>& v) {
+    u32 signs = 0;
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) signs |= (u32)(v.at[c] > T(0)) << c | (u32)(v.at[c] < T(0)) << (3 + c);
+    return signs;
+}
+
+struct VerifyShared {
+    u16 signs[VOLUME_CLOSED * VOLUME_CLOSED * VOLUME_CLOSED];
+    u32 violated[VOLUME_TILE_VERTICES / 4];
+    // Tetrahedra of a turn that signs do not settle: the place of their cube, and their number.
+    u32 open[TETRAHEDRA * VOLUME_THREADS];
+    u32 open_count, violated_count, points;
+};
+
+// Fills the signs of the vertices of the cubes of a tile. Call with a block.
+template <typename T>
+__device__ __forceinline__ void load_signs(
+    const Job& job, const VolumeTile& tile, bool lossless, VerifyShared& shared) {
+    const VertexValues<T> values(job);
+    constexpr u32 SIDE = VOLUME_CLOSED;
+    for (u32 k = threadIdx.x; k < SIDE * SIDE * SIDE; k += blockDim.x) {
+        const GridPoint p = wrapped(job, {(long long)tile.first[0] + k % SIDE,
+                                             (long long)tile.first[1] + k / SIDE % SIDE,
+                                             (long long)tile.first[2] + k / (SIDE * SIDE)});
+        u32 signs = IS_MISSING;
+        if (p.x < (long long)job.nx && p.y < (long long)job.ny && p.z < (long long)job.nz) {
+            const Vector<T> original = original_at<T>(job, p),
+                            now = lossless ? original : values.current(p, tile_place(job, p), original);
+            signs = strict_signs(original) | strict_signs(now) << 6 | (equal(original, now) ? IS_SAME : 0) |
+                    (is_missing(original, job.fill) ? IS_MISSING : 0);
+        }
+        shared.signs[k] = (u16)signs;
+    }
+}
+
+// Lists the tetrahedra of a cube that signs leave open.
+__device__ __forceinline__ void list_open(VerifyShared& shared, u32 place) {
+    const u32 x = place % VOLUME_SIDE, y = place / VOLUME_SIDE % VOLUME_SIDE,
+              z = place / (VOLUME_SIDE * VOLUME_SIDE);
+    const u16* const at = shared.signs + (z * VOLUME_CLOSED + y) * VOLUME_CLOSED + x;
+    u32 signs[8];
+#pragma unroll
+    for (u32 k = 0; k < 8; k++)
+        signs[k] = at[((k >> 2) * VOLUME_CLOSED + (k >> 1 & 1)) * VOLUME_CLOSED + (k & 1)];
+#pragma unroll
+    for (u32 t = 0; t < TETRAHEDRA; t++) {
+        const u32 a = signs[0], b = signs[corner_of(t, 1)], c = signs[corner_of(t, 2)], d = signs[7],
+                  all = a & b & c & d, any = a | b | c | d;
+        // Where every component has both signs, there may be a critical point.
+        const bool same = all & IS_SAME, settled = (all & SIGNS_BEFORE) && (same || all & SIGNS_NOW),
+                   may_hold = (any & SIGNS_BEFORE) == SIGNS_BEFORE;
+        if (any & IS_MISSING || settled || (same && !may_hold)) continue;
+        shared.open[atomicAdd(&shared.open_count, 1u)] = place << 3 | t;
+    }
+}
+
+// Tests a tetrahedron: whether it holds a critical point, and whether it is violated.
+template <typename T>
+__device__ __forceinline__ void test_open(const SimplexTest<T>& test, const VolumeTile& tile, u32 open,
+    bool lossless, VerifyShared& shared) {
+    const u32 place = open >> 3;
+    Simplex s;
+    s.tetrahedron = open & 7;
+    vertex_in_tile(tile, place, s.cube);
+    Tetrahedron<T> before;
+    test.load(s, before);
+    const VolumeSignature signature = volume_signature(before, s.tetrahedron, test.rule);
+    if (signature.is_critical()) atomicAdd(&shared.points, 1u);
+    if (lossless) return;
+    const Tetrahedron<T> after = test.now(s, before);
+    bool same = true;
+#pragma unroll
+    for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) same &= equal(before.at[k], after.at[k]);
+    if (same || stays(signature, volume_signature(after, s.tetrahedron, test.rule))) return;
+    atomicOr(&shared.violated[place / 4], 1u << (8 * (place % 4) + s.tetrahedron));
+    shared.violated_count = 1;
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, the cubes of a tile. Static shared: VerifyShared. Reads: the
+// field, values of layer 1, levels, bound shifts. Writes: violated tetrahedra, the list of their tiles, the
+// number of critical points.
+template <typename T>
+__device__ __forceinline__ void verify(const Job& job) {
+    __shared__ VerifyShared shared;
+    Control& control = control_of(job);
+    const bool lossless = is_lossless_volume(control);
+    const VolumeCodeView<T> work(job);
+    const SimplexTest<T> test(job);
+    const VolumeTile tile = volume_tile(job, blockIdx.x);
+    if (threadIdx.x == 0) shared.points = shared.violated_count = 0;
+    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) shared.violated[k] = 0;
+    load_signs<T>(job, tile, lossless, shared);
+    for (u32 first = 0; first < VOLUME_TILE_VERTICES; first += VOLUME_THREADS) {
+        __syncthreads();
+        if (threadIdx.x == 0) shared.open_count = 0;
+        __syncthreads();
+        GridPoint cube;
+        if (vertex_in_tile(tile, first + threadIdx.x, cube) && has_cube(job, cube))
+            list_open(shared, first + threadIdx.x);
+        __syncthreads();
+        for (u32 k = threadIdx.x; k < shared.open_count; k += blockDim.x)
+            test_open(test, tile, shared.open[k], lossless, shared);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && shared.points) atomicAdd((ull*)&control.critical, (ull)shared.points);
+    if (lossless) return;
+    u32* const to = reinterpret_cast<u32*>(work.violated() + tile.index * VOLUME_TILE_VERTICES);
+    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) to[k] = shared.violated[k];
+    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x)
+        work.changed(tile.index)[k] = work.touched(tile.index)[k] = 0;
+    if (threadIdx.x != 0) return;
+    const bool any = shared.violated_count != 0;
+    work.repair_flags()[tile.index] = any ? IN_VIOLATED : 0;
+    if (any)
+        work.violated_tiles()[(FACTZ_FIRST_ROUND & 1) * job.tiles() +
+                              atomicAdd(&control.repair.violated_at_first, 1u)] = (u32)tile.index;
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Takes the errors of vertices on sides with ghosts
+// below their border bounds. Reads: the field, values of layer 1, bound shifts. Changes: levels.
+template <typename T>
+__device__ __forceinline__ void keep_border(const Job& job) {
+    const SimplexTest<T> test(job);
+    if (is_lossless_volume(test.values.control)) return;
+    const VolumeTile tile = volume_tile(job, blockIdx.x);
+    for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
+        GridPoint p;
+        if (!vertex_in_tile(tile, place, p) || !is_on_sides(job, p, job.halo)) continue;
+        if (is_missing(original_at<T>(job, p), job.fill)) continue;
+        test.values.keep_below(p, tile_place(job, p), test.border_bound(p));
+    }
+}

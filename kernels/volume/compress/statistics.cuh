@@ -1,0 +1,101 @@
+// The first kernels of the compression of a volume: its range, zeros and missing values, and the bound. Twin of
+// src/cpu/statistics.rs.
+#pragma once
+#include "compress/statistics/decide.cuh"
+#include "grid/volume_field.cuh"
+#include "predict/cleared.cuh"
+#include "topology/tetrahedron.cuh"
+
+// Grid: any. Block: 256 threads. The first kernel. Writes: control block, symbol counts.
+template <typename T>
+__device__ __forceinline__ void begin_compression(const Job& job) {
+    clear(job);
+}
+
+// Integers in the order of doubles. No finite number has 0, nor the complement of it.
+__device__ __forceinline__ u64 ordered(double x) {
+    const u64 bits = (u64)__double_as_longlong(x);
+    return bits >> 63 ? ~bits : bits | 1ull << 63;
+}
+__device__ __forceinline__ double from_ordered(u64 key) {
+    return __longlong_as_double((long long)(key >> 63 ? key & ~(1ull << 63) : ~key));
+}
+
+// Statistics of some vertices.
+template <typename T>
+struct VolumeStatistics {
+    SeenRange<T> range;
+    SeenCounts counts;
+    u64 filled;
+
+    __device__ __forceinline__ void add(const Job& job, const Vector<T>& v, u64 number) {
+        const bool all_finite = finite(v),
+                   is_filled = job.has_fill && (has_bits(v.at[0], job.fill) || has_bits(v.at[1], job.fill) ||
+                                                   has_bits(v.at[2], job.fill));
+        if (!all_finite) counts.add({0, 1, ~number});
+        if (is_filled) {
+            filled += all_finite;
+            return;
+        }
+        counts.zero += is_zero(v);
+#pragma unroll
+        for (i32 c = 0; c < 3; c++)
+            if (Real<T>::finite(v.at[c])) range.add(v.at[c], v.at[c]);
+    }
+    // Adds those of a warp to those of the call.
+    __device__ __forceinline__ void tell(Control& control) {
+        range.add_lanes();
+        counts.add_lanes();
+        filled = warp_sum64(filled);
+        if ((threadIdx.x & 31) != 0) return;
+        if (range.any()) {
+            // Zeros have no sign.
+            atomicMax((ull*)&control.volume.not_low, (ull)~ordered((double)range.low + 0.0));
+            atomicMax((ull*)&control.volume.high, (ull)ordered((double)range.high + 0.0));
+        }
+        atomicMax((ull*)&control.volume.first_nonfinite, (ull)counts.first);
+        if (counts.zero) atomicAdd((ull*)&control.zero, (ull)counts.zero);
+        if (counts.nonfinite) atomicAdd((ull*)&control.nonfinite, (ull)counts.nonfinite);
+        if (filled) atomicAdd((ull*)&control.filled, (ull)filled);
+    }
+};
+
+// Decides bound, bin width and fill pattern from the statistics of all blocks.
+template <typename T>
+__device__ __forceinline__ void decide_volume(const Job& job, Control& control) {
+    const VolumeControl& found = control.volume;
+    const u64 not_low = __ldcg(&found.not_low), first = ~__ldcg(&found.first_nonfinite);
+    const SeenRange<T> range =
+        not_low ? SeenRange<T>{(T)from_ordered(~not_low), (T)from_ordered(__ldcg(&found.high))}
+                : SeenRange<T>::none();
+    const u64 filled = __ldcg(&control.filled);
+    decide(job, control, range, {__ldcg(&control.zero), __ldcg(&control.nonfinite), ~0ull}, filled, false);
+    if (job.has_fill) {
+        control.list.fill_w = job.fill;
+    } else if (control.has_fill) {
+        const u64 row = first / job.nx;
+        const GridPoint p = {
+            (long long)(first - row * job.nx), (long long)(row % job.ny), (long long)(row / job.ny)};
+        const Vector<T> v = original_at<T>(job, p);
+        control.fill[0] = Real<T>::bits(v.at[0]);
+        control.fill[1] = Real<T>::bits(v.at[1]);
+        control.list.fill_w = Real<T>::bits(v.at[2]);
+    }
+}
+
+// Grid: any. Block: 256 threads. One pass over the field. Reads: the field. Writes: statistics, and the bound
+// in the control block.
+template <typename T>
+__device__ __forceinline__ void volume_statistics(const Job& job) {
+    Control& control = control_of(job);
+    VolumeStatistics<T> found = {SeenRange<T>::none(), {0, 0, 0}, 0};
+    const u64 rows = job.ny * job.nz, warps = (u64)gridDim.x * (blockDim.x / 32);
+    for (u64 row = (u64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; row < rows; row += warps) {
+        const long long z = (long long)(row / job.ny), y = (long long)(row - (u64)z * job.ny);
+        for (u64 x = threadIdx.x & 31; x < job.nx; x += 32)
+            found.add(job, original_at<T>(job, {(long long)x, y, z}), row * job.nx + x);
+    }
+    __syncwarp();
+    found.tell(control);
+    if (last_block(control, TICKET_STATISTICS) && threadIdx.x == 0) decide_volume<T>(job, control);
+}

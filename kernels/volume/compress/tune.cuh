@@ -1,0 +1,102 @@
+// The interpolants of the levels of a volume, and how bin widths depend on the level. Twin of
+// src/volume/tune.rs.
+#pragma once
+#include "predict/tuning.cuh"
+#include "volume/compress/quantize.cuh"
+
+// Tiles in the sample.
+__device__ __forceinline__ u64 volume_samples(u64 tiles) {
+    const u64 wanted = tiles / VOLUME_TILES_PER_SAMPLE,
+              allowed = wanted < VOLUME_LEAST_SAMPLES  ? VOLUME_LEAST_SAMPLES
+                        : wanted > VOLUME_MOST_SAMPLES ? VOLUME_MOST_SAMPLES
+                                                       : wanted;
+    return allowed < tiles ? allowed : tiles;
+}
+// The number of a sample tile. Numbers of tiles have 32 bits.
+__device__ __forceinline__ u64 volume_sample(u64 tiles, u64 samples, u64 k) {
+    const u64 first = k * tiles / samples, end = (k + 1) * tiles / samples;
+    return first + (u64)((u32)k * SHUFFLE) % (end - first);
+}
+
+// Options: two scalings of the bound by level, and two interpolants.
+constexpr u32 VOLUME_INTERPOLANTS = 2, VOLUME_OPTIONS = LEVEL_BOUND_SCALINGS * VOLUME_INTERPOLANTS;
+__device__ __forceinline__ u32 tried_interpolant(u32 option) { return option % VOLUME_INTERPOLANTS ? 3 : 0; }
+
+// Codes a tile on its own with an option, and counts the codes. Call with a block.
+template <typename T>
+__device__ __forceinline__ void tune_volume_tile(const Job& job, Control& control, const VolumeTile& tile,
+    u32 option, QuantizeShared<T>& shared, VolumeWindow<T, 3>& window) {
+    __shared__ LevelCount counts[LEVELS];
+    __syncthreads();
+    if (threadIdx.x < LEVELS) counts[threadIdx.x] = {0, 0, 0};
+    if (threadIdx.x < LEVELS) {
+        const Quantizing<T> step =
+            quantizing<T>(control.half_bin_width, option / VOLUME_INTERPOLANTS, 0, threadIdx.x);
+        shared.steps[0][threadIdx.x] = step;
+    }
+    u32 interpolants[VOLUME_ANCHOR_LEVEL];
+    for (i32 level = 0; level < VOLUME_ANCHOR_LEVEL; level++) interpolants[level] = tried_interpolant(option);
+    load_originals(job, tile, true, window);
+    const T most = (T)control.quantizer.accept;
+    visit_closed_tile(
+        tile, window, interpolants, [](i32) {},
+        [&](const VolumeVertex& vertex, const T(&prediction)[3], T(&value)[3]) {
+            const i32 at = window_index(vertex.x, vertex.y, vertex.z);
+            const Vector<T> original = {window.values[0][at], window.values[1][at], window.values[2][at]};
+            if (vertex.owner) {
+                for (i32 c = 0; c < 3; c++) value[c] = original.at[c];
+                return;
+            }
+            const Triple q = quantize(shared.steps[0][vertex.level], most, original, prediction, value).q;
+            const u32 symbol = encode_triple(q).symbol, raw = triple_raw_bits(symbol);
+            LevelCount& count = counts[vertex.level];
+            atomicAdd(&count.vertices, 1u);
+            if (symbol == SYMBOL_ZERO) return;
+            atomicAdd(&count.nonzero, 1u);
+            atomicAdd(&count.bits, raw ? VOLUME_BITS_OF_LARGE + raw : VOLUME_BITS_OF_SMALL);
+        });
+    __syncthreads();
+    if (threadIdx.x >= LEVELS) return;
+    LevelCount& to = control.tune[option / VOLUME_INTERPOLANTS][tried_interpolant(option)][threadIdx.x];
+    atomicAdd(&to.vertices, counts[threadIdx.x].vertices);
+    atomicAdd(&to.nonzero, counts[threadIdx.x].nonzero);
+    atomicAdd(&to.bits, counts[threadIdx.x].bits);
+}
+
+// Picks the best options, and fills the steps of layer 1. Call with the last block.
+template <typename T>
+__device__ __forceinline__ void decide_volume_tuning(const Job& job, Control& control) {
+    // Interpolants that were not tried are the largest.
+    if (threadIdx.x < LEVEL_BOUND_SCALINGS * INTERPOLANTS * LEVELS) {
+        const u32 level = threadIdx.x % LEVELS, interpolant = threadIdx.x / LEVELS % INTERPOLANTS;
+        if (interpolant % 3 != 0)
+            control.tune[threadIdx.x / (LEVELS * INTERPOLANTS)][interpolant][level] = {1, 0, 0xffffffffu};
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) decide_tuning(control, volume_samples(job.tiles()));
+    __syncthreads();
+    if (threadIdx.x >= BOUND_SHIFTS * LEVELS) return;
+    const u32 shift = threadIdx.x / LEVELS, level = threadIdx.x % LEVELS;
+    const Quantizing<T> step =
+        quantizing<T>(control.half_bin_width, control.level_bound_scaling, shift, level);
+    control.volume.width[shift][level] = (double)step.width;
+    control.volume.inverse[shift][level] = (double)step.inverse;
+}
+
+// Grid: samples, of f32 with every option. Block: VOLUME_THREADS threads. Dynamic shared: QuantizeShared. Codes
+// sampled tiles; the last block decides. Reads: the field, levels. Writes: counts, interpolants, scaling and
+// steps in the control block; of f64 values, as scratch memory.
+template <typename T>
+__device__ __forceinline__ void tune_volume(const Job& job) {
+    LAUNCHED_SHARED(QuantizeShared<T>, shared);
+    Control& control = control_of(job);
+    if (is_lossless_volume(control)) return;
+    constexpr u32 OPTIONS = sizeof(T) == 4 ? VOLUME_OPTIONS : 1;
+    const u64 tiles = job.tiles(),
+              index = volume_sample(tiles, volume_samples(tiles), blockIdx.x / OPTIONS);
+    const VolumeTile tile = volume_tile(job, index);
+    VolumeWindow<T, 3>& window = window_of<T>(job, shared, index);
+    for (u32 option = blockIdx.x % OPTIONS; option < VOLUME_OPTIONS; option += OPTIONS)
+        tune_volume_tile(job, control, tile, option, shared, window);
+    if (last_block(control, TICKET_TUNE)) decide_volume_tuning<T>(job, control);
+}
