@@ -12,47 +12,73 @@ __device__ __forceinline__ u32 kind_of_level(u32 level) {
 }
 __device__ __forceinline__ u64 most_of_kind(u32 kind) { return kind == OTHER_KIND ? LIST_CHUNK : LIST_CONSTANT_CHUNK; }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: the field, values of layer 1, bound shifts,
-// levels. Writes: which vertices are listed, and how many of each kind; the largest error, the number of exact
-// vertices.
+// Listed vertices of a tile, by kind, and those that are exact.
+struct ListedShared {
+    u32 listed[VOLUME_TILE_VERTICES / 32], counts[LIST_KINDS], exact;
+};
+
+// Finds the listed vertices of a tile: whether there are any. Call with a block.
 template <typename T>
-__device__ __forceinline__ void list_vertices(const Job& job) {
-    __shared__ u32 listed[VOLUME_TILE_VERTICES / 32], counts[LIST_KINDS], exact;
-    Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
-    const VolumeCodeView<T> work(job);
-    const VertexValues<T> values(job);
-    const VolumeTile tile = volume_tile(job, blockIdx.x);
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x) listed[k] = 0;
-    if (threadIdx.x < LIST_KINDS) counts[threadIdx.x] = 0;
-    if (threadIdx.x == 0) exact = 0;
-    __syncthreads();
-    T largest = T(0);
+__device__ __forceinline__ bool find_listed(const Job& job, const VolumeTile& tile, ListedShared& shared) {
+    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x) shared.listed[k] = 0;
+    if (threadIdx.x < LIST_KINDS) shared.counts[threadIdx.x] = 0;
+    if (threadIdx.x == 0) shared.exact = 0;
+    static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16, "sixteen levels each");
+    const u8* const levels = VolumeCodeView<T>(job).levels() + tile.index * VOLUME_TILE_VERTICES;
+    const uint4 sixteen = words_at<uint4>(levels)[threadIdx.x];
+    if (!__syncthreads_or((sixteen.x | sixteen.y | sixteen.z | sixteen.w) != 0)) return false;
     for (u32 number = threadIdx.x; number < VOLUME_TILE_VERTICES; number += blockDim.x) {
+        const u32 level = levels[place_of_listed(number)];
+        if (level == LEVEL_UNCHANGED) continue;
+        atomicOr(&shared.listed[number / 32], 1u << number % 32);
+        atomicAdd(&shared.counts[kind_of_level(level)], 1u);
+        if (level == LEVEL_EXACT) atomicAdd(&shared.exact, 1u);
+    }
+    __syncthreads();
+    return true;
+}
+
+// The largest error of the vertices of a tile that a thread looks at.
+template <typename T>
+__device__ __forceinline__ T largest_error(const Job& job, const VolumeTile& tile) {
+    const VertexValues<T> values(job);
+    T largest = T(0);
+    for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
         GridPoint p;
-        const u32 place = place_of_listed(number);
         if (!vertex_in_tile(tile, place, p)) continue;
-        const TilePlace at = {tile.index, place};
-        const u32 level = values.level(at);
-        if (level != LEVEL_UNCHANGED) {
-            atomicOr(&listed[number / 32], 1u << number % 32);
-            atomicAdd(&counts[kind_of_level(level)], 1u);
-            if (level == LEVEL_EXACT) atomicAdd(&exact, 1u);
-        }
-        const Vector<T> original = original_at<T>(job, p), now = values.current(p, at, original);
+        const Vector<T> original = original_at<T>(job, p),
+                        now = values.current(p, {tile.index, place}, original);
 #pragma unroll
         for (i32 c = 0; c < 3; c++)
             if (Real<T>::finite(original.at[c]))
                 largest = Real<T>::high(largest, Real<T>::abs(now.at[c] - original.at[c]));
     }
-    for (i32 k = 16; k > 0; k /= 2) largest = Real<T>::high(largest, __shfl_xor_sync(FULL, largest, k));
-    if ((threadIdx.x & 31) == 0 && largest > T(0))
-        atomicMax((ull*)&control.max_error.bits, (ull)__double_as_longlong((double)largest));
-    __syncthreads();
+    return largest;
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: levels; where some vertices have one the
+// field, values of layer 1 and bound shifts, otherwise the largest error of layer 1. Writes: which vertices
+// are listed, and how many of each kind; the largest error, the number of exact vertices.
+template <typename T>
+__device__ __forceinline__ void list_vertices(const Job& job) {
+    __shared__ ListedShared shared;
+    Control& control = control_of(job);
+    if (is_lossless_volume(control)) return;
+    const VolumeCodeView<T> work(job);
+    const VolumeTile tile = volume_tile(job, blockIdx.x);
+    double largest = 0.0;
+    if (find_listed<T>(job, tile, shared))
+        largest = (double)largest_error<T>(job, tile);
+    else if (threadIdx.x == 0)
+        largest = sizes_of(job, tile.index).largest_error;
+    for (i32 k = 16; k > 0; k /= 2) largest = larger(largest, __shfl_xor_sync(FULL, largest, k));
+    if ((threadIdx.x & 31) == 0 && largest > 0.0)
+        atomicMax((ull*)&control.max_error.bits, (ull)__double_as_longlong(largest));
     for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x)
-        work.listed()[tile.index * (VOLUME_TILE_VERTICES / 32) + k] = listed[k];
-    if (threadIdx.x < LIST_KINDS) work.list_ranks()[tile.index * LIST_KINDS + threadIdx.x] = counts[threadIdx.x];
-    if (threadIdx.x == 0 && exact) atomicAdd((ull*)&control.exact, (ull)exact);
+        work.listed()[tile.index * (VOLUME_TILE_VERTICES / 32) + k] = shared.listed[k];
+    if (threadIdx.x < LIST_KINDS)
+        work.list_ranks()[tile.index * LIST_KINDS + threadIdx.x] = shared.counts[threadIdx.x];
+    if (threadIdx.x == 0 && shared.exact) atomicAdd((ull*)&control.exact, (ull)shared.exact);
 }
 
 // Grid: 1. Block: LIST_THREADS threads. Sums the numbers of listed vertices. Changes: their numbers by tile

@@ -14,11 +14,14 @@ __device__ __forceinline__ u32 strict_signs(const Vector<T>& v) {
     return signs;
 }
 
+// Tetrahedra of the cubes that a block looks at in a turn.
+constexpr u32 OPEN_OF_TURN = TETRAHEDRA * VOLUME_THREADS;
+
 struct VerifyShared {
     u16 signs[VOLUME_CLOSED * VOLUME_CLOSED * VOLUME_CLOSED];
     u32 violated[VOLUME_TILE_VERTICES / 4];
-    // Tetrahedra of a turn that signs do not settle: the place of their cube, and their number.
-    u32 open[TETRAHEDRA * VOLUME_THREADS];
+    // Tetrahedra that signs do not settle: the place of their cube, and their number.
+    u32 open[2 * OPEN_OF_TURN];
     u32 open_count, violated_count, points;
 };
 
@@ -97,19 +100,24 @@ __device__ __forceinline__ void verify(const Job& job) {
     const VolumeCodeView<T> work(job);
     const SimplexTest<T> test(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
-    if (threadIdx.x == 0) shared.points = shared.violated_count = 0;
+    if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = 0;
     for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) shared.violated[k] = 0;
     load_signs<T>(job, tile, lossless, shared);
+    __syncthreads();
     for (u32 first = 0; first < VOLUME_TILE_VERTICES; first += VOLUME_THREADS) {
-        __syncthreads();
-        if (threadIdx.x == 0) shared.open_count = 0;
-        __syncthreads();
         GridPoint cube;
         if (vertex_in_tile(tile, first + threadIdx.x, cube) && has_cube(job, cube))
             list_open(shared, first + threadIdx.x);
         __syncthreads();
-        for (u32 k = threadIdx.x; k < shared.open_count; k += blockDim.x)
+        // Tested when there is no room for those of another turn.
+        const u32 open = shared.open_count;
+        __syncthreads();
+        if (open <= OPEN_OF_TURN && first + VOLUME_THREADS < VOLUME_TILE_VERTICES) continue;
+        for (u32 k = threadIdx.x; k < open; k += blockDim.x)
             test_open(test, tile, shared.open[k], lossless, shared);
+        __syncthreads();
+        if (threadIdx.x == 0) shared.open_count = 0;
+        __syncthreads();
     }
     __syncthreads();
     if (threadIdx.x == 0 && shared.points) atomicAdd((ull*)&control.critical, (ull)shared.points);

@@ -533,7 +533,10 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     tiles_of_volume(phase::QUANTIZE_VOLUME, "quantize_volume", 2)
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
-        .data("field control levels tile_headers", "levels tile_headers symbols payload values")
+        .data(
+            "field control levels tile_headers",
+            "levels tile_headers symbols payload values list_sizes",
+        )
         .work("closed tiles once; a tile a block"),
     tiles_of_volume(phase::REPAIR_VOLUME, "keep_border", 2)
         .data("field control levels tile_headers values", "levels")
@@ -558,7 +561,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .together()
         .only(|n| n.keeps_points),
     tiles_of_volume(phase::COUNT_VOLUME, "list_vertices", 4)
-        .data("field control levels tile_headers values", "control listed list_ranks")
+        .data("field control levels tile_headers values list_sizes", "control listed list_ranks")
         .work("vertices once; a tile a block"),
     kernel(phase::COUNT_VOLUME, "rank_vertices", [LIST_THREADS; 2], [1; 2])
         .data("control list_ranks", "control list_ranks")

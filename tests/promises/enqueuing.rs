@@ -10,6 +10,7 @@ use crate::support::{both, fresh_folder, output, root, run, skip};
 use factz::capi::config::*;
 use factz::capi::device::*;
 use factz::capi::status::*;
+use factz::capi::volume_device::*;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -65,7 +66,8 @@ fn device_functions_only_enqueue() {
         assert!(child.status.success(), "{}", both(&child));
         return;
     };
-    let driver = Driver { log: log.into(), config: config_of(300, 200, FACTZ_BOUND_RELATIVE, 1e-2) };
+    let driver =
+        Driver { log: log.into(), config: config_of(300, 200, FACTZ_BOUND_RELATIVE, 1e-2), volume: volume() };
     let started = failing("cuInit", 100, || driver.prepare(STREAM));
     if started == FACTZ_ERROR_NO_DEVICE && last_error().contains("built without CUDA") {
         skip("built without the CUDA kernels");
@@ -114,10 +116,12 @@ const CAPACITY: usize = 1000;
 type Call = (fn(&Driver, Memory, usize) -> factz_status, &'static str, &'static str);
 
 /// The codec comes first; the last function has neither a field nor a workspace.
-const CALLS: [Call; 7] = [
+const CALLS: [Call; 9] = [
     (Driver::compress, "dst", "report"),
     (Driver::decompress, "src", "report"),
     (Driver::decompress_planes, "src", "report"),
+    (Driver::compress_volume, "dst", "report"),
+    (Driver::decompress_volume, "src", "report"),
     (Driver::compare, "", "comparison"),
     (Driver::range, "", "range"),
     (Driver::critical_points, "points", "count"),
@@ -130,6 +134,18 @@ const HOT: [&str; 4] = ["cuStreamGetCtx", "cuCtxPushCurrent_v2", "cuCtxGetId", "
 struct Driver {
     log: PathBuf,
     config: factz_config,
+    /// Of as many vertices.
+    volume: factz_config,
+}
+
+fn volume() -> factz_config {
+    let mut config = std::mem::MaybeUninit::uninit();
+    // SAFETY: the function writes all of it.
+    unsafe {
+        let status = factz_config_init_volume(config.as_mut_ptr(), 300, 20, 10, FACTZ_BOUND_RELATIVE, 1e-2);
+        assert_eq!(status, FACTZ_OK);
+        config.assume_init()
+    }
 }
 
 impl Driver {
@@ -154,6 +170,20 @@ impl Driver {
         let (src, length, u, v, report) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.report as _);
         let (c, work, bytes, stream) = (&self.config, m.workspace as _, m.workspace_bytes, stream as _);
         unsafe { factz_decompress_planes_device(src, length, c, 5, u, v, N, work, bytes, report, stream) }
+    }
+
+    fn compress_volume(&self, m: Memory, stream: usize) -> factz_status {
+        let (u, v, w, dst, room) = (m.u as _, m.v as _, m.other_u as _, m.stream as _, m.stream_bytes);
+        let (c, work, bytes, stream) = (&self.volume, m.workspace as _, m.workspace_bytes, stream as _);
+        let report = m.report as _;
+        unsafe { factz_compress_volume_device(u, v, w, N, c, dst, room, work, bytes, report, stream) }
+    }
+
+    fn decompress_volume(&self, m: Memory, stream: usize) -> factz_status {
+        let (src, length, u, v, w) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.other_u as _);
+        let (c, work, bytes, stream) = (&self.volume, m.workspace as _, m.workspace_bytes, stream as _);
+        let report = m.report as _;
+        unsafe { factz_decompress_volume_device(src, length, c, u, v, w, N, work, bytes, report, stream) }
     }
 
     fn inspect(&self, m: Memory, stream: usize) -> factz_status {
@@ -257,7 +287,17 @@ impl Driver {
     fn hot_path(&self) {
         // Both ends of each buffer are looked up, small structs once. The bound is relative: a kernel finds
         // the range.
-        let work = [(9, 0, 6), (9, 0, 4), (9, 0, 4), (12, 1, 3), (8, 1, 2), (10, 1, 3), (4, 0, 1)];
+        let work = [
+            (9, 0, 6),
+            (9, 0, 4),
+            (9, 0, 4),
+            (11, 0, 16),
+            (11, 0, 8),
+            (12, 1, 3),
+            (8, 1, 2),
+            (10, 1, 3),
+            (4, 0, 1),
+        ];
         for stream in [STREAM, CAPTURED] {
             for ((call, ..), (addresses, cleared, least_kernels)) in CALLS.into_iter().zip(work) {
                 let (status, calls) = self.traced(|| call(self, DEVICE, stream));
@@ -360,7 +400,7 @@ impl Driver {
         for function in functions {
             let run = |(call, ..): Call| self.traced(|| call(self, DEVICE, STREAM));
             let answers =
-                failing(function, 719, || CALLS[..6].iter().map(|&call| run(call)).collect::<Vec<_>>());
+                failing(function, 719, || CALLS[..8].iter().map(|&call| run(call)).collect::<Vec<_>>());
             assert!(last_error().contains(function.trim_end_matches("_v2")), "{function}: {}", last_error());
             // Kernels of the codec clear what they need.
             let clears_itself = if function == "cuMemsetD8Async" { 3 } else { 0 };

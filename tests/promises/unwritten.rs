@@ -2,7 +2,7 @@
 //! kernel reads and writes what the table of launches (src/cuda/schedule.rs) declares: shown without a
 //! device, by the emulator with each read and write of the kernels watched (tests/emulator/reads.cpp).
 
-use crate::support::fields::Field;
+use crate::support::fields::{bytes_of, volume, Field};
 use crate::support::{emulator, fresh_folder, run};
 use factz::Real;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,10 @@ enum Kind {
 }
 
 /// Declared, and used by fields that are too large or too rare for this test: kernel, use, content.
-const RARE: [(&str, &str); 6] = [
+const RARE: [(&str, &str); 8] = [
+    // Later rounds.
+    ("repair", "reads touched_tiles"),
+    ("repair", "writes touched_tiles"),
     // More than 2^21 tiles.
     ("cheap_bounds", "writes hard_tiles"),
     ("determinant_bounds", "reads hard_tiles"),
@@ -92,6 +95,9 @@ fn kernels_use_what_is_declared_and_written() {
         });
         watched.map(|thread| thread.join().expect("a thread that ends")).concat()
     });
+    let of_volumes = folder.join("volumes");
+    std::fs::create_dir(&of_volumes).expect("the folder is writable");
+    let said = said + &watch_volumes(&program, &of_volumes);
     let after = |word: &str| -> BTreeSet<(&str, &str)> {
         let lines = said.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
         lines.map(|line| line.split_once(' ').expect("a kernel, and a use of a region")).collect()
@@ -134,6 +140,37 @@ fn run_kernels(
         String::from_utf8_lossy(&out.stderr).into_owned()
     });
     said.concat()
+}
+
+/// Lists of the data that the kernels use for volumes of all kinds, with and without ghosts.
+fn watch_volumes(program: &Path, folder: &Path) -> String {
+    let mut said = String::new();
+    for kind in 0..6 {
+        let (dtype, coder, halo) = (kind % 2, kind / 2 % 2, kind % 3);
+        let write = |name: &str, bytes: Vec<u8>| std::fs::write(folder.join(name), bytes).expect("writable");
+        let shape = [20, 17, 18];
+        let names = ["u", "v", "w"];
+        match dtype {
+            0 => names.iter().zip(volume::<f32>(shape, kind)).for_each(|(name, c)| write(name, bytes_of(&c))),
+            _ => names.iter().zip(volume::<f64>(shape, kind)).for_each(|(name, c)| write(name, bytes_of(&c))),
+        }
+        // Ghosts before the first column, in front of which nothing is read.
+        let (ghosts, bound) = ((halo > 0) as u64, if kind == 2 { "1e-7" } else { "1e-1" });
+        let size = format!("{} 17 18", 20 - ghosts);
+        let compress = format!(
+            "compress_volume {order} {dtype} {size} 17 1 {bound} {coder} 2 0 {ghosts} 0 0 1 1 1 u v w {ghosts} 20 - stream",
+            order = kind % 2
+        );
+        let decompress = format!("decompress_volume 0 {dtype} {size} stream u2 v2 w2");
+        for arguments in [compress, decompress] {
+            let command = &mut Command::new(program);
+            command.current_dir(folder).env("FACTZ_LIST_DATA", "1").args(arguments.split(' '));
+            let out = run(command);
+            assert_eq!(out.stdout.split(|&b| b <= b' ').next(), Some(&b"0"[..]), "{arguments}");
+            said += &String::from_utf8_lossy(&out.stderr);
+        }
+    }
+    said
 }
 
 /// Lists of the data that the kernels use for fields of a kind.

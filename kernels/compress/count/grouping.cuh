@@ -11,7 +11,7 @@ struct ListSizes {
     u16 blocks[3], masks[2], weight;
     u32 before;
     u64 first_tile;  // of the group with this index
-    u64 unused;
+    double largest_error;  // of layer 1, in the tile of a volume
 };
 static_assert(sizeof(ListSizes) <= sizeof(Nearness), "one takes the place of the other");
 __device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {

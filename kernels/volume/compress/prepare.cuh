@@ -34,26 +34,35 @@ template <typename T>
 __device__ __forceinline__ void prepare_tiles(const Job& job) {
     // Vertices by their shift; the median of the shifts is that of the median of the magnitudes.
     __shared__ u32 by_shift[VOLUME_MOST_SHIFT + 1];
+    constexpr u32 NO_SHIFT = VOLUME_MOST_SHIFT + 1;
     const Control& control = control_of(job);
     if (is_lossless_volume(control)) return;
     const VolumeCodeView<T> work(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
+    const u32 lane = threadIdx.x & 31;
     if (threadIdx.x <= VOLUME_MOST_SHIFT) by_shift[threadIdx.x] = 0;
     __syncthreads();
+    u32 mine = 0;  // lane k: vertices with shift k
     for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
         GridPoint p;
-        u32 level = LEVEL_UNCHANGED;
+        u32 level = LEVEL_UNCHANGED, shift = NO_SHIFT;
         if (vertex_in_tile(tile, place, p)) {
             const Vector<T> v = original_at<T>(job, p);
             level = first_level(job, control, p, v);
             if (job.preserve != PRESERVE_NONE && !is_hidden_level(level) && finite(v)) {
                 typedef Real<T> R;
                 const T size = R::high(R::high(R::abs(v.at[0]), R::abs(v.at[1])), R::abs(v.at[2]));
-                atomicAdd(&by_shift[shift_of_size(control.useful_bound, size)], 1u);
+                shift = shift_of_size(control.useful_bound, size);
             }
         }
         work.levels()[tile.index * VOLUME_TILE_VERTICES + place] = (u8)level;
+#pragma unroll
+        for (u32 k = 0; k <= VOLUME_MOST_SHIFT; k++) {
+            const u32 vertices = (u32)__popc(__ballot_sync(FULL, shift == k));
+            if (lane == k) mine += vertices;
+        }
     }
+    if (mine) atomicAdd(&by_shift[lane], mine);
     __syncthreads();
     if (threadIdx.x != 0) return;
     u32 all = 0;

@@ -1,6 +1,7 @@
 // Layer 1 of a volume: predictions and quantized residuals of a closed tile. Twins: src/volume/layer.rs,
 // src/tile/volume_builder.rs.
 #pragma once
+#include "compress/count/grouping.cuh"
 #include "entropy/triples.cuh"
 #include "tile/volume.cuh"
 #include "volume/compress/prepare.cuh"
@@ -79,12 +80,14 @@ __device__ __forceinline__ void load_originals(
 struct Quantized {
     Triple q;
     bool is_good;
+    double error;  // the largest one of a reconstruction that is
 };
 template <typename T>
 __device__ __forceinline__ Quantized quantize(const Quantizing<T>& step, T most, const Vector<T>& original,
     const T (&prediction)[3], T (&value)[3]) {
     typedef Real<T> R;
-    Quantized found = {{{0, 0, 0}}, true};
+    Quantized found = {{{0, 0, 0}}, true, 0.0};
+    T largest = T(0);
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
         const T scaled = (original.at[c] - prediction[c]) * step.inverse;
@@ -92,9 +95,12 @@ __device__ __forceinline__ Quantized quantize(const Quantizing<T>& step, T most,
         const i32 q = (i32)(R::shifted_code(shifted) - R::SHIFTED_ZERO);
         value[c] = prediction[c] + (T)q * step.width;
         const bool fits = R::abs(scaled) <= R::MAX_CODE && (u32)(q < 0 ? -q : q) < 1u << TRIPLE_MOST_BITS;
-        found.is_good &= fits && R::abs(value[c] - original.at[c]) <= most;
+        const T error = R::abs(value[c] - original.at[c]);
+        found.is_good &= fits && error <= most;
+        largest = R::high(largest, error);
         found.q.q[c] = q;
     }
+    found.error = (double)largest;
     if (found.is_good) return found;
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
@@ -136,9 +142,23 @@ __device__ __forceinline__ void store_symbols(
             activity_of(shared.costs[1], vertices[1]), activity_of(shared.costs[2], vertices[2]));
 }
 
+// Stores the largest error of a tile. Call with a block.
+__device__ __forceinline__ void store_largest(const Job& job, const VolumeTile& tile, double largest) {
+    __shared__ double of_warps[VOLUME_THREADS / 32];
+    for (i32 k = 16; k > 0; k /= 2) {
+        const double other = __shfl_xor_sync(FULL, largest, k);
+        largest = other > largest ? other : largest;
+    }
+    if ((threadIdx.x & 31) == 0) of_warps[threadIdx.x / 32] = largest;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    for (u32 k = 1; k < VOLUME_THREADS / 32; k++) largest = of_warps[k] > largest ? of_warps[k] : largest;
+    sizes_of(job, tile.index).largest_error = largest;
+}
+
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Dynamic shared: QuantizeShared. Reads: the field,
 // levels, bound shifts, interpolants and steps. Writes: symbols, raw bits, values, levels of vertices whose
-// reconstruction is not within the bound, activities.
+// reconstruction is not within the bound, activities, the largest error of each tile.
 template <typename T>
 __device__ __forceinline__ void quantize_volume(const Job& job) {
     LAUNCHED_SHARED(QuantizeShared<T>, shared);
@@ -163,6 +183,7 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
     load_originals(job, tile, false, window);
     const bool has_hidden = (control.zero | control.nonfinite | control.filled) != 0;
     const T most = (T)control.quantizer.accept;
+    double largest = 0.0;
     visit_closed_tile(
         tile, window, control.interpolants, [](i32) {},
         [&](const VolumeVertex& vertex, const T(&prediction)[3], T(&value)[3]) {
@@ -177,6 +198,7 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
                 quantize(shared.steps[bound_shift_in(shared.infos[vertex.owner])][vertex.level], most,
                     original, prediction, value);
             if (vertex.owner) return;
+            if (found.is_good && found.error > largest) largest = found.error;
             const EncodedTriple code = encode_triple(found.q);
             shared.symbols[vertex.position] = (u8)code.symbol;
             if (code.bits) work.payload(tile.index)[vertex.position] = code.raw;
@@ -187,6 +209,7 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
             }
         });
     store_symbols(job, tile, shared);
+    store_largest(job, tile, largest);
     if constexpr (sizeof(T) == 4)
         for (u32 place = k; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
             GridPoint p;

@@ -22,24 +22,32 @@ __device__ __forceinline__ u64 volume_sample(u64 tiles, u64 samples, u64 k) {
 constexpr u32 VOLUME_INTERPOLANTS = 2, VOLUME_OPTIONS = LEVEL_BOUND_SCALINGS * VOLUME_INTERPOLANTS;
 __device__ __forceinline__ u32 tried_interpolant(u32 option) { return option % VOLUME_INTERPOLANTS ? 3 : 0; }
 
+// Adds the counts of a level by a warp to those of the call, and clears them.
+__device__ __forceinline__ void add_level_count(LevelCount& to, LevelCount& mine) {
+    const LevelCount all = {warp_sum(mine.vertices), warp_sum(mine.nonzero), warp_sum(mine.bits)};
+    mine = {0, 0, 0};
+    if ((threadIdx.x & 31) != 0 || all.vertices == 0) return;
+    atomicAdd(&to.vertices, all.vertices);
+    if (all.nonzero) atomicAdd(&to.nonzero, all.nonzero);
+    if (all.bits) atomicAdd(&to.bits, all.bits);
+}
+
 // Codes a tile on its own with an option, and counts the codes. Call with a block.
 template <typename T>
 __device__ __forceinline__ void tune_volume_tile(const Job& job, Control& control, const VolumeTile& tile,
     u32 option, QuantizeShared<T>& shared, VolumeWindow<T, 3>& window) {
-    __shared__ LevelCount counts[LEVELS];
     __syncthreads();
-    if (threadIdx.x < LEVELS) counts[threadIdx.x] = {0, 0, 0};
-    if (threadIdx.x < LEVELS) {
-        const Quantizing<T> step =
+    if (threadIdx.x < LEVELS)
+        shared.steps[0][threadIdx.x] =
             quantizing<T>(control.half_bin_width, option / VOLUME_INTERPOLANTS, 0, threadIdx.x);
-        shared.steps[0][threadIdx.x] = step;
-    }
     u32 interpolants[VOLUME_ANCHOR_LEVEL];
     for (i32 level = 0; level < VOLUME_ANCHOR_LEVEL; level++) interpolants[level] = tried_interpolant(option);
     load_originals(job, tile, true, window);
     const T most = (T)control.quantizer.accept;
+    LevelCount* const to = control.tune[option / VOLUME_INTERPOLANTS][tried_interpolant(option)];
+    LevelCount mine = {0, 0, 0};
     visit_closed_tile(
-        tile, window, interpolants, [](i32) {},
+        tile, window, interpolants, [&](i32 level) { add_level_count(to[level + 1], mine); },
         [&](const VolumeVertex& vertex, const T(&prediction)[3], T(&value)[3]) {
             const i32 at = window_index(vertex.x, vertex.y, vertex.z);
             const Vector<T> original = {window.values[0][at], window.values[1][at], window.values[2][at]};
@@ -49,18 +57,12 @@ __device__ __forceinline__ void tune_volume_tile(const Job& job, Control& contro
             }
             const Triple q = quantize(shared.steps[0][vertex.level], most, original, prediction, value).q;
             const u32 symbol = encode_triple(q).symbol, raw = triple_raw_bits(symbol);
-            LevelCount& count = counts[vertex.level];
-            atomicAdd(&count.vertices, 1u);
+            mine.vertices++;
             if (symbol == SYMBOL_ZERO) return;
-            atomicAdd(&count.nonzero, 1u);
-            atomicAdd(&count.bits, raw ? VOLUME_BITS_OF_LARGE + raw : VOLUME_BITS_OF_SMALL);
+            mine.nonzero++;
+            mine.bits += raw ? VOLUME_BITS_OF_LARGE + raw : VOLUME_BITS_OF_SMALL;
         });
-    __syncthreads();
-    if (threadIdx.x >= LEVELS) return;
-    LevelCount& to = control.tune[option / VOLUME_INTERPOLANTS][tried_interpolant(option)][threadIdx.x];
-    atomicAdd(&to.vertices, counts[threadIdx.x].vertices);
-    atomicAdd(&to.nonzero, counts[threadIdx.x].nonzero);
-    atomicAdd(&to.bits, counts[threadIdx.x].bits);
+    add_level_count(to[0], mine);
 }
 
 // Picks the best options, and fills the steps of layer 1. Call with the last block.
