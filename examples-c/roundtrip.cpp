@@ -205,11 +205,71 @@ void stack()
         FACTZ_ERROR_INVALID_ARGUMENT, "z0 = 3 and nz = 2: the region is not inside");
 }
 
+constexpr std::uint64_t width = 20, height = 17, depth = 18;
+
+/* The violations in a volume that is to keep what `config` says. */
+std::uint64_t violations(
+    const factz::volume<float> &before, const factz::volume<float> &after, const factz_config &config)
+{
+    const factz_config first = factz::configured(config, before), second = factz::configured(config, after);
+    factz_volume_comparison comparison;
+    factz::check(factz_compare_volume_host(before.u, before.v, before.w, before.vertices(), &first, after.u,
+        after.v, after.w, &second, &comparison, 0));
+    return comparison.violations;
+}
+
+/* The fix of a volume, and that of the block inside its outermost vertices, which are ghosts then. */
+void volume_fixes(std::vector<float> &uvw)
+{
+    constexpr std::uint64_t n = width * height * depth;
+    const factz_config config = factz::absolute_bound(0.1);
+    std::vector<float> rounded(3 * n);
+    for (std::uint64_t k = 0; k < 3 * n; k++)
+        rounded[k] = 0.19F * std::round(uvw[k] / 0.19F);
+    std::vector<float> inside = rounded;
+    const auto before = factz::triple(uvw.data(), width, height, depth),
+               after = factz::triple(rounded.data(), width, height, depth);
+    require(violations(before, after, config) > 0, "rounding changes critical points of a volume");
+    factz_fix_report report;
+    const std::vector<std::byte> fix = factz::protect(before, after, config, &report);
+    const factz::volume<const float> original = before;
+    require(factz::protect(original, after, config, nullptr, 1) == fix, "the fix of a const volume");
+    require(report.violated_triangles > 0 && factz::inspect_fix(fix).components == 3, "the fix of a volume");
+    require(factz::apply(fix, after).repaired_vertices == report.repaired_vertices, "the repaired vertices");
+    require(violations(before, after, config) == 0, "critical points of a volume with the fix");
+    std::printf("%-24s %8zu bytes\n", "a fix of a volume", fix.size());
+    refused([&] { factz::apply(fix, after); }, FACTZ_ERROR_INVALID_ARGUMENT, "another reconstruction");
+
+    const auto block = [](std::vector<float> &all) {
+        float *const first = all.data();
+        return factz::ghosted(first, first + n, first + 2 * n, width - 2, height - 2, depth - 2, 1);
+    };
+    factz_config haloed = config;
+    haloed.halo = FACTZ_SIDES_ALL_OF_VOLUME;
+    const std::vector<std::byte> inner = factz::protect(block(uvw), block(inside), haloed);
+    require(factz::inspect_fix(inner).nz == depth - 2, "the fix of a block with ghosts");
+    const std::vector<float> outside = inside;
+    factz::apply(inner, block(inside));
+    require(violations(block(uvw), block(inside), config) == 0, "critical points inside the block");
+    for (std::uint64_t k = 0; k < 3 * n; k++) {
+        const std::uint64_t x = k % width, y = k / width % height, z = k / width / height % depth;
+        if (x % (width - 1) == 0 || y % (height - 1) == 0 || z % (depth - 1) == 0)
+            require(inside[k] == outside[k], "ghosts stay as they are");
+    }
+    /* Beside a neighbour that stored its vertices exactly, no critical point changes between the blocks. */
+    for (std::uint64_t k = 0; k < 3 * n; k++) {
+        const std::uint64_t x = k % width, y = k / width % height, z = k / width / height % depth;
+        if (x % (width - 1) == 0 || y % (height - 1) == 0 || z % (depth - 1) == 0)
+            inside[k] = uvw[k];
+    }
+    require(violations(before, factz::triple(inside.data(), width, height, depth), config) == 0,
+        "critical points between blocks");
+}
+
 /* A volume in three arrays, in one array after another, interleaved, and with padded rows: one stream. */
 void volume()
 {
-    constexpr std::uint64_t width = 20, height = 17, depth = 18, n = width * height * depth,
-                            pitch = width + 3;
+    constexpr std::uint64_t n = width * height * depth, pitch = width + 3;
     constexpr float bound = 0.01F;
     std::vector<float> uvw(3 * n), mixed(3 * n), after(3 * n), padded(3 * pitch * height * depth, 7);
     const auto before = factz::triple(uvw.data(), width, height, depth);
@@ -256,6 +316,7 @@ void volume()
         FACTZ_ERROR_INVALID_ARGUMENT, "volume");
     refused([&] { factz::decompress(stream, factz::dense(u, v, w, width, height, depth - 1)); },
         FACTZ_ERROR_INVALID_ARGUMENT, "nz = 17");
+    volume_fixes(uvw);
 }
 
 /* One component alone: the stream is split, each half decompressed, as a whole and in part, and both joined.

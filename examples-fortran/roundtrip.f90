@@ -1,5 +1,6 @@
 ! Compress and decompress arrays of both kinds: whole arrays, arrays with ghost layers, sections, stacks of planes,
-! and volumes; decompress parts alone; list the critical points; and see what a wrong call is told.
+! and volumes; fix what another method made of them; decompress parts alone; list the critical points; and see what a
+! wrong call is told.
 !
 !     gfortran factz.f90 roundtrip.f90 -lfactz -o roundtrip && ./roundtrip
 !
@@ -17,6 +18,7 @@ program roundtrip
   call stack()
   call volume()
   call fixes()
+  call volume_fixes()
   call parts()
   call options()
   call wrong_calls()
@@ -268,6 +270,114 @@ contains
     call factz_apply(fix, u2, v2, stat=status)
     call require(status == FACTZ_ERROR_INVALID_ARGUMENT, 'a fix is applied once')
   end subroutine fixes
+
+  ! The violations in a volume that is to keep what config says.
+  integer(int64) function violations(before, after, config)
+    real(real32), contiguous, intent(in), target :: before(:, :, :, :), after(:, :, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_config) :: c
+    type(factz_volume_comparison) :: comparison
+    integer(int64) :: n(4)
+    integer(c_int32_t) :: status
+    n = shape(before, int64)
+    status = factz_config_init_volume(c, n(1), n(2), n(3), config%bound_kind, config%bound)
+    call require(status == FACTZ_OK, 'the configuration of a volume')
+    status = factz_compare_volume_host(c_loc(before(1, 1, 1, 1)), c_loc(before(1, 1, 1, 2)), c_loc(before(1, 1, 1, 3)), &
+        int(product(n(:3)), c_size_t), c, c_loc(after(1, 1, 1, 1)), c_loc(after(1, 1, 1, 2)), c_loc(after(1, 1, 1, 3)), &
+        c, comparison, 0)
+    call require(status == FACTZ_OK, 'the comparison of volumes')
+    violations = comparison%violations
+  end function violations
+
+  ! Fixes of volumes of both kinds, and two blocks with ghost layers between which no critical point is lost.
+  subroutine volume_fixes()
+    integer, parameter :: n(3) = [16, 15, 22], half = 11
+    real(real32), parameter :: step = 0.19
+    real(real32), allocatable, dimension(:, :, :, :) :: before, after, ghosted, kept
+    real(real64), allocatable :: a(:, :, :, :), b(:, :, :, :)
+    integer(int8), allocatable :: fix(:), stream(:)
+    type(factz_config) :: config
+    type(factz_fix_report) :: report
+    type(factz_fix_info) :: info
+    integer(c_int32_t) :: status
+    character(500) :: reason
+    integer :: x, y, z, block
+    ! Ghost layers outside of the domain are never read.
+    allocate (before(n(1), n(2), n(3), 3), ghosted(0:n(1) + 1, 0:n(2) + 1, 0:n(3) + 1, 3))
+    do z = 1, n(3)
+      do y = 1, n(2)
+        do x = 1, n(1)
+          before(x, y, z, 1) = real(sin(0.31_real64 * x + 0.4_real64 * y + 0.21_real64 * z), real32)
+          before(x, y, z, 2) = real(sin(0.43_real64 * x - 0.27_real64 * y + 0.33_real64 * z), real32)
+          before(x, y, z, 3) = real(sin(0.49_real64 * z + 0.37_real64 * y - 0.51_real64 * x), real32)
+        end do
+      end do
+    end do
+    after = step * anint(before / step)
+    kept = after
+    config = factz_absolute_bound(0.1_real64)
+    call require(violations(before, after, config) > 0, 'rounding changes critical points of a volume')
+    call factz_protect(before(:, :, :, 1), before(:, :, :, 2), before(:, :, :, 3), after(:, :, :, 1), after(:, :, :, 2), &
+        after(:, :, :, 3), config, fix, report)
+    status = factz_inspect_fix_host(c_loc_of(fix), size(fix, kind=c_size_t), info)
+    call require(status == FACTZ_OK .and. info%components == 3 .and. info%nz == n(3), 'the fix of a volume')
+    call require(report%violated_triangles > 0 .and. report%fix_bytes == size(fix), 'the report of a fix')
+    call factz_apply(fix, after(:, :, :, 1), after(:, :, :, 2), after(:, :, :, 3), report)
+    call require(violations(before, after, config) == 0 .and. report%repaired_vertices > 0, &
+        'critical points of a volume with the fix')
+    print '(a,i0,a)', 'a fix of a volume: ', size(fix), ' bytes'
+    call factz_apply(fix, after(:, :, :, 1), after(:, :, :, 2), after(:, :, :, 3), stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'another reconstruction')
+    call factz_apply(fix, after(:, :, :, 1), after(:, :, :, 2), stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'volume')
+
+    ! The other kind.
+    a = real(before, real64)
+    b = step * anint(a / step)
+    call factz_protect(a(:, :, :, 1), a(:, :, :, 2), a(:, :, :, 3), b(:, :, :, 1), b(:, :, :, 2), b(:, :, :, 3), config, &
+        fix, threads=2)
+    call factz_apply(fix, b(:, :, :, 1), b(:, :, :, 2), b(:, :, :, 3), threads=1)
+    call require(maxval(abs(a - b)) <= 0.1_real64, 'the bound with the fix of a volume of doubles')
+
+    ! Two blocks, one upon the other: planes 1 to 11 and 12 to 22.
+    ghosted = 1e30
+    ghosted(1:n(1), 1:n(2), 1:n(3), :) = before
+    do block = 0, 1
+      z = block * half
+      config%halo = merge(FACTZ_SIDE_Z_MAX, FACTZ_SIDE_Z_MIN, block == 0)
+      call factz_protect(ghosted(:, :, z:z + half + 1, 1), ghosted(:, :, z:z + half + 1, 2), &
+          ghosted(:, :, z:z + half + 1, 3), kept(:, :, z + 1:z + half, 1), kept(:, :, z + 1:z + half, 2), &
+          kept(:, :, z + 1:z + half, 3), config, fix, ghosts=1, other_ghosts=0)
+      call factz_compress(ghosted(:, :, z:z + half + 1, 1), ghosted(:, :, z:z + half + 1, 2), &
+          ghosted(:, :, z:z + half + 1, 3), config, stream, ghosts=1)
+      call factz_decompress(stream, after(:, :, z + 1:z + half, 1), after(:, :, z + 1:z + half, 2), &
+          after(:, :, z + 1:z + half, 3))
+      call factz_apply(fix, kept(:, :, z + 1:z + half, 1), kept(:, :, z + 1:z + half, 2), kept(:, :, z + 1:z + half, 3), &
+          report)
+    end do
+    call require(violations(before, kept, config) == 0, 'critical points between blocks with fixes')
+    call require(violations(before, after, config) == 0, 'critical points between compressed blocks')
+    ! Ghost layers stay as they are.
+    call factz_decompress(stream, ghosted(:, :, half:, 1), ghosted(:, :, half:, 2), ghosted(:, :, half:, 3), ghosts=1)
+    call require(.not. any(abs(ghosted(1:n(1), 1:n(2), half + 1:n(3), :) - after(:, :, half + 1:, :)) > 0), &
+        'a block inside ghost layers')
+    call require(all(ghosted(:, :, n(3) + 1, :) > 1e29) .and. all(ghosted(0, :, :, :) > 1e29), 'ghost layers of a volume')
+
+    call factz_compress(before(:, :, :, 1), before(:, :, :, 2), before(:, :, :, 3), config, stream, stat=status, &
+        errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'config%halo = 16 names sides with ghost vertices')
+    call factz_protect(ghosted(:, :, :1, 1), ghosted(:, :, :1, 2), ghosted(:, :, :1, 3), kept(:, :, :2, 1), &
+        kept(:, :, :2, 2), kept(:, :, :2, 3), config, fix, ghosts=1, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'u has 2 planes, which leave no vertex inside')
+    call factz_protect(before(:, :, :, 1), before(:, :, :, 2), before(:, :, :, 3), kept(:, :, :9, 1), kept(:, :, :9, 2), &
+        kept(:, :, :8, 3), factz_absolute_bound(0.1_real64), fix, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'other_u has 16 x 15 x 9 vertices but other_w has 16 x 15 x 8')
+  end subroutine volume_fixes
+
+  type(c_ptr) function c_loc_of(bytes)
+    integer(int8), contiguous, intent(in), target :: bytes(:)
+    c_loc_of = c_loc(bytes)
+  end function c_loc_of
 
   ! A rectangle of a field, some planes of a stack, and a rectangle of these: with the values of the whole
   ! decompression. Indices count from 1.

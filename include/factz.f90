@@ -23,8 +23,8 @@
 ! A stack of planes, such as times or levels, is u(nx, ny, nz) and v(nx, ny, nz): nz fields of their own in one
 ! stream, with one bound. Ghost layers lie around each plane.
 !
-! A volume is u(nx, ny, nz), v(nx, ny, nz) and w(nx, ny, nz), without ghost layers. The default mode of a
-! configuration becomes FACTZ_MODE_REPAIR, which is that of volumes:
+! A volume is u(nx, ny, nz), v(nx, ny, nz) and w(nx, ny, nz). Ghost layers lie on all six sides. The default mode
+! of a configuration becomes FACTZ_MODE_REPAIR, which is that of volumes:
 !
 !     call factz_compress(u, v, w, config, stream)
 !     call factz_decompress(stream, u2, v2, w2)
@@ -327,7 +327,7 @@ module factz
   ! ---------------------------------------------------------------- arrays in host memory
 
   ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
-  ! call factz_compress(u, v, w, config, stream [, report] [, threads] [, stat] [, errmsg])
+  ! call factz_compress(u, v, w, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
   ! The array stream is allocated with exactly the length of the compressed stream.
   interface factz_compress
     module procedure compress_real32, compress_real64, compress_stack_real32, compress_stack_real64, &
@@ -336,7 +336,8 @@ module factz
 
   ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat]
   !                       [, errmsg])
-  ! call factz_decompress(stream, u, v, w [, report] [, threads] [, verify_checksum] [, stat] [, errmsg])
+  ! call factz_decompress(stream, u, v, w [, report] [, ghosts] [, threads] [, verify_checksum] [, stat]
+  !                       [, errmsg])
   ! The array stream may be longer than the compressed stream. Ghost layers stay as they are.
   ! verify_checksum=.false. does not compare the checksum.
   interface factz_decompress
@@ -363,15 +364,21 @@ module factz
 
   ! call factz_protect(u, v, other_u, other_v, config, fix [, report] [, ghosts] [, other_ghosts] [, threads]
   !                    [, stat] [, errmsg])
+  ! call factz_protect(u, v, w, other_u, other_v, other_w, config, fix [, report] [, ghosts] [, other_ghosts]
+  !                    [, threads] [, stat] [, errmsg])
   ! The array fix is allocated with exactly the length of the fix. Ghosts of the reconstruction are not read.
   interface factz_protect
-    module procedure protect_real32, protect_real64, protect_stack_real32, protect_stack_real64
+    module procedure protect_real32, protect_real64, protect_stack_real32, protect_stack_real64, &
+        protect_volume_real32, protect_volume_real64
   end interface factz_protect
 
   ! call factz_apply(fix, u, v [, report] [, ghosts] [, threads] [, stat] [, errmsg])
-  ! u and v are the reconstruction and become the repaired field. If the call fails, they keep their values.
+  ! call factz_apply(fix, u, v, w [, report] [, ghosts] [, threads] [, stat] [, errmsg])
+  ! u and v, and w of a volume, are the reconstruction and become the repaired field. If the call fails, they keep
+  ! their values.
   interface factz_apply
-    module procedure apply_real32, apply_real64, apply_stack_real32, apply_stack_real64
+    module procedure apply_real32, apply_real64, apply_stack_real32, apply_stack_real64, apply_volume_real32, &
+        apply_volume_real64
   end interface factz_apply
 
   ! call factz_critical_points(u, v, config, points [, ghosts] [, threads] [, stat] [, errmsg])
@@ -1372,53 +1379,107 @@ contains
         threads, stat, errmsg)
   end subroutine critical_points_stack_real64
 
-  subroutine compress_volume_real32(u, v, w, config, stream, report, threads, stat, errmsg)
+  subroutine compress_volume_real32(u, v, w, config, stream, report, ghosts, threads, stat, errmsg)
     real(real32), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: stream(:)
     type(factz_report), intent(out), optional :: report
-    class(*), intent(in), optional :: threads
+    class(*), intent(in), optional :: ghosts, threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call compress(stack_real32('u', u), stack_real32('v', v), config, stream, report, threads, stat, errmsg, &
-        stack_real32('w', w))
+    call compress(volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), config, stream, report, threads, stat, &
+        errmsg, volume_real32('w', w, ghosts))
   end subroutine compress_volume_real32
 
-  subroutine compress_volume_real64(u, v, w, config, stream, report, threads, stat, errmsg)
+  subroutine compress_volume_real64(u, v, w, config, stream, report, ghosts, threads, stat, errmsg)
     real(real64), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: stream(:)
     type(factz_report), intent(out), optional :: report
-    class(*), intent(in), optional :: threads
+    class(*), intent(in), optional :: ghosts, threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call compress(stack_real64('u', u), stack_real64('v', v), config, stream, report, threads, stat, errmsg, &
-        stack_real64('w', w))
+    call compress(volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), config, stream, report, threads, stat, &
+        errmsg, volume_real64('w', w, ghosts))
   end subroutine compress_volume_real64
 
-  subroutine decompress_volume_real32(stream, u, v, w, report, threads, verify_checksum, stat, errmsg)
+  subroutine decompress_volume_real32(stream, u, v, w, report, ghosts, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real32), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
     type(factz_report), intent(out), optional :: report
-    class(*), intent(in), optional :: threads
+    class(*), intent(in), optional :: ghosts, threads
     logical, intent(in), optional :: verify_checksum
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call decompress(stream, stack_real32('u', u), stack_real32('v', v), report, threads, verify_checksum, stat, errmsg, &
-        w=stack_real32('w', w))
+    call decompress(stream, volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, w=volume_real32('w', w, ghosts))
   end subroutine decompress_volume_real32
 
-  subroutine decompress_volume_real64(stream, u, v, w, report, threads, verify_checksum, stat, errmsg)
+  subroutine decompress_volume_real64(stream, u, v, w, report, ghosts, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real64), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
     type(factz_report), intent(out), optional :: report
-    class(*), intent(in), optional :: threads
+    class(*), intent(in), optional :: ghosts, threads
     logical, intent(in), optional :: verify_checksum
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    call decompress(stream, stack_real64('u', u), stack_real64('v', v), report, threads, verify_checksum, stat, errmsg, &
-        w=stack_real64('w', w))
+    call decompress(stream, volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, w=volume_real64('w', w, ghosts))
   end subroutine decompress_volume_real64
+
+  subroutine protect_volume_real32(u, v, w, other_u, other_v, other_w, config, fix, report, ghosts, other_ghosts, &
+      threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    real(real32), intent(in), target :: other_u(:, :, :), other_v(:, :, :), other_w(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: fix(:)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call protect(volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), &
+        volume_real32('other_u', other_u, other_ghosts), volume_real32('other_v', other_v, other_ghosts), &
+        config, fix, report, threads, stat, errmsg, volume_real32('w', w, ghosts), &
+        volume_real32('other_w', other_w, other_ghosts))
+  end subroutine protect_volume_real32
+
+  subroutine protect_volume_real64(u, v, w, other_u, other_v, other_w, config, fix, report, ghosts, other_ghosts, &
+      threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    real(real64), intent(in), target :: other_u(:, :, :), other_v(:, :, :), other_w(:, :, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: fix(:)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call protect(volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), &
+        volume_real64('other_u', other_u, other_ghosts), volume_real64('other_v', other_v, other_ghosts), &
+        config, fix, report, threads, stat, errmsg, volume_real64('w', w, ghosts), &
+        volume_real64('other_w', other_w, other_ghosts))
+  end subroutine protect_volume_real64
+
+  subroutine apply_volume_real32(fix, u, v, w, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: fix(:)
+    real(real32), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call apply(fix, volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), report, threads, stat, errmsg, &
+        volume_real32('w', w, ghosts))
+  end subroutine apply_volume_real32
+
+  subroutine apply_volume_real64(fix, u, v, w, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: fix(:)
+    real(real64), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_fix_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call apply(fix, volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), report, threads, stat, errmsg, &
+        volume_real64('w', w, ghosts))
+  end subroutine apply_volume_real64
 
   function component_real32(name, values, ghosts) result(c)
     character(*), intent(in) :: name
@@ -1477,6 +1538,32 @@ contains
     c = component_real64(name, values(:, :, 1), ghosts)
     if (size(values, 3) > 1) call set_planes(c, shape(values, int64), c_loc(values(1, 1, 1)), c_loc(values(1, 1, 2)), 8)
   end function stack_real64
+
+  function volume_real32(name, values, ghosts) result(c)
+    character(*), intent(in) :: name
+    real(real32), intent(in), target :: values(:, :, :)
+    class(*), intent(in), optional :: ghosts
+    type(component) :: c
+    integer :: g
+    c = stack_real32(name, values, ghosts)
+    call take_ghost_planes(c)
+    if (allocated(c%refusal)) return
+    g = int(c%ghosts)
+    c%first = c_loc(values(1 + g, 1 + g, 1 + g))
+  end function volume_real32
+
+  function volume_real64(name, values, ghosts) result(c)
+    character(*), intent(in) :: name
+    real(real64), intent(in), target :: values(:, :, :)
+    class(*), intent(in), optional :: ghosts
+    type(component) :: c
+    integer :: g
+    c = stack_real64(name, values, ghosts)
+    call take_ghost_planes(c)
+    if (allocated(c%refusal)) return
+    g = int(c%ghosts)
+    c%first = c_loc(values(1 + g, 1 + g, 1 + g))
+  end function volume_real64
 
   ! ---------------------------------------------------------------- what both kinds share
 
@@ -1557,6 +1644,18 @@ contains
         ': the planes must be whole rows apart and end before the next one begins; pass a copy of it'
   end subroutine set_planes
 
+  ! The ghost layers of a volume below its first plane and above its last one.
+  subroutine take_ghost_planes(c)
+    type(component), intent(inout) :: c
+    if (allocated(c%refusal)) return
+    if (c%nz <= 2 * c%ghosts) then
+      c%refusal = trim(c%name)//' has '//decimal(c%nz)//' planes, which leave no vertex inside ghost layers of width '// &
+          decimal(c%ghosts)//': pass the whole array with its ghost layers on all six sides'
+    else
+      c%nz = c%nz - 2 * c%ghosts
+    end if
+  end subroutine take_ghost_planes
+
   ! A row ends before the next one begins.
   subroutine check_rows(c, columns)
     type(component), intent(inout) :: c
@@ -1603,28 +1702,25 @@ contains
     config%v_stride = v%stride
   end subroutine describe
 
-  ! Writes layout and shape of a volume's three components into a configuration. The arrays hold no ghosts; where the
-  ! configuration names a halo, the library refuses them.
-  subroutine describe_volume(u, v, w, config, n, refusal)
-    type(component), intent(in) :: u, v, w
+  ! Puts what the arrays of a field say into a configuration, or with w what those of a volume say.
+  subroutine describe_all(u, v, w, config, n, refusal)
+    type(component), intent(in) :: u, v
+    type(component), intent(in), optional :: w
     type(factz_config), intent(inout) :: config
     integer(c_size_t), intent(out) :: n
     character(:), allocatable, intent(out) :: refusal
-    integer(c_int32_t) :: halo
-    halo = config%halo
-    config%halo = 0
     call describe(u, v, config, n, refusal)
+    if (.not. present(w)) return
     if (.not. allocated(refusal)) call describe(u, w, config, n, refusal)
-    config%halo = halo
     config%components = 3
     if (config%mode == FACTZ_MODE_BLOCK_WISE) config%mode = FACTZ_MODE_REPAIR
     config%v_pitch = v%pitch
     config%v_stride = v%stride
     config%w_pitch = w%pitch
     config%w_stride = w%stride
-  end subroutine describe_volume
+  end subroutine describe_all
 
-  ! Bytes that always suffice for a stream.
+  ! Bytes that always suffice for a stream, and for a fix.
   integer(c_int32_t) function find_largest_stream(config, bytes) result(status)
     type(factz_config), intent(in) :: config
     integer(c_int64_t), intent(out) :: bytes
@@ -1658,11 +1754,7 @@ contains
     integer :: failed
     r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = config
-    if (present(w)) then
-      call describe_volume(u, v, w, c, n, reason)
-    else
-      call describe(u, v, c, n, reason)
-    end if
+    call describe_all(u, v, w, c, n, reason)
     call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
@@ -1714,11 +1806,7 @@ contains
     name = 'factz_decompress'
     told = ''
     if (present(verify_checksum)) c%verify_checksum = merge(1_c_int32_t, 0_c_int32_t, verify_checksum)
-    if (present(w)) then
-      call describe_volume(u, v, w, c, n, reason)
-    else
-      call describe(u, v, c, n, reason)
-    end if
+    call describe_all(u, v, w, c, n, reason)
     if (present(first)) then
       call take_first(first, origin, reason)
       name = name//'_region'
@@ -1801,7 +1889,8 @@ contains
     call conclude('factz_compare', status, reason, stat, errmsg)
   end subroutine compare
 
-  subroutine protect(u, v, other_u, other_v, config, fix, report, threads, stat, errmsg)
+  ! Makes the fix of a field, or with w and other_w that of a volume.
+  subroutine protect(u, v, other_u, other_v, config, fix, report, threads, stat, errmsg, w, other_w)
     type(component), intent(in) :: u, v, other_u, other_v
     type(factz_config), intent(in) :: config
     integer(int8), allocatable, intent(out) :: fix(:)
@@ -1809,11 +1898,12 @@ contains
     class(*), intent(in), optional :: threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(component), intent(in), optional :: w, other_w
     type(factz_config) :: c, other
-    type(factz_sizes) :: sizes
     type(factz_fix_report) :: r
     integer(int8), allocatable, target :: buffer(:)
     character(:), allocatable :: reason
+    integer(c_int64_t) :: most
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
     integer(c_int) :: threads_used
@@ -1822,22 +1912,27 @@ contains
     c = config
     other = c
     other%halo = 0
-    call describe(u, v, c, n, reason)
+    call describe_all(u, v, w, c, n, reason)
     call take_threads(threads, threads_used, reason)
-    if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
+    if (.not. allocated(reason)) call describe_all(other_u, other_v, other_w, other, n, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
-      status = factz_compress_sizes(c, sizes)
+      status = find_largest_stream(c, most)
       if (status == FACTZ_OK) then
-        allocate (buffer(sizes%max_stream_bytes), stat=failed)
+        allocate (buffer(most), stat=failed)
         if (failed /= 0) then
           status = FACTZ_ERROR_OUT_OF_MEMORY
-          reason = 'no memory for '//decimal(sizes%max_stream_bytes)//' bytes, the largest that the fix may be'
+          reason = 'no memory for '//decimal(most)//' bytes, the largest that the fix may be'
         else
           n = int(c%nx * c%ny * c%nz, c_size_t)
-          status = factz_protect_host(u%first, v%first, n, c, other_u%first, other_v%first, other, c_loc(buffer), &
-              size(buffer, kind=c_size_t), r, threads_used)
+          if (present(w)) then
+            status = factz_protect_volume_host(u%first, v%first, w%first, n, c, other_u%first, other_v%first, &
+                other_w%first, other, c_loc(buffer), size(buffer, kind=c_size_t), r, threads_used)
+          else
+            status = factz_protect_host(u%first, v%first, n, c, other_u%first, other_v%first, other, c_loc(buffer), &
+                size(buffer, kind=c_size_t), r, threads_used)
+          end if
           if (status == FACTZ_OK) fix = buffer(:r%fix_bytes)
         end if
       end if
@@ -1848,13 +1943,15 @@ contains
     call conclude('factz_protect', status, reason, stat, errmsg)
   end subroutine protect
 
-  subroutine apply(fix, u, v, report, threads, stat, errmsg)
+  ! Applies a fix to a field, or with w to a volume.
+  subroutine apply(fix, u, v, report, threads, stat, errmsg, w)
     integer(int8), contiguous, intent(in), target :: fix(:)
     type(component), intent(in) :: u, v
     type(factz_fix_report), intent(out), optional :: report
     class(*), intent(in), optional :: threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(component), intent(in), optional :: w
     type(factz_config) :: c
     type(factz_fix_report) :: r
     character(:), allocatable :: reason
@@ -1863,13 +1960,18 @@ contains
     integer(c_int) :: threads_used
     r = failed_fix_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = factz_absolute_bound(0.0_real64)
-    call describe(u, v, c, n, reason)
+    call describe_all(u, v, w, c, n, reason)
     call take_threads(threads, threads_used, reason)
     if (.not. allocated(reason) .and. size(fix) == 0) reason = 'the array fix has no elements'
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
-      status = factz_apply_host(address(fix), size(fix, kind=c_size_t), c, u%first, v%first, n, r, threads_used)
+      if (present(w)) then
+        status = factz_apply_volume_host(address(fix), size(fix, kind=c_size_t), c, u%first, v%first, w%first, n, r, &
+            threads_used)
+      else
+        status = factz_apply_host(address(fix), size(fix, kind=c_size_t), c, u%first, v%first, n, r, threads_used)
+      end if
       reason = library_reason(status)
     end if
     if (present(report)) report = r

@@ -252,6 +252,18 @@ volume<T> interleaved_volume(T* uvw, std::uint64_t nx, std::uint64_t ny, std::ui
     return {uvw, uvw + 1, uvw + 2, nx, ny, nz, 3 * nx, 3};
 }
 
+/* A volume inside `ghosts` layers on every side, in three arrays of (nx + 2 * ghosts) x (ny + 2 * ghosts) x
+ * (nz + 2 * ghosts) values. */
+template <class T>
+volume<T> ghosted(
+    T* u, T* v, T* w, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz, std::uint64_t ghosts) noexcept {
+    const std::uint64_t pitch = nx + 2 * ghosts, rows = ny + 2 * ghosts;
+    const std::uint64_t first = (ghosts * rows + ghosts) * pitch + ghosts;
+    volume<T> block = pitched(u + first, v + first, w + first, nx, ny, nz, pitch);
+    block.plane_rows = rows;
+    return block;
+}
+
 /* Bytes to read: any contiguous container of bytes (std::byte, unsigned char, char), or a pointer and a size.
  */
 class const_bytes {
@@ -511,7 +523,8 @@ factz_report decompress(
     const_bytes stream, const volume<T>& volume, const factz_config& config, int threads = 0) {
     static_assert(!std::is_const_v<T>, "decompression writes: the volume must not be const");
     factz_report report;
-    const factz_config c = configured(config, volume);
+    factz_config c = configured(config, volume);
+    c.halo = 0; /* ghost vertices are not written */
     check(factz_decompress_volume_host(
         stream.data(), stream.size(), &c, volume.u, volume.v, volume.w, volume.vertices(), &report, threads));
     return report;
@@ -653,23 +666,57 @@ factz_comparison compare(
     return comparison;
 }
 
+namespace detail {
+
+template <class T, class U>
+factz_fix_report protect_into(bytes dst, const field<T>& field, const factz::field<U>& other,
+    const factz_config& config, const factz_config& other_config, int threads) {
+    factz_fix_report report;
+    check(factz_protect_host(field.u, field.v, field.vertices(), &config, other.u, other.v, &other_config,
+        dst.data(), dst.size(), &report, threads));
+    return report;
+}
+
+template <class T, class U>
+factz_fix_report protect_into(bytes dst, const volume<T>& volume, const factz::volume<U>& other,
+    const factz_config& config, const factz_config& other_config, int threads) {
+    factz_fix_report report;
+    check(factz_protect_volume_host(volume.u, volume.v, volume.w, volume.vertices(), &config, other.u,
+        other.v, other.w, &other_config, dst.data(), dst.size(), &report, threads));
+    return report;
+}
+
+/* Makes the fix of a field or a volume, which takes `most` bytes at most, as long as it needs to be. */
+template <class View, class Other>
+std::vector<std::byte> protect_to_fit(const View& view, const Other& other, std::uint64_t most,
+    const factz_config& config, factz_fix_report* report, int threads) {
+    static_assert(View::dtype == Other::dtype, "a field and its reconstruction have one element type");
+    factz_config of_other = configured(config, other);
+    of_other.halo = 0; /* ghost vertices of the reconstruction are not read */
+    std::vector<std::byte> fix(most);
+    const factz_fix_report done = protect_into(fix, view, other, configured(config, view), of_other, threads);
+    fix.resize(done.fix_bytes);
+    fix.shrink_to_fit();
+    if (report) *report = done;
+    return fix;
+}
+
+} /* namespace detail */
+
 /* A fix for the reconstruction `other` of a field by any compressor: see factz_protect_host. */
 template <class T, class U>
 std::vector<std::byte> protect(const field<T>& field, const factz::field<U>& other,
     const factz_config& config, factz_fix_report* report = nullptr, int threads = 0) {
-    static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
-        "a field and its reconstruction have one element type");
-    const factz_config c = configured(config, field);
-    factz_config d = configured(config, other);
-    d.halo = 0; /* ghost vertices of the reconstruction are not read */
-    std::vector<std::byte> fix(compress_sizes(field, config).max_stream_bytes);
-    factz_fix_report found;
-    check(factz_protect_host(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, fix.data(),
-        fix.size(), &found, threads));
-    fix.resize(found.fix_bytes);
-    fix.shrink_to_fit();
-    if (report) *report = found;
-    return fix;
+    const std::uint64_t most = compress_sizes(field, config).max_stream_bytes;
+    return detail::protect_to_fit(field, other, most, config, report, threads);
+}
+
+/* A fix for the reconstruction `other` of a volume by any compressor: see factz_protect_volume_host. */
+template <class T, class U>
+std::vector<std::byte> protect(const volume<T>& volume, const factz::volume<U>& other,
+    const factz_config& config, factz_fix_report* report = nullptr, int threads = 0) {
+    const std::uint64_t most = volume_stream_bytes(volume, config);
+    return detail::protect_to_fit(volume, other, most, config, report, threads);
 }
 
 /* Applies a fix to the reconstruction in `field`, in place. */
@@ -677,9 +724,19 @@ template <class T>
 factz_fix_report apply(const_bytes fix, const field<T>& field, int threads = 0) {
     static_assert(!std::is_const_v<T>, "applying writes: the field must not be const");
     factz_fix_report report;
-    factz_config c = configured(absolute_bound(0), field);
-    c.halo = 0; /* ghost vertices are not written */
+    const factz_config c = configured(absolute_bound(0), field);
     check(factz_apply_host(fix.data(), fix.size(), &c, field.u, field.v, field.vertices(), &report, threads));
+    return report;
+}
+
+/* Applies a fix to the reconstruction in `volume`, in place. */
+template <class T>
+factz_fix_report apply(const_bytes fix, const volume<T>& volume, int threads = 0) {
+    static_assert(!std::is_const_v<T>, "applying writes: the volume must not be const");
+    factz_fix_report report;
+    const factz_config c = configured(absolute_bound(0), volume);
+    check(factz_apply_volume_host(
+        fix.data(), fix.size(), &c, volume.u, volume.v, volume.w, volume.vertices(), &report, threads));
     return report;
 }
 

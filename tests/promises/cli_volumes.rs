@@ -145,5 +145,33 @@ fn volumes_are_measured() {
         assert!(run["violations"] == 0 && run["ratio"].as_f64() > Some(1.0), "{run}");
         assert_eq!(run["speeds"].as_array().unwrap().len(), 2);
     }
-    f.fails("bench u.f32 v.f32 --dims 11x54 --dz 2", &["--dz 2", "planes have no axis z"]);
+}
+
+/// Every command with --dz takes a negative number behind a space for volumes, and refuses any for planes.
+#[test]
+fn the_distance_of_planes_is_one_of_volumes() {
+    let f = volume("volume-distances");
+    let (three, two) = ("u.f32 v.f32 w.f32", "u.f32 v.f32");
+    f.succeeds("decompress flow.fz u1.f32 v1.f32 w1.f32");
+    for (name, line, with_reconstruction) in [
+        ("compress", "-o x.fz --abs 0.01", false),
+        ("protect", "-o x.fix --abs 0.0101", true),
+        ("verify", "--abs 0.0101", true),
+        ("points", "", false),
+        ("bench", "--bounds 1e-1 --threads 1 --coder ans --repeat 1", false),
+    ] {
+        let files = |files: &str| match with_reconstruction {
+            true => format!("{files} {}", files.replace(".f32", "1.f32")),
+            false => files.to_string(),
+        };
+        f.succeeds(&format!("{name} {} {DIMS} {line} --dz -2", files(three)));
+        for dz in ["2", "-2", "1"] {
+            let line = format!("{name} {} --dims 11x54 {line} --dz {dz}", files(two));
+            let refusal = format!("--dz {dz}: planes have no axis z: leave it out, or give three components");
+            f.fails(&line, &[&refusal]);
+        }
+        f.fails(&format!("{name} {} {DIMS} {line} --dz 0", files(three)), &["--dz", "other than 0"]);
+    }
+    assert_eq!(f.json("info x.fz")["dz"], -2.0);
+    assert_eq!(f.json("info x.fix")["dz"], -2.0);
 }

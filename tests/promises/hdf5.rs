@@ -273,7 +273,7 @@ fn arguments_are_those_of_the_configuration() {
     assert!(values[0] <= 20 && values[1..5] == [0x10000 + 0x40000 + 1, 9, 8, 7], "{short}");
     for (line, part) in [
         ("h5args --abs 1 --field 9x8x7", "--field 9x8x7: give NXxNY, columns and rows of a plane"),
-        ("h5args --abs 1 --dz 2", "--dz 2 is for volumes: give --mode repair"),
+        ("h5args --abs 1 --dz 2", "--dz 2: planes have no axis z: leave it out, or give --mode repair"),
         ("h5args --abs 1 --mode repair --field 9x8", "--field 9x8: give NXxNYxNZ of a volume"),
         ("h5args --abs 1 --mode repair --chunk 9x8x1", "--chunk 9x8: give NXxNYxNZ of a volume"),
         ("h5args --abs 1 --mode repair --chunk 32768x16384x2", "u, v and w of a chunk take less"),

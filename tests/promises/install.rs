@@ -25,6 +25,9 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_fixes.py
     lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_region.py
     lib/python3/site-packages/factz/_results.py lib/python3/site-packages/factz/_steps.py
+    lib/python3/site-packages/factz/_volume_analysis.py
+    lib/python3/site-packages/factz/_volume_config.py
+    lib/python3/site-packages/factz/_volume_fixes.py lib/python3/site-packages/factz/_volumes.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
     lib/python3/site-packages/factz/numcodecs.py
     lib/python3/site-packages/factz/pack/__init__.py
@@ -65,8 +68,9 @@ const INSTALLED: &str = "
     share/doc/factz/examples-c/ghost_layers.c share/doc/factz/examples-c/hdf5_chunks.c
     share/doc/factz/examples-c/hdf5_filter.h share/doc/factz/examples-c/hdf5_parallel.c
     share/doc/factz/examples-c/insitu_solver.cu share/doc/factz/examples-c/mpi_blocks.c
-    share/doc/factz/examples-c/numbers.h share/doc/factz/examples-c/roundtrip.c
-    share/doc/factz/examples-c/roundtrip.cpp share/doc/factz/examples-c/vortices.h
+    share/doc/factz/examples-c/mpi_volume.c share/doc/factz/examples-c/numbers.h
+    share/doc/factz/examples-c/roundtrip.c share/doc/factz/examples-c/roundtrip.cpp
+    share/doc/factz/examples-c/vortices.h
     share/doc/factz/examples-fortran/roundtrip.f90 share/doc/factz/examples-fortran/shallow_water.f90
     share/doc/factz/plugins/adios2/README.md share/doc/factz/plugins/hdf5/README.md
     share/doc/factz/plugins/libpressio/README.md share/doc/factz/plugins/paraview/README.md

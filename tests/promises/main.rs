@@ -58,6 +58,8 @@ mod layout;
 mod libpressio;
 #[cfg(target_os = "linux")]
 mod mpi;
+#[cfg(target_os = "linux")]
+mod mpi_volume;
 #[cfg(all(feature = "cli", target_os = "linux"))]
 mod names;
 #[cfg(all(feature = "cli", target_os = "linux"))]

@@ -17,10 +17,10 @@ const ALL_RANKS: [(usize, &[usize]); 5] =
     [(4, &[1, 2, 3, 4, 6]), (1, &[4]), (2, &[3]), (3, &[2]), (6, &[1, 4])];
 const SOME_RANKS: [(usize, &[usize]); 2] = [(4, &[1, 3]), (6, &[4])];
 
-/// Compiles the example into a folder.
-fn compile(folder: &Path) -> PathBuf {
+/// Compiles an example into a folder.
+pub fn compile(folder: &Path, name: &str) -> PathBuf {
     let [shared, ..] = linkings(folder);
-    shared.compile("mpicc", &STRICT_C, &["examples-c/mpi_blocks.c".as_ref()])
+    shared.compile("mpicc", &STRICT_C, &[format!("examples-c/{name}.c").as_ref()])
 }
 
 /// Columns x0.. and rows y0.. of a field of data/.
@@ -31,7 +31,7 @@ fn crop(name: &str, x0: u64, y0: u64, nx: u64, ny: u64) -> Field<f32> {
 }
 
 /// The streams of a file, by the lengths in their headers.
-fn streams(mut file: &[u8]) -> Vec<&[u8]> {
+pub fn streams(mut file: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     while !file.is_empty() {
         let (stream, rest) = file.split_at(inspect(file).unwrap().stream_bytes as usize);
@@ -52,7 +52,7 @@ struct Case<T> {
 impl<T: Real> Case<T> {
     fn new(test: &str, field: Field<T>) -> Self {
         let name = format!("mpi-{test}");
-        let (program, mut checker) = (compile(&fresh_folder(&name)), Checker::new(&name));
+        let (program, mut checker) = (compile(&fresh_folder(&name), "mpi_blocks"), Checker::new(&name));
         Case { program, files: checker.write(&field), field, checker }
     }
     fn file(&self, name: &str) -> PathBuf {
@@ -284,7 +284,7 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
 fn the_demonstration() {
     needs!("mpicc", "mpirun");
     let folder = fresh_folder("mpi-demonstration");
-    let program = compile(&folder);
+    let program = compile(&folder, "mpi_blocks");
     for (arguments, count) in [
         (&[][..], 563),
         (&["--dtype", "f64", "--borders", "pin", "--mode", "speculative"], 563),
@@ -304,7 +304,7 @@ fn the_demonstration() {
 fn the_demonstration_without_borders_says_that_nothing_was_promised() {
     needs!("mpicc", "mpirun");
     let folder = fresh_folder("mpi-demonstration-none");
-    let program = compile(&folder);
+    let program = compile(&folder, "mpi_blocks");
     let said =
         both(&run(mpirun(&program, 6).args(["--borders", "none", "--rel", "5e-1", "--mode", "speculative"])));
     assert!(said.contains("critical points were lost or changed at the borders between ranks"), "{said}");

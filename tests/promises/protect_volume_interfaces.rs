@@ -236,10 +236,22 @@ mod command_line {
         assert_eq!((shown["components"].as_u64(), shown["dz"].as_f64()), (Some(3), Some(1.0)));
         let text = f.succeeds("info flow.fix");
         assert!(text.contains("a volume, u, v and w") && text.contains("1, 1, 1"), "{text}");
+        for name in ["u1", "v1", "w1"] {
+            f.write(&format!("{name}.old"), &f.read(&format!("{name}.f32")));
+        }
         // The reconstruction replaced in place.
         let applied = f.json("apply flow.fix u1.f32 v1.f32 w1.f32 u1.f32 v1.f32 w1.f32");
         assert_eq!(applied["repaired_vertices"].as_u64(), Some(info.repaired_vertices));
         assert!(f.read("w1.f32") == f.read("w2.f32"));
+        // One file with all components.
+        let all = bytes_of(&after);
+        f.write("all1.f32", &[f.read("u1.old"), f.read("v1.old"), f.read("w1.old")].concat());
+        let applied = f.json("apply flow.fix all1.f32 all2.f32");
+        assert!(f.read("all2.f32") == all && applied["u"] == "all2.f32" && applied["w"].is_null());
+        f.succeeds("apply flow.fix all1.f32 all2.npz");
+        f.succeeds("compress all2.npz -o all2.fz --mode repair --abs 0");
+        f.succeeds("decompress all2.fz all3.f32");
+        assert!(f.read("all3.f32") == all);
     }
 
     /// A stream that preserves nothing takes the place of the reconstruction; its header says what options do not.
@@ -274,7 +286,10 @@ mod command_line {
         f.fails(&format!("protect {FILES} -o x.fix {dims} --abs 0.4 --ties sos"), &["ties = sos"]);
         let five = "u.f32 v.f32 w.f32 u1.f32 v1.f32";
         f.fails(&format!("protect {five} -o x.fix {dims} --abs 0.4"), &["number of files is 5"]);
-        f.fails("apply flow.fix u1.f32 v1.f32 u2.f32 v2.f32", &["number of files is 4", "U1 V1 W1"]);
+        f.fails(
+            "apply flow.fix u1.f32 v1.f32 u2.f32 v2.f32",
+            &["number of files is 4", "U1 V1 W1", "FIELD1 FIELD2"],
+        );
         let outputs = "u2.f32 v2.f32 w2.f32";
         f.fails(
             &format!("apply flow.fix u.f32 v.f32 w.f32 {outputs}"),
@@ -283,6 +298,11 @@ mod command_line {
         let inputs = "u1.f32 v1.f32 w1.f32";
         f.fails(&format!("apply flow.fix {inputs} u2.f32 v2.f32 u2.f32"), &["u2.f32: is given for two"]);
         f.fails(&format!("apply flow.fix {inputs} u2.f32 v2.f32 flow.fix"), &["flow.fix: is an input"]);
+        f.fails(
+            &format!("apply flow.fix {inputs} u2.f32 v2.f32 w2.npz"),
+            &["w2.npz: an archive", "give it alone"],
+        );
+        f.fails(&format!("apply flow.fix {inputs} u2.f32 v2.f32 w2.h5"), &["w2.h5"]);
         assert!(!f.names().contains(&"u2.f32".to_owned()) && !f.names().contains(&"x.fix".to_owned()));
     }
 }

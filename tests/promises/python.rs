@@ -71,6 +71,11 @@ fn volumes_go_through_python() {
 }
 
 #[test]
+fn volumes_are_one_array_or_three_of_any_layout() {
+    passes(python(), "test_volume_arrays.py");
+}
+
+#[test]
 fn volumes_are_compared_and_their_points_found() {
     passes(python(), "test_volume_analysis.py");
 }

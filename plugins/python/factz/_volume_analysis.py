@@ -21,11 +21,11 @@ def _call(components: List[Array], **options: Any) -> Tuple[Any, ...]:
 
 def compare_volume(
     u: Any,
-    v: Any,
-    w: Any,
-    u2: Any,
-    v2: Any,
-    w2: Any,
+    v: Any = None,
+    w: Any = None,
+    u2: Any = None,
+    v2: Any = None,
+    w2: Any = None,
     *,
     abs: Optional[float] = None,
     rel: Optional[float] = None,
@@ -40,8 +40,8 @@ def compare_volume(
     """Compares a volume with another, usually an original with its decompressed copy, by exact predicates.
 
     Args:
-        u, v, w: the first volume, arrays of the shape (nz, ny, nx) as in :func:`compress_volume`.
-        u2, v2, w2: the other volume, of the same shape and dtype.
+        u, v, w: the first volume, three arrays or u alone, as in :func:`compress_volume`.
+        u2, v2, w2: the other volume, of the same shape and dtype: three arrays, or ``u2=`` alone.
         abs, rel: the bound to check; give one of them.
         ties, dx, dy, dz, fill, periodic, threads: as in :func:`compress_volume`.
 
@@ -67,8 +67,8 @@ def compare_volume(
 
 def critical_points_volume(
     u: Any,
-    v: Any,
-    w: Any,
+    v: Any = None,
+    w: Any = None,
     *,
     dx: float = 1.0,
     dy: float = 1.0,
@@ -81,7 +81,7 @@ def critical_points_volume(
     vertices, on edges and on faces. Curves, surfaces and solids of zeros are none.
 
     Args:
-        u, v, w: the volume, arrays of the shape (nz, ny, nx) as in :func:`compress_volume`.
+        u, v, w: the volume, three arrays or u alone, as in :func:`compress_volume`.
         dx, dy, dz: the grid spacing as in :func:`compress_volume`: types depend on it, and positions are multiples.
         fill: vertices where a component has this value hold no data.
         periodic: as in :func:`compress_volume`: cells between the last and the first vertices hold points, too.
@@ -113,12 +113,14 @@ def critical_points_volume(
         points = np.empty(count.value, VOLUME_POINT)
 
 
-def value_range_volume(u: Any, v: Any, w: Any, *, fill: Optional[float] = None, threads: int = 0) -> Range:
+def value_range_volume(
+    u: Any, v: Any = None, w: Any = None, *, fill: Optional[float] = None, threads: int = 0
+) -> Range:
     """Finds the least and the largest finite value of a volume, u, v and w together, as :func:`value_range` does for
     planes.
 
     Args:
-        u, v, w: the volume, arrays of the shape (nz, ny, nx) as in :func:`compress_volume`.
+        u, v, w: the volume, three arrays or u alone, as in :func:`compress_volume`.
         fill: vertices where a component has this value do not count.
         threads: the largest number of threads; 0 is one per processor.
 

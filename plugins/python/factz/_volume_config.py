@@ -10,17 +10,17 @@ from ._arrays import Array, fits, host_array, plane_rows
 from ._library import check, library
 
 
-def components_of(array: Any, name: str = "u") -> Tuple[Any, Any, Any]:
-    """The views u, v and w of one array, (3, nz, ny, nx) or (nz, ny, nx, 3)."""
-    shape = np.shape(array)
+def components_of(array: Any, names: Sequence[str] = ("u", "v", "w")) -> Tuple[Any, Any, Any]:
+    """Views of the components in one array, (3, nz, ny, nx) or (nz, ny, nx, 3); its name is the first of the names."""
+    shape, (name, *others) = np.shape(array), names
     if len(shape) != 4 or 3 not in (shape[0], shape[-1]):
+        without = " without %s and %s" % tuple(others) if others else ""
         raise ValueError(
-            "%s without v and w must be an array (3, nz, ny, nx) or (nz, ny, nx, 3), not of the shape %s"
-            % (name, shape)
+            "%s%s must be an array (3, nz, ny, nx) or (nz, ny, nx, 3), not of the shape %s" % (name, without, shape)
         )
     if shape[0] == shape[-1]:
         raise ValueError(
-            "%s of the shape %s may be (3, nz, ny, nx) or (nz, ny, nx, 3): pass its components as u, v and w"
+            "%s of the shape %s may be (3, nz, ny, nx) or (nz, ny, nx, 3): pass its components one by one"
             % (name, shape)
         )
     return tuple(array) if shape[0] == 3 else tuple(array[..., k] for k in range(3))  # type: ignore[return-value]
@@ -37,11 +37,14 @@ def check_volume(arrays: List[Array]) -> None:
 
 
 def inputs(u: Any, v: Any, w: Any, names: Sequence[str] = ("u", "v", "w")) -> List[Array]:
-    """The components as arrays that the library reads; what their layout does not suit is copied."""
-    if v is None and w is None:
-        u, v, w = components_of(np.asanyarray(u))
-    elif v is None or w is None:
-        raise TypeError("%s is missing: give u, v and w, or one array with all of them" % ("v" if v is None else "w"))
+    """The components as arrays that the library reads; what their layout does not suit is copied. v and w are None
+    where u is one array with all components."""
+    if u is not None and v is None and w is None:
+        # NumPy would join a list of masked arrays without their masks.
+        u, v, w = u if isinstance(u, (list, tuple)) and len(u) == 3 else components_of(np.asanyarray(u), names)
+    for name, array in zip(names, (u, v, w)):
+        if array is None:
+            raise TypeError("%s is missing: give %s, %s and %s, or one array with all of them" % (name, *names))
     arrays = [host_array(name, array) for name, array in zip(names, (u, v, w))]
     check_volume(arrays)
     if all(map(fits, arrays)) and len(set(map(plane_rows, arrays))) == 1:

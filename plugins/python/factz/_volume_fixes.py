@@ -15,11 +15,11 @@ from ._volume_config import inputs, room_of_volume
 
 def protect_volume(
     u: Any,
-    v: Any,
-    w: Any,
-    u2: Any,
-    v2: Any,
-    w2: Any,
+    v: Any = None,
+    w: Any = None,
+    u2: Any = None,
+    v2: Any = None,
+    w2: Any = None,
     *,
     abs: Optional[float] = None,
     rel: Optional[float] = None,
@@ -39,9 +39,9 @@ def protect_volume(
     reconstruction keeps what data of :func:`compress_volume` with the same options keep.
 
     Args:
-        u, v, w: the original, arrays in host memory as in :func:`compress_volume`.
-        u2, v2, w2: the reconstruction, of the same shape (without ghosts) and dtype. It must be within the bound
-            at every vertex with data.
+        u, v, w: the original, three arrays or u alone, as in :func:`compress_volume`.
+        u2, v2, w2: the reconstruction, of the same shape (without ghosts) and dtype: three arrays, or ``u2=``
+            alone. It must be within the bound at every vertex with data.
         abs, rel: the bound of the reconstruction; give one of them. ``rel`` is a fraction of the joint range of
             the original.
         preserve, ties, dx, dy, dz, pin, halo, fill, periodic, threads: as in :func:`compress_volume`.
@@ -70,19 +70,25 @@ def protect_volume(
 
 
 def apply_volume(
-    fix: Any, u: Any, v: Any, w: Any, *, threads: int = 0, report: Optional[FixReport] = None
+    fix: Any,
+    u: Any,
+    v: Any = None,
+    w: Any = None,
+    *,
+    threads: int = 0,
+    report: Optional[FixReport] = None,
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Applies a fix of :func:`protect_volume` to the reconstruction that it was made for.
 
     Args:
         fix: bytes or another contiguous buffer. Bytes behind the end are ignored.
-        u, v, w: the reconstruction, arrays in host memory, which keep their values. Another one, of the same
+        u, v, w: the reconstruction, three arrays or u alone, which keep their values. Another one, of the same
             volume even, is refused.
         threads: the largest number of threads; 0 is one per processor.
         report: filled with what was done.
 
     Returns:
-        New arrays (u, v, w).
+        New arrays (u, v, w) of the shape (nz, ny, nx).
 
     Raises:
         InvalidArgumentError: the fix belongs to another reconstruction, shape or dtype, or to planes.

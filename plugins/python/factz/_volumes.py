@@ -15,7 +15,7 @@ from ._volume_config import check_volume, components_of, inputs, room_of_volume
 
 def _outputs(out: Any) -> Tuple[Tuple[Any, Any, Any], List[Array]]:
     """The components of an output, as they were given and as the library writes them."""
-    given = components_of(out, "out") if hasattr(out, "shape") else tuple(out)
+    given = components_of(out, ["out"]) if hasattr(out, "shape") else tuple(out)
     if len(given) != 3:
         raise ValueError("out has %d arrays: it must be three, (u, v, w), or one with all of them" % len(given))
     arrays = [find_output("out[%d]" % k, array, None) for k, array in enumerate(given)]

@@ -5,7 +5,7 @@ use crate::array::{typed, Dims, Field};
 use crate::failure::{failure, input_names, Failure};
 use crate::figures::{joined, shape_json};
 use crate::measure::{head, measure, row, thread_counts, Subject, LEGEND};
-use crate::options::Spacing;
+use crate::options::{Spacing, THREE_COMPONENTS};
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::synthetic::{Kind, Synthetic};
@@ -70,7 +70,7 @@ fn make(kind: Kind, dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
 }
 
 pub fn run(a: &Bench) -> Result<Verdict, Failure> {
-    a.depth.refuse_for_planes()?;
+    a.depth.refuse_for_planes(THREE_COMPONENTS)?;
     let (name, subject) = subject(a)?;
     let (dims, dtype) = match &subject {
         Subject::Read(field) => (field.dims, field.dtype()),

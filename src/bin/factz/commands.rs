@@ -9,7 +9,7 @@ use crate::figures::{
     bound_kind_name, choices_json, component_name, fill_json, joined, periodic_name, report_json, shape_json,
 };
 use crate::foreign::Product;
-use crate::options::{BoundArguments, Choices, FillArguments, Spacing};
+use crate::options::{BoundArguments, Choices, FillArguments, Spacing, THREE_COMPONENTS};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::region::Part;
@@ -86,7 +86,7 @@ impl Target<'_> {
 }
 
 pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
-    a.depth.refuse_for_planes()?;
+    a.depth.refuse_for_planes(THREE_COMPONENTS)?;
     let (bound_kind, bound) = required_bound(&a.bound)?;
     check(&a.choices)?;
     let files = a.field.files();

@@ -9,7 +9,7 @@ use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_js
 use crate::foreign::Product;
 use crate::input::{self, Expected};
 use crate::memory;
-use crate::options::{BackendName, Place, Spacing};
+use crate::options::{BackendName, Place, Spacing, THREE_COMPONENTS};
 use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::pair::{self, Pair};
 use crate::say::{counted, grouped, megabytes_per_second, Voice};
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
-    a.depth.refuse_for_planes()?;
+    a.depth.refuse_for_planes(THREE_COMPONENTS)?;
     let (bound_kind, bound) = required_bound(&a.bound)?;
     let files: Vec<&Path> = a.files.iter().map(|path| path.as_path()).collect();
     refuse_input(&a.output, &files, "fix")?;

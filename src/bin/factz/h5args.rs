@@ -109,7 +109,7 @@ fn is_volume(a: &H5args) -> bool {
 
 fn config(a: &H5args, bound: (BoundKind, f64)) -> Result<Config, Failure> {
     match is_volume(a) {
-        true => volume::chosen(&a.choices, &a.fill, a.dz, bound),
+        true => volume::chosen(&a.choices, &a.fill, a.depth.dz.unwrap_or(1.0), bound),
         false => chosen(&a.choices, &a.fill, bound),
     }
 }
@@ -122,10 +122,7 @@ fn check_shape(a: &H5args) -> Result<(), Failure> {
                 "--field {dims}: give NXxNY, columns and rows of a plane, for example 360x181, or --mode repair for a \
                  volume"
             )),
-            None if a.dz != 1.0 => {
-                Err(failure!("--dz {} is for volumes: give --mode repair, or leave it out", a.dz))
-            }
-            None => Ok(()),
+            None => a.depth.refuse_for_planes("--mode repair for a volume"),
         };
     }
     if a.layout == ChunkLayout::Interleaved {

@@ -247,23 +247,24 @@ impl SpacingArguments {
     }
 }
 
+/// How most commands are given a volume.
+pub const THREE_COMPONENTS: &str = "three components U V W";
+
 /// The grid spacing of a volume along z.
 #[derive(Args)]
 pub struct DepthArguments {
-    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream,
-    /// if there is one, otherwise 1
+    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream
+    /// where one is compared, otherwise 1
     #[arg(long, value_name = "DZ", value_parser = parse_distance, allow_hyphen_values = true)]
     pub dz: Option<f64>,
 }
 
 impl DepthArguments {
-    /// Refuses the option for planes.
-    pub fn refuse_for_planes(&self) -> Result<(), Failure> {
+    /// Refuses the option for planes; `volume` is what to give for a volume.
+    pub fn refuse_for_planes(&self, volume: &str) -> Result<(), Failure> {
         match self.dz {
             None => Ok(()),
-            Some(dz) => Err(failure!(
-                "--dz {dz}: planes have no axis z: leave it out, or give three components U V W"
-            )),
+            Some(dz) => Err(failure!("--dz {dz}: planes have no axis z: leave it out, or give {volume}")),
         }
     }
 }

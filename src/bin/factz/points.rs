@@ -4,7 +4,7 @@ use crate::args::Points;
 use crate::engine::Engine;
 use crate::failure::{input_names, Failure};
 use crate::figures::{joined, kinds_json, periodic_name};
-use crate::options::Spacing;
+use crate::options::{Spacing, THREE_COMPONENTS};
 use crate::output::{refuse_input, ListTarget};
 use crate::point_list::{self, ListFormat};
 use crate::say::{classes_text, Voice};
@@ -14,7 +14,7 @@ use factz::CriticalPoint;
 use serde_json::json;
 
 pub fn points(a: &Points) -> Result<Verdict, Failure> {
-    a.depth.refuse_for_planes()?;
+    a.depth.refuse_for_planes(THREE_COMPONENTS)?;
     let target = ListTarget::of(&a.output, a.talk.json)?;
     let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
     let voice = Voice::beside_data(&a.talk, target.is_standard());

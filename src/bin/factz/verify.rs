@@ -4,6 +4,7 @@ use crate::args::Verify;
 use crate::engine::{self, Engine, Terms};
 use crate::failure::{input_names, Failure};
 use crate::figures::{comparison_json, joined, periodic_name, shape_json};
+use crate::options::THREE_COMPONENTS;
 use crate::pair::Pair;
 use crate::say::{critical_points_text, grouped, Voice};
 use crate::violations::{allowed, complaints, violations};
@@ -65,7 +66,7 @@ fn terms(a: &Verify, pair: &mut Pair) -> Result<(Terms, Preserve), Failure> {
 }
 
 pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
-    a.depth.refuse_for_planes()?;
+    a.depth.refuse_for_planes(THREE_COMPONENTS)?;
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let voice = Voice::new(&a.talk);
     let engine = Engine::new(&a.place)?;

@@ -184,26 +184,6 @@ fn decoded<T: Element>(
     Ok((components.map(T::wrap), report))
 }
 
-/// Writes U, V and W; without a format the endings of their names tell it.
-pub fn write_components(
-    paths: [&Path; 3],
-    format: Option<Format>,
-    components: &[Values; 3],
-    dims: Dims,
-) -> Result<(), Failure> {
-    let mut outputs = Vec::new();
-    for (path, values) in paths.into_iter().zip(components) {
-        let format = match format.unwrap_or(Format::of(path)) {
-            Format::Npz => {
-                return Err(failure!("{}: volumes are written as .npy or raw values", output_name(path)));
-            }
-            format => format,
-        };
-        outputs.push(store::component(path, format, values, dims)?);
-    }
-    Output::commit(outputs)
-}
-
 /// Whether the stream is one of a volume, or a place for W is given.
 pub fn is_asked(a: &Decompress) -> Result<bool, Failure> {
     Ok(a.w.is_some()
@@ -211,8 +191,61 @@ pub fn is_asked(a: &Decompress) -> Result<bool, Failure> {
             && steps::find(&a.input, a.step.step)?.is_some_and(|step| step.info.components == 3))
 }
 
-/// The files to write, each with its format: U, V and W, or one for all.
-fn places(a: &Decompress) -> Result<Vec<(&Path, Format)>, Failure> {
+/// Files for a volume, each with its format: U, V and W, or one for all components.
+pub struct Places<'a>(Vec<(&'a Path, Format)>);
+
+impl<'a> Places<'a> {
+    /// Checks the files, none of which may be the input. Without a format the endings of their names tell it.
+    pub fn new(paths: &[&'a Path], format: Option<Format>, input: &Path) -> Result<Places<'a>, Failure> {
+        let with_format = |path: &'a Path| match format.unwrap_or(Format::of(path)) {
+            Format::Npz if paths.len() == 3 => Err(failure!(
+                "{}: an archive (.npz) holds all components: give it alone, in place of U, V and W",
+                output_name(path)
+            )),
+            format => Ok((path, format)),
+        };
+        for (k, path) in paths.iter().enumerate() {
+            refuse_input(path, &[input], "array")?;
+            refuse_terminal(path)?;
+            if paths[..k]
+                .iter()
+                .any(|other| same_file(other, path) || is_standard(other) && is_standard(path))
+            {
+                return Err(failure!("{}: is given for two components; give three names", output_name(path)));
+            }
+            if format.is_none() {
+                Product::Arrays.refuse_name(path)?;
+            }
+        }
+        paths.iter().map(|path| with_format(path)).collect::<Result<_, _>>().map(Places)
+    }
+
+    /// Whether one of the files is standard output.
+    pub fn are_standard(&self) -> bool {
+        self.0.iter().any(|place| is_standard(place.0))
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().map(|place| output_name(place.0)).collect()
+    }
+
+    pub fn write(&self, components: &[Values; 3], dims: Dims) -> Result<(), Failure> {
+        let outputs: Result<Vec<Output>, Failure> = match self.0[..] {
+            [(path, format)] => {
+                let named: Vec<_> = ["u", "v", "w"].into_iter().zip(components).collect();
+                store::whole(path, format, &named, dims).map(|output| vec![output])
+            }
+            _ => {
+                let places = self.0.iter().zip(components);
+                places.map(|(&(path, format), values)| store::component(path, format, values, dims)).collect()
+            }
+        };
+        Output::commit(outputs?)
+    }
+}
+
+/// Restores the arrays U, V and W, or one with all components.
+pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let paths: Vec<&Path> =
         [Some(&a.u), a.v.as_ref(), a.w.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
     if paths.len() == 2 {
@@ -221,33 +254,11 @@ fn places(a: &Decompress) -> Result<Vec<(&Path, Format)>, Failure> {
             input_name(&a.input)
         ));
     }
-    for (k, path) in paths.iter().enumerate() {
-        refuse_input(path, &[&a.input], "array")?;
-        refuse_terminal(path)?;
-        if paths[..k].iter().any(|other| same_file(other, path) || is_standard(other) && is_standard(path)) {
-            return Err(failure!("{}: is given for two components; give three names", output_name(path)));
-        }
-        if a.format.is_none() {
-            Product::Arrays.refuse_name(path)?;
-        }
-    }
-    let with_format = |path| match a.format.unwrap_or(Format::of(path)) {
-        Format::Npz if paths.len() == 3 => Err(failure!(
-            "{}: an archive (.npz) holds all components: give it alone, in place of U, V and W",
-            output_name(path)
-        )),
-        format => Ok((path, format)),
-    };
-    paths.iter().map(|path| with_format(*path)).collect()
-}
-
-/// Restores the arrays U, V and W, or one with all components.
-pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
-    let places = places(a)?;
+    let places = Places::new(&paths, a.format, &a.input)?;
     if a.part.selection().is_some() {
         return Err(failure!("--region and --planes are for planes: leave them out for a volume"));
     }
-    let voice = Voice::beside_data(&a.talk, places.iter().any(|place| is_standard(place.0)));
+    let voice = Voice::beside_data(&a.talk, places.are_standard());
     let stream = steps::read(&a.input, a.step.step)?;
     let progress = Progress::new("decompressing", &voice);
     let start = Instant::now();
@@ -255,20 +266,10 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let seconds = start.elapsed().as_secs_f64();
     drop(progress);
     let dims = stream.dims();
-    let outputs: Result<Vec<Output>, Failure> = match places[..] {
-        [(path, format)] => {
-            let named: Vec<_> = ["u", "v", "w"].into_iter().zip(&components).collect();
-            store::whole(path, format, &named, dims).map(|output| vec![output])
-        }
-        _ => {
-            let places = places.iter().zip(&components);
-            places.map(|(&(path, format), values)| store::component(path, format, values, dims)).collect()
-        }
-    };
-    Output::commit(outputs?)?;
+    places.write(&components, dims)?;
     let bytes = 3 * dims.count() * stream.info.dtype.bytes();
     let speed = megabytes_per_second(bytes, seconds);
-    let names: Vec<String> = places.iter().map(|place| output_name(place.0)).collect();
+    let names = places.names();
     voice.report(
         || {
             let more = json!({

@@ -1,4 +1,5 @@
-//! Fixes for the reconstructions of volumes: `protect U0 V0 W0 U1 V1 W1` and `apply FIX U1 V1 W1 U2 V2 W2`.
+//! Fixes for the reconstructions of volumes: `protect U0 V0 W0 U1 V1 W1` and `apply FIX U1 V1 W1 U2 V2 W2`, or
+//! `apply FIX FIELD1 FIELD2`.
 
 use crate::args::{Apply, Protect};
 use crate::array::{Dims, Element, Values};
@@ -9,10 +10,11 @@ use crate::fix::{self, applied_json, protected_text, report_json};
 use crate::foreign::Product;
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::Spacing;
-use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
+use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::progress::Progress;
 use crate::say::{counted, megabytes_per_second, Voice};
 use crate::stream::Stream;
+use crate::volume::Places;
 use crate::{memory, steps, volume, Verdict};
 use factz::{
     apply_volume, max_volume_fix_bytes, protect_volume, Config, Dtype, Execution, FixInfo, FixReport, Status,
@@ -178,25 +180,16 @@ pub fn is_applied(a: &Apply) -> Result<bool, Failure> {
 /// Applies the fix of a volume.
 pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|path| path.as_path()).collect();
-    let ([_, _, _], &[u, v, w]) = files.split_at(files.len().min(3)) else {
+    let (2 | 6) = files.len() else {
         return Err(failure!(
-            "the number of files is {}, and {} belongs to a volume: give U1 V1 W1 U2 V2 W2",
+            "the number of files is {}, and {} belongs to a volume: give U1 V1 W1 U2 V2 W2, or FIELD1 FIELD2",
             files.len(),
             a.fix.display()
         ));
     };
-    let (inputs, outputs) = (&files[..3], [u, v, w]);
-    for (k, path) in outputs.into_iter().enumerate() {
-        refuse_input(path, &[&a.fix], "array")?;
-        refuse_terminal(path)?;
-        if outputs[..k]
-            .iter()
-            .any(|other| same_file(path, other) || (is_standard(path) && is_standard(other)))
-        {
-            return Err(failure!("{}: is given for two components; give three names", output_name(path)));
-        }
-    }
-    let voice = Voice::beside_data(&a.talk, outputs.into_iter().any(is_standard));
+    let (inputs, outputs) = files.split_at(files.len() / 2);
+    let places = Places::new(outputs, a.format, &a.fix)?;
+    let voice = Voice::beside_data(&a.talk, places.are_standard());
     let (fix, info) = fix::read(&a.fix)?;
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
     let expected = Expected {
@@ -212,12 +205,12 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
         Dtype::F64 => applied::<f64>(&fix, &info, &mut components, a.threads),
     };
     let report = report.map_err(|e| e.about(a.fix.display()))?;
-    volume::write_components(outputs, a.format, &components, dims)?;
-    let names = outputs.map(output_name);
+    places.write(&components, dims)?;
+    let names = places.names();
     voice.report(
         || {
             let more = json!({
-                "command": "apply", "components": 3, "u": names[0], "v": names[1], "w": names[2],
+                "command": "apply", "components": 3, "u": names[0], "v": names.get(1), "w": names.get(2),
             });
             joined(joined(shape_json(dims, info.dtype), applied_json(&report)), more)
         },

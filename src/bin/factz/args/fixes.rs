@@ -86,7 +86,8 @@ Exit status: 0 the result is written; 2 it is not, and older files are unchanged
 Examples:
   factz apply wind.fix u1.f32 v1.f32 u2.f32 v2.f32
   factz apply flow.fix flow1.npz flow2.npz
-  factz apply flow3d.fix u1.npy v1.npy w1.npy u2.npy v2.npy w2.npy"
+  factz apply flow3d.fix u1.npy v1.npy w1.npy u2.npy v2.npy w2.npy
+  factz apply flow3d.fix uvw1.npy uvw2.npy"
 )]
 pub struct Apply {
     /// The fix

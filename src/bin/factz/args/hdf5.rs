@@ -92,9 +92,8 @@ pub struct H5args {
     /// Columns x rows of a field of the dataset, or x planes of a volume; default: any
     #[arg(long, value_name = "NXxNY[xNZ]")]
     pub field: Option<Dims>,
-    /// Distance from plane to plane of a volume, negative where w points the other way
-    #[arg(long, value_name = "DZ", default_value = "1", allow_hyphen_values = true)]
-    pub dz: f64,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     /// Let --rel count even where outliers make the range, such as a fill value that nobody named
     #[arg(long)]
     pub allow_wide_range: bool,
