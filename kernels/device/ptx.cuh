@@ -23,6 +23,12 @@ __device__ __forceinline__ void meet_at(i32 barrier) {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
 }
 
+// Until other blocks, which run at the same time, have counted up to `number`.
+__device__ __forceinline__ void wait_for_count(const u32& counter, u32 number) {
+    while (*(const volatile u32*)&counter < number) {
+    }
+}
+
 // Asynchronous copies of 4, 8 or 16 bytes from global to shared memory (sm_80 on; plain copies before).
 // end_of_copies closes a group; wait_for_copies waits for all but the BUT last groups.
 template <i32 BYTES>

@@ -62,8 +62,7 @@ struct RepairRounds {
         if (threadIdx.x == 0 && gridDim.x > 1) {
             __threadfence();
             atomicAdd(&control.repair.arrived, 1u);
-            while (*(volatile u32*)&control.repair.arrived < barriers * gridDim.x) {
-            }
+            wait_for_count(control.repair.arrived, barriers * gridDim.x);
             __threadfence();
         }
         __syncthreads();

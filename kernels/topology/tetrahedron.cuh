@@ -62,6 +62,7 @@ struct TripleProduct {
 
     __device__ __forceinline__ TripleProduct() {}
     __device__ __forceinline__ TripleProduct(double a, double b, double c, bool subtracted) {
+        bits[0] = bits[1] = bits[2] = 0, exponent = 0, negative = false;
         is_zero = a == 0.0 || b == 0.0 || c == 0.0;
         if (is_zero) return;
         const Mantissa x = mantissa(a), y = mantissa(b), z = mantissa(c);

@@ -169,6 +169,8 @@ const uint64_t* collective(Collective kind, uint64_t value);
 bool block_barrier(bool value);
 // Of so many threads of the block, by number.
 void named_barrier(int number, int threads);
+// Until other blocks have counted up to a number.
+void wait_for_count(const unsigned& counter, unsigned number);
 
 inline void of_whole_warps(unsigned lanes) {
     if (lanes == 0xffffffffu) return;

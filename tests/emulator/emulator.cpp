@@ -44,7 +44,7 @@ namespace {
 
 // ---- The threads of a block
 
-enum class State { READY, AT_COLLECTIVE, AT_BLOCK_BARRIER, AT_NAMED_BARRIER, ENDED };
+enum class State { READY, AT_COLLECTIVE, AT_BLOCK_BARRIER, AT_NAMED_BARRIER, AT_COUNTER, ENDED };
 
 struct Thread {
     ucontext_t context;  // where it begins
@@ -55,12 +55,21 @@ struct Thread {
     Collective kind;
     uint64_t value;  // of the collective or the barrier
     int barrier, barrier_threads;
+    const volatile unsigned* counter;
+    unsigned awaited;  // of the counter
+};
+
+// A block whose shared memory is kept apart while others are at work.
+struct Block {
+    std::vector<Thread> threads{1024};  // as many as a block can have; contexts must not move
+    std::vector<uint64_t> collected;    // by warp and lane
+    std::vector<uint64_t> static_shared, launched_shared;
 };
 
 constexpr size_t STACK_BYTES = 128 << 10;
-std::vector<Thread> threads(1024);  // as many as a block can have; contexts must not move
+std::vector<std::unique_ptr<Block>> resident;  // blocks that run at the same time
+Block* block;                                  // that which is at work
 size_t block_threads;
-std::vector<uint64_t> collected;  // by warp and lane
 jmp_buf scheduler;
 size_t current;
 bool barrier_value, backwards;
@@ -73,7 +82,7 @@ std::function<void()> kernel_body;
 }
 
 void wait_as(State state) {
-    Thread& me = threads[current];
+    Thread& me = block->threads[current];
     me.state = state;
     if (_setjmp(me.jump) == 0) _longjmp(scheduler, 1);
 }
@@ -83,9 +92,9 @@ __attribute__((noinline)) void go_on(size_t t) {
     current = t;
     threadIdx = {(unsigned)t, 0, 0};
     if (_setjmp(scheduler) != 0) return;
-    if (threads[t].has_begun) _longjmp(threads[t].jump, 1);
-    threads[t].has_begun = true;
-    setcontext(&threads[t].context);
+    if (block->threads[t].has_begun) _longjmp(block->threads[t].jump, 1);
+    block->threads[t].has_begun = true;
+    setcontext(&block->threads[t].context);
 }
 
 void run_thread() {
@@ -93,8 +102,8 @@ void run_thread() {
     wait_as(State::ENDED);
 }
 
-std::vector<Thread>::iterator block_begin() { return threads.begin(); }
-std::vector<Thread>::iterator block_end() { return threads.begin() + (std::ptrdiff_t)block_threads; }
+std::vector<Thread>::iterator block_begin() { return block->threads.begin(); }
+std::vector<Thread>::iterator block_end() { return block->threads.begin() + (std::ptrdiff_t)block_threads; }
 
 size_t in_order(size_t k, size_t n) { return backwards ? n - 1 - k : k; }
 
@@ -103,18 +112,18 @@ bool run_warp(size_t warp) {
     bool any = false;
     for (size_t k = 0; k < 32; k++) {
         const size_t t = 32 * warp + in_order(k, 32);
-        if (threads[t].state != State::READY) continue;
+        if (block->threads[t].state != State::READY) continue;
         go_on(t);
         any = true;
     }
     size_t waiting = 0;
-    for (size_t t = 32 * warp; t < 32 * warp + 32; t++) waiting += threads[t].state == State::AT_COLLECTIVE;
+    for (size_t t = 32 * warp; t < 32 * warp + 32; t++) waiting += block->threads[t].state == State::AT_COLLECTIVE;
     if (waiting == 0) return any;
     if (waiting < 32) fail("some lanes of a warp are at a collective, others are not");
     for (size_t t = 32 * warp; t < 32 * warp + 32; t++) {
-        if (threads[t].kind != threads[32 * warp].kind) fail("lanes of a warp are at different collectives");
-        collected[t] = threads[t].value;
-        threads[t].state = State::READY;
+        if (block->threads[t].kind != block->threads[32 * warp].kind) fail("lanes of a warp are at different collectives");
+        block->collected[t] = block->threads[t].value;
+        block->threads[t].state = State::READY;
     }
     return true;
 }
@@ -123,7 +132,7 @@ bool run_warp(size_t warp) {
 bool open_barriers() {
     bool any = false;
     for (size_t k = 0; k < block_threads; k++) {
-        const Thread& one = threads[k];
+        const Thread& one = block->threads[k];
         if (one.state != State::AT_NAMED_BARRIER) continue;
         const int barrier = one.barrier;
         auto at_it = [&](const Thread& t) {
@@ -140,7 +149,7 @@ bool open_barriers() {
     size_t there = 0, ended = 0;
     barrier_value = false;
     for (size_t k = 0; k < block_threads; k++) {
-        const Thread& t = threads[k];
+        const Thread& t = block->threads[k];
         ended += t.state == State::ENDED;
         if (t.state != State::AT_BLOCK_BARRIER) continue;
         there++;
@@ -152,11 +161,12 @@ bool open_barriers() {
     return true;
 }
 
-void run_block(size_t n) {
+// Makes the threads of the block ready to begin.
+void begin_block(size_t n) {
     block_threads = n;
-    collected.assign(n, 0);
+    block->collected.assign(n, 0);
     for (size_t k = 0; k < n; k++) {
-        Thread& t = threads[k];
+        Thread& t = block->threads[k];
         if (!t.stack) {
             t.stack.reset(new char[STACK_BYTES]);
             getcontext(&t.context);
@@ -168,13 +178,20 @@ void run_block(size_t n) {
         t.context.uc_link = nullptr;
         makecontext(&t.context, run_thread, 0);
     }
-    auto has_ended = [](const Thread& t) { return t.state == State::ENDED; };
-    while (!std::all_of(block_begin(), block_end(), has_ended)) {
-        bool any = false;
-        for (size_t k = 0; k < n / 32; k++) any |= run_warp(in_order(k, n / 32));
-        any |= open_barriers();
-        if (!any) fail("all threads wait for others");
-    }
+}
+
+bool has_ended() {
+    return std::all_of(block_begin(), block_end(), [](const Thread& t) { return t.state == State::ENDED; });
+}
+
+// Lets every thread of the block go on until it waits. Whether any could.
+bool advance_block() {
+    bool any = false;
+    std::for_each(block_begin(), block_end(), [](Thread& t) {
+        if (t.state == State::AT_COUNTER && *t.counter >= t.awaited) t.state = State::READY;
+    });
+    for (size_t k = 0; k < block_threads / 32; k++) any |= run_warp(in_order(k, block_threads / 32));
+    return any | open_barriers();
 }
 
 // Static shared memory: all variables of the thread.
@@ -188,15 +205,20 @@ int find_static_shared(dl_phdr_info* program, size_t, void* found) {
     return 1;
 }
 
-// Fills shared memory before a block begins, since a device leaves in it whatever earlier blocks wrote: with
-// infinities of both signs, as doubles or floats, so that a value nobody wrote shows in the results.
-void forget_shared(uint64_t block) {
+const std::vector<uint64_t*>& static_shared() {
     static const std::vector<uint64_t*> shared = [] {
         std::vector<uint64_t*> words;
         dl_iterate_phdr(find_static_shared, &words);
         if (words.empty()) fail("no shared memory was found");
         return words;
     }();
+    return shared;
+}
+
+// Fills shared memory before a block begins, since a device leaves in it whatever earlier blocks wrote: with
+// infinities of both signs, as doubles or floats, so that a value nobody wrote shows in the results.
+void forget_shared(uint64_t block) {
+    const auto& shared = static_shared();
     std::memset(emulated_shared, 0xa5, sizeof emulated_shared);
     uint64_t random = block;
     for (uint64_t* word = shared[0]; word < shared[1]; word++) {
@@ -206,9 +228,54 @@ void forget_shared(uint64_t block) {
     }
 }
 
+void run_block(size_t n) {
+    begin_block(n);
+    while (!has_ended())
+        if (!advance_block()) fail("all threads wait for others");
+}
+
+// Lets a block go on for a turn. Its shared memory is there meanwhile. Whether any thread could.
+bool take_turn(Block& turn, unsigned index) {
+    constexpr int STEPS_OF_TURN = 16;
+    uint64_t *const statics = static_shared()[0], *const end = static_shared()[1];
+    uint64_t* const launched = reinterpret_cast<uint64_t*>(emulated_shared);
+    block = &turn;
+    blockIdx = {index, 0, 0};
+    std::copy(turn.static_shared.begin(), turn.static_shared.end(), statics);
+    std::copy(turn.launched_shared.begin(), turn.launched_shared.end(), launched);
+    bool any = false;
+    for (int k = 0; k < STEPS_OF_TURN && advance_block(); k++) any = true;
+    turn.static_shared.assign(statics, end);
+    turn.launched_shared.assign(launched, launched + sizeof emulated_shared / sizeof *launched);
+    return any;
+}
+
+// Runs blocks at the same time, in turns.
+void run_together(uint64_t blocks, size_t n) {
+    while (resident.size() < blocks) resident.emplace_back(new Block);
+    for (size_t k = 0; k < blocks; k++) {
+        block = resident[k].get();
+        forget_shared(k);
+        block->static_shared.assign(static_shared()[0], static_shared()[1]);
+        block->launched_shared.clear();
+        begin_block(n);
+    }
+    for (bool all_ended = false; !all_ended;) {
+        all_ended = true;
+        bool any = false;
+        for (size_t k = 0; k < blocks; k++) {
+            const size_t index = in_order(k, blocks);
+            any |= take_turn(*resident[index], (unsigned)index);
+            all_ended &= has_ended();
+        }
+        if (!any && !all_ended) fail("all blocks wait for others");
+    }
+    block = resident[0].get();
+}
+
 template <typename Argument>
 void launch(const char* name, void (*kernel)(const Argument), const Argument& job, uint64_t blocks,
-    unsigned threads_of_block) {
+    unsigned threads_of_block, bool together = false) {
     kernel_name = name;
 #ifdef FACTZ_WATCH_READS
     const uint64_t reads_before = reads_seen();
@@ -217,7 +284,8 @@ void launch(const char* name, void (*kernel)(const Argument), const Argument& jo
     gridDim = {(unsigned)blocks, 1, 1};
     blockDim = {threads_of_block, 1, 1};
     kernel_body = [&] { kernel(job); };
-    for (size_t k = 0; k < blocks; k++) {
+    if (together) run_together(blocks, threads_of_block);
+    for (size_t k = 0; k < blocks && !together; k++) {
         blockIdx = {(unsigned)in_order(k, blocks), 0, 0};
         forget_shared(k);
         run_block(threads_of_block);
@@ -464,8 +532,7 @@ void compress_volume(const Job& job) {
     if (keeps_points && job.halo) RUN(keep_border, tiles, VOLUME_THREADS);
     if (keeps_points) {
         RUN(verify, tiles, VOLUME_THREADS);
-        // Its blocks wait for each other.
-        RUN(repair, 1, REPAIR_THREADS);
+        launch("repair", job.dtype ? factz_repair_f64 : factz_repair_f32, job, 3, REPAIR_THREADS, true);
     }
     RUN(list_vertices, tiles, VOLUME_THREADS);
     RUN(rank_vertices, 1, LIST_THREADS);
@@ -610,21 +677,26 @@ extern "C" void unwritten_read(const char* region, uint64_t offset, uint64_t byt
 }
 
 const uint64_t* collective(Collective kind, uint64_t value) {
-    threads[current].kind = kind;
-    threads[current].value = value;
+    block->threads[current].kind = kind;
+    block->threads[current].value = value;
     const size_t warp = current / 32;
     wait_as(State::AT_COLLECTIVE);
-    return &collected[32 * warp];
+    return &block->collected[32 * warp];
 }
 bool block_barrier(bool value) {
-    threads[current].value = value;
+    block->threads[current].value = value;
     wait_as(State::AT_BLOCK_BARRIER);
     return barrier_value;
 }
 void named_barrier(int number, int of_threads) {
-    threads[current].barrier = number;
-    threads[current].barrier_threads = of_threads;
+    block->threads[current].barrier = number;
+    block->threads[current].barrier_threads = of_threads;
     wait_as(State::AT_NAMED_BARRIER);
+}
+void wait_for_count(const unsigned& counter, unsigned number) {
+    block->threads[current].counter = &counter;
+    block->threads[current].awaited = number;
+    wait_as(State::AT_COUNTER);
 }
 
 void shape_volume(Job& job) {
@@ -691,6 +763,8 @@ void run_volume(Job& job, char** argv) {
 }
 
 int main(int argc, char** argv) {
+    resident.emplace_back(new Block);
+    block = resident[0].get();
     const std::string what = argc > 1 ? argv[1] : "";
     if (what == "walk" && argc == 3) {
         std::printf("%d\n", walks(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);

@@ -72,8 +72,18 @@ impl Engine {
         Ok(Engine { threads: place.threads, device, may_fall_back: place.backend == BackendName::Auto })
     }
 
+    /// The processor alone.
+    pub fn on_processor(threads: usize) -> Engine {
+        Engine { threads, device: None, may_fall_back: false }
+    }
+
+    /// Threads of the processor.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// Does the work on the device, if there is one, or else on the processor.
-    fn run<S, R>(
+    pub fn run<S, R>(
         &self,
         state: &mut S,
         on_device: impl FnOnce(&Device, &mut S) -> factz::Result<R>,

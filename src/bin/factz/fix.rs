@@ -9,7 +9,7 @@ use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_js
 use crate::foreign::Product;
 use crate::input::{self, Expected};
 use crate::memory;
-use crate::options::{BackendName, Place, Spacing, THREE_COMPONENTS};
+use crate::options::{Spacing, THREE_COMPONENTS};
 use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::pair::{self, Pair};
 use crate::say::{counted, grouped, megabytes_per_second, Voice};
@@ -30,7 +30,7 @@ pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
     Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
-    let engine = Engine::new(&Place { backend: BackendName::Cpu, threads: a.threads })?;
+    let engine = Engine::on_processor(a.threads);
     let mut pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
     let Spacing { dx, dy } = pair.place(&a.spacing)?;
     let (field, dims) = (&pair.before, pair.before.dims);

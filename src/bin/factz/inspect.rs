@@ -167,7 +167,7 @@ impl Outcome {
         let about = joined(file, json!({ "step": stream.number, "offset": stream.offset }));
         let progress = Progress::new("testing", voice);
         let decoded = match stream.info.components {
-            3 => volume::decode(&stream, 0, &progress).map(|_| ()),
+            3 => volume::decode(&stream, engine, &progress).map(|_| ()),
             _ => stream.decode_held(engine, &progress).map(|_| ()),
         };
         match decoded {

@@ -1,7 +1,7 @@
 //! Stands for the devices in a program without the feature `cuda`: there is none, and so nothing is done on
 //! it.
 
-use factz::{device as cuda, Comparison, CriticalPoint, Real, Report, Request, Result};
+use factz::{device as cuda, Comparison, CriticalPoint, Real, Report, Request, Result, VolumeRequest};
 
 pub enum Device {}
 
@@ -28,6 +28,19 @@ impl Device {
     }
 
     pub fn critical_points<T: Real>(&self, _: &Request, _: [&[T]; 2]) -> Result<Vec<CriticalPoint>> {
+        match *self {}
+    }
+
+    pub fn compress_volume<T: Real>(&self, _: &VolumeRequest, _: [&[T]; 3]) -> Result<(Report, Vec<u8>)> {
+        match *self {}
+    }
+
+    pub fn decompress_volume<T: Real>(
+        &self,
+        _: &VolumeRequest,
+        _: &[u8],
+        _: &mut [Vec<T>; 3],
+    ) -> Result<Report> {
         match *self {}
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Element, Values};
-use crate::engine::with_progress;
+use crate::engine::{with_progress, Done, Engine};
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json};
 use crate::foreign::Product;
@@ -20,7 +20,6 @@ use factz::{
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Whether the arrays are those of a volume: there are three, or the mode is that of volumes.
 pub fn is_given(a: &Compress) -> bool {
@@ -40,16 +39,16 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let choices = chosen(&a.choices, &a.fill, a.depth.dz.unwrap_or(1.0), bound)?;
     let config = Config { dtype: components[0].dtype(), nx, ny, nz, ..choices };
     let target = commands::Target::of(a)?;
+    let engine = Engine::new(&a.place)?;
     let progress = Progress::new("compressing", &voice);
-    let start = Instant::now();
     let compressed = match config.dtype {
-        Dtype::F32 => compressed::<f32>(&mut components, &config, a.place.threads, &progress),
-        Dtype::F64 => compressed::<f64>(&mut components, &config, a.place.threads, &progress),
+        Dtype::F32 => compressed::<f32>(&mut components, &config, &engine, &progress),
+        Dtype::F64 => compressed::<f64>(&mut components, &config, &engine, &progress),
     };
-    let (report, stream) = compressed.map_err(|e| e.about(input_names(&files, ", ")))?;
-    let seconds = start.elapsed().as_secs_f64();
+    let done = compressed.map_err(|e| e.about(input_names(&files, ", ")))?;
+    let ((report, stream), seconds) = (&done.result, done.seconds);
     drop(progress);
-    let added = target.commit(&stream)?;
+    let added = target.commit(stream)?;
     let bytes = 3 * dims.count() * config.dtype.bytes();
     let speed = megabytes_per_second(bytes, seconds);
     let ratio = bytes as f64 / report.stream_bytes as f64;
@@ -60,10 +59,10 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 "dtype": config.dtype.name(), "dx": config.dx, "dy": config.dy, "dz": config.dz,
                 "periodic": periodic_name(config.periodic), "bound_kind": bound_kind_name(bound.0),
                 "bound": bound.1, "output": output_name(&a.output), "step": added.number,
-                "offset": added.offset, "input_bytes": bytes, "ratio": ratio, "seconds": seconds,
+                "offset": added.offset, "input_bytes": bytes, "ratio": ratio,
                 "mb_per_second": speed,
             });
-            joined(report_json(&report), more)
+            joined(report_json(report), joined(done.json(), more))
         },
         || {
             let kept = match config.preserve {
@@ -79,11 +78,12 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 }
             };
             format!(
-                "{}: {} bytes of {}, ratio {ratio:.2}; compressed in {seconds:.3} s ({speed:.0} MB/s)\n\
+                "{}: {} bytes of {}, ratio {ratio:.2}; compressed{} in {seconds:.3} s ({speed:.0} MB/s)\n\
                  largest error {:.6e}, bound {:.6e}\n{kept}\n",
                 output_name(&a.output),
                 grouped(report.stream_bytes),
                 grouped(bytes),
+                done.place(),
                 report.max_error,
                 report.bound,
             )
@@ -137,51 +137,64 @@ pub fn views<'a, T: Element>(components: &'a mut [Values; 3], config: &Config) -
 fn compressed<T: Element>(
     components: &mut [Values; 3],
     config: &Config,
-    threads: usize,
+    engine: &Engine,
     progress: &Progress,
-) -> Result<(Report, Vec<u8>), Failure> {
+) -> Result<Done<(Report, Vec<u8>)>, Failure> {
     let request = VolumeRequest::new(*config)?;
-    let mut stream = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
-    let views = views::<T>(components, config);
-    let report = with_progress(threads, Some(progress), |execution| {
-        compress_volume(&request, views, &mut stream, execution)
-    })?;
-    match report.status {
-        Status::Ok => {
-            stream.truncate(report.stream_bytes as usize);
-            Ok((report, stream))
-        }
-        _ => Err(failure!("the stream takes {} bytes: please report this", report.required_bytes)),
-    }
+    engine.run(
+        components,
+        |device, components| device.compress_volume(&request, slices::<T>(components)),
+        |components| {
+            let mut stream = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
+            let views = views::<T>(components, config);
+            let report = with_progress(engine.threads(), Some(progress), |execution| {
+                compress_volume(&request, views, &mut stream, execution)
+            })?;
+            match report.status {
+                Status::Ok => {
+                    stream.truncate(report.stream_bytes as usize);
+                    Ok((report, stream))
+                }
+                _ => Err(failure!("the stream takes {} bytes: please report this", report.required_bytes)),
+            }
+        },
+    )
 }
 
 /// The arrays of the stream of a volume.
 pub fn decode(
     stream: &Stream,
-    threads: usize,
+    engine: &Engine,
     progress: &Progress,
-) -> Result<([Values; 3], Report), Failure> {
+) -> Result<([Values; 3], Done<Report>), Failure> {
     let decoded = match stream.info.dtype {
-        Dtype::F32 => decoded::<f32>(stream, threads, progress),
-        Dtype::F64 => decoded::<f64>(stream, threads, progress),
+        Dtype::F32 => decoded::<f32>(stream, engine, progress),
+        Dtype::F64 => decoded::<f64>(stream, engine, progress),
     };
     decoded.map_err(|e| e.about(&stream.name))
 }
 
 fn decoded<T: Element>(
     stream: &Stream,
-    threads: usize,
+    engine: &Engine,
     progress: &Progress,
-) -> Result<([Values; 3], Report), Failure> {
+) -> Result<([Values; 3], Done<Report>), Failure> {
     let StreamInfo { nx, ny, nz, dtype, .. } = stream.info;
     let config = Config { dtype, ..Config::volume([nx, ny, nz], BoundKind::Absolute, 0.0) };
+    let request = VolumeRequest::new(config)?;
     let room = || memory::zeros::<T>(nx * ny * nz, "the values");
     let mut components = [room()?, room()?, room()?];
-    let views = components.each_mut().map(|values| ViewMut::stack(values, nx, ny));
-    let report = with_progress(threads, Some(progress), |execution| {
-        decompress_volume(&config, &stream.bytes, views, execution)
-    })?;
-    Ok((components.map(T::wrap), report))
+    let done = engine.run(
+        &mut components,
+        |device, components| device.decompress_volume(&request, &stream.bytes, components),
+        |components| {
+            let views = components.each_mut().map(|values| ViewMut::stack(values, nx, ny));
+            Ok(with_progress(engine.threads(), Some(progress), |execution| {
+                decompress_volume(&config, &stream.bytes, views, execution)
+            })?)
+        },
+    )?;
+    Ok((components.map(T::wrap), done))
 }
 
 /// Whether the stream is one of a volume, or a place for W is given.
@@ -260,30 +273,30 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     }
     let voice = Voice::beside_data(&a.talk, places.are_standard());
     let stream = steps::read(&a.input, a.step.step)?;
+    let engine = Engine::new(&a.place)?;
     let progress = Progress::new("decompressing", &voice);
-    let start = Instant::now();
-    let (components, report) = decode(&stream, a.place.threads, &progress)?;
-    let seconds = start.elapsed().as_secs_f64();
+    let (components, done) = decode(&stream, &engine, &progress)?;
     drop(progress);
     let dims = stream.dims();
     places.write(&components, dims)?;
     let bytes = 3 * dims.count() * stream.info.dtype.bytes();
-    let speed = megabytes_per_second(bytes, seconds);
+    let speed = megabytes_per_second(bytes, done.seconds);
     let names = places.names();
     voice.report(
         || {
             let more = json!({
                 "command": "decompress", "step": stream.number, "u": names[0], "v": names.get(1), "w": names.get(2),
-                "output_bytes": bytes, "exact_vertices": report.exact_vertices, "seconds": seconds,
-                "mb_per_second": speed,
+                "output_bytes": bytes, "exact_vertices": done.result.exact_vertices, "mb_per_second": speed,
             });
-            joined(info_json(&stream.info), more)
+            joined(info_json(&stream.info), joined(done.json(), more))
         },
         || {
             format!(
-                "{}: {dims} values of {} each; decompressed in {seconds:.3} s ({speed:.0} MB/s)\n",
+                "{}: {dims} values of {} each; decompressed{} in {:.3} s ({speed:.0} MB/s)\n",
                 names.join(", "),
-                stream.info.dtype.name()
+                stream.info.dtype.name(),
+                done.place(),
+                done.seconds
             )
         },
     )?;

@@ -4,6 +4,7 @@
 use crate::args::{Apply, Protect};
 use crate::array::{Dims, Element, Values};
 use crate::commands::required_bound;
+use crate::engine::Engine;
 use crate::failure::{failure, input_names, output_name, Failure};
 use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_json};
 use crate::fix::{self, applied_json, protected_text, report_json};
@@ -69,7 +70,10 @@ impl Volumes {
                     dtype.name()
                 ));
             }
-            Some(stream) => volume::decode(stream, a.threads, &Progress::new("decompressing", voice))?.0,
+            Some(stream) => {
+                let engine = Engine::on_processor(a.threads);
+                volume::decode(stream, &engine, &Progress::new("decompressing", voice))?.0
+            }
         };
         Ok(Volumes { dims, before, after })
     }

@@ -1,6 +1,7 @@
 //! Volumes that are analysed: from arrays, or from a stream.
 
 use crate::array::{Dims, Element, Values};
+use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
@@ -31,7 +32,7 @@ impl Volume {
 
     pub fn decode(stream: &Stream, threads: usize, voice: &Voice) -> Result<Volume, Failure> {
         let progress = Progress::new("decompressing", voice);
-        let (components, _) = volume::decode(stream, threads, &progress)?;
+        let (components, _) = volume::decode(stream, &Engine::on_processor(threads), &progress)?;
         Ok(Volume { dims: stream.dims(), components })
     }
 

@@ -2,6 +2,7 @@
 
 use super::memory::{bytes_of, bytes_of_mut, Buffer, REPORT_BYTES};
 use super::queue::Queue;
+use super::Device;
 use factz::device::{
     compress_volume_device, decompress_volume_device, each_volume_kernel, Buffers, Direction, VolumeBuffers,
     Workspace,
@@ -127,4 +128,25 @@ pub fn decompress<T: Real>(
     }
     let kernels = if runs > 1 { memory.profile(Direction::Decompress, request)? } else { Vec::new() };
     Ok((report, Times { runs: times, kernels }))
+}
+
+impl Device {
+    /// Compresses a dense volume in host memory.
+    pub fn compress_volume<T: Real>(
+        &self,
+        request: &VolumeRequest,
+        components: [&[T]; 3],
+    ) -> Result<(Report, Vec<u8>)> {
+        compress(request, components, 1).map(|(report, stream, _)| (report, stream))
+    }
+
+    /// Decompresses the stream of a volume into dense arrays in host memory.
+    pub fn decompress_volume<T: Real>(
+        &self,
+        request: &VolumeRequest,
+        stream: &[u8],
+        components: &mut [Vec<T>; 3],
+    ) -> Result<Report> {
+        decompress(request, stream, components, 1).map(|(report, _)| report)
+    }
 }
