@@ -51,8 +51,8 @@ impl Adios2 {
         command.env("ADIOS2_PLUGIN_PATH", &self.folder).current_dir(&self.folder);
         command
     }
-    fn script(&self, arguments: &[&str]) -> String {
-        let script = root().join("tests/plugins/adios2/bp.py");
+    fn script(&self, name: &str, arguments: &[&str]) -> String {
+        let script = root().join("tests/plugins/adios2").join(name);
         both(&run(self.command(&self.python).arg("-B").arg(script).args(arguments)))
     }
 }
@@ -101,7 +101,7 @@ fn cpp_programs_write_and_read_with_both_engines() {
 fn python_programs_write_and_read_with_both_engines() {
     needs!("g++");
     let Some(adios2) = Adios2::new("python") else { return };
-    everything_holds(&adios2.script(&["roundtrip", adios2.folder.to_str().unwrap()]));
+    everything_holds(&adios2.script("bp.py", &["roundtrip", adios2.folder.to_str().unwrap()]));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn python_programs_write_and_read_with_both_engines() {
 fn wrong_blocks_parameters_and_damaged_files_are_exceptions() {
     needs!("g++");
     let Some(adios2) = Adios2::new("refused") else { return };
-    everything_holds(&adios2.script(&["refused", adios2.folder.to_str().unwrap()]));
+    everything_holds(&adios2.script("bp.py", &["refused", adios2.folder.to_str().unwrap()]));
 }
 
 #[test]
@@ -117,9 +117,7 @@ fn wrong_blocks_parameters_and_damaged_files_are_exceptions() {
 fn volumes_keep_their_critical_points() {
     needs!("g++");
     let Some(adios2) = Adios2::new("volumes") else { return };
-    let script = root().join("tests/plugins/adios2/volumes.py");
-    let mut program = adios2.command(&adios2.python);
-    everything_holds(&both(&run(program.arg("-B").arg(script).arg(&adios2.folder))));
+    everything_holds(&adios2.script("volumes.py", &["roundtrip", adios2.folder.to_str().unwrap()]));
 }
 
 /// A process may have loaded the CUDA driver, for instance with MPI, and never initialised it.
@@ -146,17 +144,21 @@ fn a_cuda_driver_that_is_not_initialised_changes_nothing() {
     holds(adios2.command(&program).arg(plugin).env("LD_PRELOAD", driver));
 }
 
-/// Files of tests/golden/adios2 were written by the first version of the operator.
+/// Files of tests/golden/adios2 and adios2_volumes were written by the first version of the operator.
 #[test]
 #[ignore = "make test-all"]
 fn golden_files_stay_readable() {
     needs!("g++");
     let Some(adios2) = Adios2::new("golden") else { return };
-    let golden = root().join("tests/golden/adios2");
-    bless_if_missing(&golden, || drop(adios2.script(&["golden", golden.to_str().unwrap()])));
-    for file in ["blocks.bp5", "blocks.bp4"] {
-        let (file, expected) = (golden.join(file), golden.join("expected.sha256"));
-        everything_holds(&adios2.script(&["read", file.to_str().unwrap(), expected.to_str().unwrap()]));
+    for (script, folder, name) in [("bp.py", "adios2", "blocks"), ("volumes.py", "adios2_volumes", "volumes")]
+    {
+        let golden = root().join("tests/golden").join(folder);
+        bless_if_missing(&golden, || drop(adios2.script(script, &["golden", golden.to_str().unwrap()])));
+        for engine in ["bp5", "bp4"] {
+            let (file, expected) = (golden.join(format!("{name}.{engine}")), golden.join("expected.sha256"));
+            let arguments = ["read", file.to_str().unwrap(), expected.to_str().unwrap()];
+            everything_holds(&adios2.script(script, &arguments));
+        }
     }
 }
 

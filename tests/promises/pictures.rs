@@ -510,6 +510,117 @@ fn y_grows_upwards() {
     }
 }
 
+/// Three smooth components, x fastest.
+fn write_volume(f: &Folder, [nx, ny, nz]: [usize; 3]) {
+    let waves = [[0.61, 0.40, 0.91], [0.43, -0.77, 0.63], [-0.51, 0.37, 1.09]];
+    for (k, name) in ["u.f32", "v.f32", "w.f32"].into_iter().enumerate() {
+        let value = |i: usize| {
+            let place = [i % nx, i / nx % ny, i / nx / ny].map(|n| n as f32);
+            let angle = |wave: &[f32; 3]| wave.iter().zip(place).map(|(k, x)| k * x).sum::<f32>();
+            angle(&waves[k]).sin() + 0.7 * (angle(&waves[(k + 1) % 3]) + 0.3).cos()
+        };
+        f.write(name, &bytes_of(&(0..nx * ny * nz).map(value).collect::<Vec<f32>>()));
+    }
+}
+
+/// Each point of a volume is in the picture of the nearest plane, at its place and with the colour of its type; the
+/// background is that of u and v alone.
+#[test]
+fn planes_of_volumes_show_the_points_nearest_to_them() {
+    let f = Folder::new("slices");
+    let sizes = [31, 25, 5];
+    write_volume(&f, sizes);
+    let dims = "--dims 31x25x5";
+    for (options, [dx, dy, dz]) in [
+        ("", [1.0, 1.0, 1.0]),
+        ("--spacing -2,0.5 --dz -3", [-2.0, 0.5, -3.0]),
+        ("--periodic xyz", [1.0, 1.0, 1.0]),
+    ] {
+        let list = f.succeeds(&format!("points u.f32 v.f32 w.f32 {dims} {options}"));
+        let mut of_plane: HashMap<usize, Vec<(f64, f64, String)>> = HashMap::new();
+        for line in list.lines().skip(1) {
+            let cells: Vec<&str> = line.split(',').collect();
+            let [x, y, z] = [0, 1, 2].map(|k| cells[k].parse::<f64>().unwrap());
+            let place = (x / dx, y / dy, label(cells[8]));
+            of_plane.entry((z / dz + 0.5).floor() as usize % sizes[2]).or_default().push(place);
+        }
+        assert!(of_plane.len() == sizes[2] && list.lines().count() > 100, "{list}");
+        let (mut free, mut shown) = (0, 0);
+        for (z, points) in &of_plane {
+            let plane = format!("--plane {z} --width 1000 -o z.png");
+            let report = f.json(&format!("render u.f32 v.f32 w.f32 {dims} {options} {plane}"));
+            let (image, panel) = (Image::read(&f, "z.png"), &report["panels"][0]);
+            let marks = marks(panel);
+            assert_eq!(marks.values().map(|m| m.1).sum::<u64>(), points.len() as u64, "{options}, plane {z}");
+            for (label, (_, count, drawn)) in &marks {
+                let expected = points.iter().filter(|p| p.2 == *label).count() as u64;
+                assert_eq!((*count, *drawn), (expected, expected), "{options}, plane {z}: {label}");
+            }
+            // Where an axis is periodic, points behind the last vertex are drawn before the first one.
+            let inside = |p: &&(f64, f64, String)| p.0 < 30.0 && p.1 < 24.0;
+            let placed = points.iter().filter(inside).map(|p| (p.0, p.1, marks[&*p.2].0));
+            free += free_marks(&image, panel, &placed.collect::<Vec<_>>(), &[], 0.0);
+            shown += points.len();
+            if options.is_empty() {
+                let planes = f.json(&format!("render u.f32 v.f32 {dims} {plane}"));
+                assert_eq!(planes["top_speed"], report["top_speed"], "plane {z}");
+            }
+        }
+        assert_eq!(shown, list.lines().count() - 1);
+        assert!(free > 60, "{options}: {free} of {shown}");
+    }
+    // A stream tells shape, spacing and periodic axes.
+    let spacing = "--spacing 1,-0.5 --dz -3 --periodic z";
+    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {dims} {spacing} --abs 0 -o flow.fz"));
+    let panel = |files: &str| f.json(&format!("render {files} --plane -1 -o z.png"))["panels"][0].clone();
+    let [of_stream, of_arrays] = [panel("flow.fz"), panel(&format!("u.f32 v.f32 w.f32 {dims} {spacing}"))];
+    for name in ["marks", "arrows", "axes", "row_0"] {
+        assert_eq!(of_stream[name], of_arrays[name], "{name}");
+    }
+}
+
+#[test]
+fn planes_of_volumes_are_grey_where_a_component_is_missing() {
+    let f = Folder::new("slices-missing");
+    write_volume(&f, [31, 25, 5]);
+    let mut w = f.read("w.f32");
+    for (y, x) in (5..12).flat_map(|y| (8..20).map(move |x| (y, x))) {
+        let at = 4 * ((3 * 25 + y) * 31 + x);
+        let missing = if x < 14 { f32::NAN } else { -99.0 };
+        w[at..at + 4].copy_from_slice(&missing.to_le_bytes());
+    }
+    f.write("w.f32", &w);
+    let grey = |z: u64, fill: &str, x: f64| {
+        let files = "u.f32 v.f32 w.f32 --dims 31x25x5";
+        let report = f.json(&format!("render {files} {fill} --plane {z} --no-arrows -o z.png"));
+        let land = [0, 1, 2].map(|k| report["land_colour"][k].as_u64().unwrap() as u8);
+        Image::read(&f, "z.png").at(pixel(&report["panels"][0], x, 8.0)) == land
+    };
+    let fill = "--fill-value=-99";
+    assert!(grey(3, fill, 10.5) && grey(3, fill, 16.5) && grey(3, "", 10.5));
+    assert!(!grey(3, "", 16.5) && !grey(2, fill, 10.5) && !grey(4, fill, 16.5));
+}
+
+#[test]
+fn pictures_of_volumes_that_do_not_exist_are_refused() {
+    let f = Folder::new("slices-refused");
+    write_volume(&f, [9, 8, 7]);
+    f.succeeds("compress u.f32 v.f32 w.f32 --dims 9x8x7 --abs 0.1 -o flow.fz");
+    let three = "u.f32 v.f32 w.f32";
+    for (line, part) in [
+        (format!("{three} --dims 9x8x7 --plane 7"), "--plane 7: the field has 9x8x7 values: give 0 to 6"),
+        (format!("--compare {three} {three} --dims 9x8x7"), "`factz verify` compares volumes"),
+        (format!("--compare {three} flow.fz --dims 9x8x7"), "`factz verify` compares volumes"),
+        (format!("{three} --dims 9x8"), "u.f32"),
+        (format!("{three} --dims 9x8x7 --zoom 0,0,9,2"), "--zoom 0,0,9,2: reaches beyond the field"),
+        (format!("{three} --dims 9x8x7 --dz 0"), "other than 0"),
+        ("u.f32 v.f32 --dims 9x56 --dz 2".into(), "--dz 2: planes have no axis z"),
+    ] {
+        f.fails(&format!("render {line} -o x.png"), &[part]);
+    }
+    assert!(!f.names().contains(&"x.png".to_owned()));
+}
+
 #[test]
 fn lists_have_eigenvalues_in_every_format() {
     let f = Folder::with_field("lists", "wind_global");
@@ -573,7 +684,8 @@ fn any_field_gives_a_picture_or_a_sentence() {
     }
     let image = Image::read(&f, "p.png");
     assert!(image.height > 20 && image.height < 3000);
-    f.fails("render ones ones ones --dims 4x3 -o p.png", &["number of files is 3", "--compare"]);
+    f.fails("render ones ones ones --dims 4x3 -o p.png", &["nz = 1 makes no volume"]);
+    f.fails("render ones ones ones ones --dims 4x3 -o p.png", &["number of files is 4", "--compare"]);
     f.fails("render ones ones --dims 4x3 -o p.png --width 10", &["300 to 10000"]);
     f.fails("render ones ones -o p.png", &["--dims"]);
     for (name, advice) in [

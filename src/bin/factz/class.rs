@@ -1,7 +1,7 @@
 //! The critical points as lists and pictures tell them apart: by type, and zeros at vertices and on edges by
 //! index.
 
-use factz::{CriticalPoint, Kind, Simplex, VolumeKind, VolumeSimplex};
+use factz::{CriticalPoint, Kind, Simplex, VolumeKind, VolumePoint, VolumeSimplex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -73,6 +73,50 @@ impl Class {
             counts[Class::of(point) as usize].1 += 1;
         }
         counts
+    }
+}
+
+/// The critical points of volumes likewise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VolumeClass {
+    /// Inside a tetrahedron.
+    Inside(VolumeKind),
+    ZeroPlusOne,
+    ZeroMinusOne,
+    ZeroOther,
+}
+
+impl VolumeClass {
+    pub fn of(point: &VolumePoint) -> VolumeClass {
+        match (point.kind, point.index) {
+            (VolumeKind::VertexZero | VolumeKind::EdgeZero | VolumeKind::FaceZero, index) => match index {
+                Some(1) => VolumeClass::ZeroPlusOne,
+                Some(-1) => VolumeClass::ZeroMinusOne,
+                _ => VolumeClass::ZeroOther,
+            },
+            (kind, _) => VolumeClass::Inside(kind),
+        }
+    }
+
+    pub const fn label(self) -> &'static str {
+        match self {
+            VolumeClass::Inside(kind) => match kind {
+                VolumeKind::RepellingNode => "repelling node",
+                VolumeKind::RepellingNodeSaddle => "repelling node saddle",
+                VolumeKind::AttractingNodeSaddle => "attracting node saddle",
+                VolumeKind::AttractingNode => "attracting node",
+                VolumeKind::RepellingFocus => "repelling focus",
+                VolumeKind::RepellingFocusSaddle => "repelling focus saddle",
+                VolumeKind::AttractingFocusSaddle => "attracting focus saddle",
+                VolumeKind::AttractingFocus => "attracting focus",
+                VolumeKind::RepellingCenter => "repelling centre",
+                VolumeKind::AttractingCenter => "attracting centre",
+                VolumeKind::VertexZero | VolumeKind::EdgeZero | VolumeKind::FaceZero => "zero",
+            },
+            VolumeClass::ZeroPlusOne => "vertex, edge or face zero (index +1)",
+            VolumeClass::ZeroMinusOne => "vertex, edge or face zero (index -1)",
+            VolumeClass::ZeroOther => "vertex, edge or face zero (other index, or none at a border)",
+        }
     }
 }
 

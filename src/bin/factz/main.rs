@@ -16,6 +16,7 @@ mod device;
 #[path = "no_device.rs"]
 mod device;
 mod diff;
+mod drawn;
 mod engine;
 mod failure;
 mod fate;
@@ -61,6 +62,7 @@ mod volume_fix;
 mod volume_pair;
 mod volume_point_list;
 mod volume_points;
+mod volume_render;
 mod volume_verify;
 
 use args::{Arguments, Command};

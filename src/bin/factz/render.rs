@@ -1,19 +1,17 @@
 //! Pictures of fields and of comparisons.
 
 use crate::args::Render;
-use crate::array::Dims;
+use crate::drawn::{plane, style, zoom_window, Drawn};
 use crate::engine::Engine;
 use crate::failure::{bare_names, failure, input_names, output_name, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, shape_json};
-use crate::options::Spacing;
+use crate::options::THREE_COMPONENTS;
 use crate::output::{self, refuse_input, refuse_terminal};
 use crate::pair::Pair;
-use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
+use crate::picture::{of_comparison, of_field, Column};
 use crate::say::{critical_points_text, Voice};
-use crate::single;
-use crate::Verdict;
-use factz::Dtype;
+use crate::{single, volume_render, Verdict};
 use serde_json::json;
 use std::path::Path;
 
@@ -24,10 +22,18 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     refuse_input(&a.output, &files, "picture")?;
     refuse_other_ending("-o", &a.output)?;
-    let engine = Engine::new(&a.place)?;
     start_threads(a.place.threads)?;
-    let drawn =
-        if a.compare { comparison(a, &files, &engine, &voice)? } else { field(a, &files, &engine, &voice)? };
+    let drawn = match volume_render::is_asked(a)? {
+        true => volume_render::slice(a, &files, &voice)?,
+        false => {
+            a.depth.refuse_for_planes(THREE_COMPONENTS)?;
+            let engine = Engine::new(&a.place)?;
+            match a.compare {
+                true => comparison(a, &files, &engine, &voice)?,
+                false => field(a, &files, &engine, &voice)?,
+            }
+        }
+    };
     output::write_file(&a.output, &drawn.picture.png)?;
     let name = output_name(&a.output);
     voice.report(
@@ -67,22 +73,10 @@ fn start_threads(threads: usize) -> Result<(), Failure> {
     started.map_err(|e| failure!("{threads} threads cannot be started: {e}: give fewer with --threads"))
 }
 
-struct Drawn {
-    picture: Picture,
-    dims: Dims,
-    dtype: Dtype,
-    /// For the report.
-    about: String,
-}
-
-fn style(a: &Render, spacing: Spacing) -> Style {
-    Style { width: a.width, spacing, look: a.look }
-}
-
 fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
     if files.len() > 2 {
         return Err(failure!(
-            "the number of files is {}: give U V, or --compare for two fields",
+            "the number of files is {}: give U V, U V W of a volume, or --compare for two fields",
             files.len()
         ));
     }
@@ -123,39 +117,4 @@ fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Re
     ];
     let picture = of_comparison(columns, &pairings, zoom, style(a, spacing))?;
     Ok(Drawn { picture, dims, dtype: pair.before.dtype(), about: titles.join("; ") })
-}
-
-/// The plane to draw of a stack: the first one, unless `--plane` says otherwise.
-fn plane(a: &Render, dims: Dims, voice: &Voice) -> Result<Option<u64>, Failure> {
-    match a.plane {
-        Some(k) => {
-            let z = if k < 0 { dims.nz.checked_sub(k.unsigned_abs()) } else { Some(k as u64) };
-            z.filter(|&z| z < dims.nz).map(Some).ok_or_else(|| {
-                let last = dims.nz - 1;
-                failure!(
-                    "--plane {k}: the field has {dims} values: give 0 to {last}, or -1 for the last plane"
-                )
-            })
-        }
-        None if dims.is_stack() => {
-            voice.note(&format!("plane 0 of {} is drawn; --plane K draws another one", dims.nz));
-            Ok(Some(0))
-        }
-        None => Ok(None),
-    }
-}
-
-/// The cells of `--zoom`.
-fn zoom_window([x, y, width, height]: [u64; 4], dims: Dims) -> Result<Window, Failure> {
-    let ends = (x.checked_add(width), y.checked_add(height));
-    match ends {
-        (Some(x1), Some(y1)) if x1 < dims.nx && y1 < dims.ny => {
-            Ok(Window { x0: x as f64, y0: y as f64, x1: x1 as f64, y1: y1 as f64 })
-        }
-        _ => Err(failure!(
-            "--zoom {x},{y},{width},{height}: reaches beyond the field, which has {} x {} cells",
-            dims.nx - 1,
-            dims.ny - 1
-        )),
-    }
 }

@@ -1,17 +1,20 @@
 """Volumes, (3, nz, ny, nx), through BP files with the operator factz: every reader gets all critical points.
 
-    python volumes.py FOLDER
+    python volumes.py roundtrip FOLDER       written and read back, and what is refused
+    python volumes.py read FILE EXPECTED     a file of tests/golden/adios2_volumes reads as when it was written
+    python volumes.py golden FOLDER          makes the files of tests/golden/adios2_volumes anew
 
 ADIOS2_PLUGIN_PATH names the folder of libfactz_adios2.so. exact_verify3d.py compares in exact arithmetic.
 """
 import itertools
 import os
+import pathlib
 import sys
 
 import adios2
 import numpy as np
-from bp import PLUGIN, SYNC, put, raises  # puts the folder of `support` into the path
-from support import volume_violations, waves_in_space
+from bp import PLUGIN, SYNC, digest, put, raises  # puts the folder of `support` into the path
+from support import volume_of_integers, volume_violations, waves_in_space
 
 SHAPE = NZ, NY, NX = 14, 17, 20
 SIZE = f"{NX}x{NY}x{NZ}"
@@ -19,16 +22,17 @@ SIZE = f"{NX}x{NY}x{NZ}"
 
 def write(path, engine, steps, parameters, blocks):
     """Each step as `blocks` = (layers, rows, columns) blocks."""
+    size = steps[0].shape[1:]
     io = adios2.Adios().declare_io("writer")
     io.set_engine(engine)
     like = np.zeros(1, steps[0].dtype)
-    variable = io.define_variable("uvw", like, (3, *SHAPE), (0, 0, 0, 0), (3, *SHAPE))
+    variable = io.define_variable("uvw", like, (3, *size), (0, 0, 0, 0), (3, *size))
     variable.add_operation_string("plugin", {**PLUGIN, "mode": "repair", **parameters})
-    file = io.open(path, adios2.bindings.Mode.Write)
+    file = io.open(str(path), adios2.bindings.Mode.Write)
     for volume in steps:
         file.begin_step()
         kept = []
-        parts = [np.array_split(np.arange(n), count) for n, count in zip(SHAPE, blocks)]
+        parts = [np.array_split(np.arange(n), count) for n, count in zip(size, blocks)]
         for axes in itertools.product(*parts):
             block = np.ascontiguousarray(volume[(slice(None), *(slice(a[0], a[-1] + 1) for a in axes))])
             variable.set_selection(((0, *(a[0] for a in axes)), block.shape))
@@ -39,12 +43,35 @@ def write(path, engine, steps, parameters, blocks):
 
 
 def read(path):
-    with adios2.Stream(path, "r") as file:
+    with adios2.Stream(str(path), "r") as file:
         return [np.ascontiguousarray(file.read("uvw")) for _ in file.steps()]
 
 
 def stored(path):
     return sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
+
+
+def golden_steps():
+    volume = volume_of_integers((9, 10, 12)).astype("f4")
+    return [volume, volume[:, ::-1].copy()]
+
+
+def make_golden(folder):
+    """Files of both engines, and the values as they come back."""
+    pathlib.Path(folder).mkdir()
+    for engine in ("BP5", "BP4"):
+        path = pathlib.Path(folder) / f"volumes.{engine.lower()}"
+        write(path, engine, golden_steps(), {"abs": "0.25"}, (2, 1, 2))
+        # ADIOS2's own times.
+        (path / "profiling.json").unlink()
+    (pathlib.Path(folder) / "expected.sha256").write_text(digest(read(path)) + "\n")
+
+
+def same_as_golden(path, expected):
+    steps = read(path)
+    assert digest(steps) == pathlib.Path(expected).read_text().strip(), "not the values that were written"
+    for before, after in zip(golden_steps(), steps, strict=True):
+        assert not np.array_equal(before, after) and volume_violations(before, after, 0.25) == 0
 
 
 def roundtrip():
@@ -99,9 +126,15 @@ def refused():
 
 
 if __name__ == "__main__":
-    os.chdir(sys.argv[1])
-    roundtrip()
-    seams()
-    does_not_compress()
-    refused()
+    command, path, *expected = sys.argv[1:]
+    if command == "golden":
+        make_golden(path)
+    elif command == "read":
+        same_as_golden(path, *expected)
+    else:
+        os.chdir(path)
+        roundtrip()
+        seams()
+        does_not_compress()
+        refused()
     print("everything holds")

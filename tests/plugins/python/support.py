@@ -59,6 +59,19 @@ def waves_in_space(shape, step=0):
     return volume
 
 
+def volume_of_integers(shape):
+    """An array (3, *shape) of a volume, float64, whose values float32 has too: the same on every machine."""
+    z, y, x = np.meshgrid(*map(np.arange, shape), indexing="ij")
+
+    def wave(*steps):
+        return 2 * abs((steps[0] * x + steps[1] * y + steps[2] * z) % 62 - 31) - 31
+
+    u = 3 * wave(9, 5, 3) + wave(-4, 11, 7) + (x * x + 3 * y * z) % 5
+    v = 3 * wave(-3, 10, 6) + wave(8, 2, 13) + (y * y + 5 * x * z) % 5
+    w = 3 * wave(5, -7, 11) + wave(12, 9, -2) + (z * z + 7 * x * y) % 5
+    return np.stack([u, v, w]) / 64
+
+
 def volume_violations(before, after, bound, dz=1):
     """The violations in an array (3, nz, ny, nx), by a program that shares no code with the library."""
     with tempfile.TemporaryDirectory() as folder:

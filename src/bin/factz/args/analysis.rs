@@ -171,8 +171,12 @@ pub struct Diff {
 #[command(
     override_usage = "factz render [OPTIONS] -o <PNG> <U> <V>\n       factz render [OPTIONS] -o <PNG> <FIELD>\n       \
 factz render [OPTIONS] -o <PNG> <STREAM>\n       factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <U1> <V1>\n       \
-factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>",
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>\n       factz render [OPTIONS] -o <PNG> <U> <V> <W>",
     after_long_help = "\
+Volumes: of U, V and W, or of the stream of a volume, a plane is drawn with the flow and the speed of u and v in it. \
+The marks are the critical points of the volume that are nearer to this plane than to another one; half way between \
+two they belong to the upper one.
+
 Place: vertex (x, y) lies at (x DX, y DY), and y grows upwards. Row 0 is at the bottom, or at the top where DY is \
 negative (--north-first, or a stream that says so); --origin overrules this. The axes count columns and rows where \
 these are 1 or -1 apart; otherwise they have the coordinates x DX and y DY. --zoom takes columns and rows.
@@ -200,11 +204,12 @@ Examples:
   factz render u.f32 v.f32 --dims 360x181 --north-first -o wind.png
   factz render wind.fz -o wind.png --width 3000 --speed-range 0,25
   factz render ocean.fz -o ocean.png --log --speed-range 0.01,2
-  factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30"
+  factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30
+  factz render u.npy v.npy w.npy --plane 12 -o slice.png"
 )]
 pub struct Render {
     /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the
-    /// place of two; - is standard input (no stream)
+    /// place of two; three of a volume; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U", "V"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -223,7 +228,7 @@ pub struct Render {
     /// most points differ; none otherwise
     #[arg(long, value_name = "X,Y,NX,NY", value_parser = parse_zoom)]
     pub zoom: Option<Zoom>,
-    /// Plane of a stack to draw, counted from 0; -1 is the last one; default: 0
+    /// Plane of a stack or a volume to draw, counted from 0; -1 is the last one; default: 0
     #[arg(long, value_name = "K", allow_hyphen_values = true)]
     pub plane: Option<i64>,
     /// Width of the picture in pixels, 300 to 10000
@@ -233,6 +238,8 @@ pub struct Render {
     pub look: Look,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]

@@ -1,7 +1,8 @@
 //! Marks of critical points: a shape and a colour for each type, or for the fate of a point.
 
-use crate::class::Class;
+use crate::class::{Class, VolumeClass};
 use crate::fate::Fate;
+use factz::VolumeKind;
 
 pub type Colour = [u8; 3];
 
@@ -75,6 +76,31 @@ const fn of_type(class: Class, shape: Shape, colour: Colour) -> (Class, Mark) {
     (class, common(class.label(), shape, colour, 1.0))
 }
 
+/// The marks of classes of volumes, in the order of the legend: what repels is red, what attracts blue.
+pub const VOLUME_CLASSES: [(VolumeClass, Mark); 13] = [
+    inside(VolumeKind::RepellingNodeSaddle, Shape::Diamond, VERMILION),
+    inside(VolumeKind::AttractingNodeSaddle, Shape::Diamond, BLUE),
+    inside(VolumeKind::RepellingFocusSaddle, Shape::Square, VERMILION),
+    inside(VolumeKind::AttractingFocusSaddle, Shape::Square, BLUE),
+    inside(VolumeKind::RepellingNode, Shape::TriangleUp, VERMILION),
+    inside(VolumeKind::AttractingNode, Shape::TriangleDown, BLUE),
+    inside(VolumeKind::RepellingFocus, Shape::Circle, VERMILION),
+    inside(VolumeKind::AttractingFocus, Shape::Circle, BLUE),
+    inside(VolumeKind::RepellingCenter, Shape::TriangleUp, YELLOW),
+    inside(VolumeKind::AttractingCenter, Shape::TriangleDown, YELLOW),
+    of_volume(VolumeClass::ZeroPlusOne, Shape::Circle, YELLOW),
+    of_volume(VolumeClass::ZeroMinusOne, Shape::Diamond, YELLOW),
+    of_volume(VolumeClass::ZeroOther, Shape::Circle, GREY),
+];
+
+const fn inside(kind: VolumeKind, shape: Shape, colour: Colour) -> (VolumeClass, Mark) {
+    of_volume(VolumeClass::Inside(kind), shape, colour)
+}
+
+const fn of_volume(class: VolumeClass, shape: Shape, colour: Colour) -> (VolumeClass, Mark) {
+    (class, common(class.label(), shape, colour, 1.0))
+}
+
 /// The marks of fates. A lost point and a spurious one are often close together:
 /// the ring lies below the triangle and is wider.
 const FATES: [(Fate, Mark); 4] = [
@@ -101,6 +127,10 @@ impl Mark {
         of(&CLASSES, class)
     }
 
+    pub fn of_volume_class(class: VolumeClass) -> Mark {
+        of(&VOLUME_CLASSES, class)
+    }
+
     pub fn of_fate(fate: Fate) -> Mark {
         of(&FATES, fate)
     }
@@ -125,7 +155,8 @@ mod tests {
     #[test]
     fn no_two_marks_are_alike() {
         let classes = Class::ALL.map(Mark::of_class).to_vec();
-        for marks in [classes, Fate::ALL.map(Mark::of_fate).to_vec()] {
+        let of_volumes = VOLUME_CLASSES.map(|(_, mark)| mark).to_vec();
+        for marks in [classes, of_volumes, Fate::ALL.map(Mark::of_fate).to_vec()] {
             for (k, a) in marks.iter().enumerate() {
                 for b in &marks[..k] {
                     assert!((a.shape, a.colour) != (b.shape, b.colour), "{} and {}", a.label, b.label);

@@ -14,16 +14,16 @@ mod view;
 mod zoom;
 
 use crate::array::{Dims, Field};
-use crate::class::Class;
+use crate::class::{Class, VolumeClass};
 use crate::failure::Failure;
 use crate::fate::{Fate, Pairing};
 use crate::options::{Look, Origin, Spacing};
 use crate::say;
 use canvas::{Canvas, Sizes};
-use factz::CriticalPoint;
+use factz::{CriticalPoint, VolumePoint};
 use legend::{thinning_note, Counted, Legend};
 use lettering::text_width;
-use marks::{outline_width, Mark, Placed};
+use marks::{outline_width, Mark, Placed, VOLUME_CLASSES};
 use panel::{Axis, Background, Panel, Tally, LAND};
 use scale::Scale;
 use serde_json::{json, Value};
@@ -56,8 +56,8 @@ impl Style {
         Sense { rows_up, columns_left: self.spacing.dx < 0.0 }
     }
 
-    fn placed(&self, point: &CriticalPoint, mark: Mark) -> Placed {
-        Placed { x: point.x / self.spacing.dx, y: point.y / self.spacing.dy, mark }
+    fn placed(&self, [x, y]: [f64; 2], mark: Mark) -> Placed {
+        Placed { x: x / self.spacing.dx, y: y / self.spacing.dy, mark }
     }
 }
 
@@ -67,14 +67,22 @@ pub struct Column<'a> {
     title: &'a str,
     /// The marks that its points can have.
     marks: Vec<Mark>,
-    points: Vec<(Mark, CriticalPoint)>,
+    /// With their positions.
+    points: Vec<(Mark, [f64; 2])>,
 }
 
 impl<'a> Column<'a> {
     /// A field with the types of its points.
     pub fn typed(field: &'a Field, title: &'a str, points: &[CriticalPoint]) -> Column<'a> {
-        let points = points.iter().map(|p| (Mark::of_class(Class::of(p)), *p)).collect();
+        let points = points.iter().map(|p| (Mark::of_class(Class::of(p)), [p.x, p.y])).collect();
         Column { field, title, marks: Class::ALL.map(Mark::of_class).to_vec(), points }
+    }
+
+    /// A plane of a volume with the types of points beside it.
+    pub fn slab(field: &'a Field, title: &'a str, points: &[VolumePoint]) -> Column<'a> {
+        let mark = |p: &VolumePoint| (Mark::of_volume_class(VolumeClass::of(p)), [p.x, p.y]);
+        let marks = VOLUME_CLASSES.map(|(_, mark)| mark).to_vec();
+        Column { field, title, marks, points: points.iter().map(mark).collect() }
     }
 
     /// The original: points that are kept, changed or lost.
@@ -102,7 +110,8 @@ impl<'a> Column<'a> {
         let marks = Fate::ALL.into_iter().filter(|fate| Some(*fate) != without).map(Mark::of_fate);
         // Common fates come first, so that rare ones are on top.
         let of = |fate| pairings.iter().filter(move |p| p.fate == fate).filter_map(&point);
-        let points = Fate::ALL.into_iter().flat_map(|fate| of(fate).map(move |p| (Mark::of_fate(fate), p)));
+        let marked = |fate| of(fate).map(move |p| (Mark::of_fate(fate), [p.x, p.y]));
+        let points = Fate::ALL.into_iter().flat_map(marked);
         Column { field, title, marks: marks.collect(), points: points.collect() }
     }
 
@@ -206,7 +215,7 @@ impl Layout {
             let Dims { nx, ny, .. } = column.field.dims;
             // Half a cell surrounds the field: a point across a periodic side lies at one end or the other.
             let wrapped = |at: f64, n: u64| if at > n as f64 - 0.5 { at - n as f64 } else { at };
-            let placed = column.points.iter().map(|(mark, point)| self.style.placed(point, *mark));
+            let placed = column.points.iter().map(|(mark, place)| self.style.placed(*place, *mark));
             let placed = placed.map(|p| Placed { x: wrapped(p.x, nx), y: wrapped(p.y, ny), ..p });
             placed.filter(|p| window.contains(p.x, p.y)).collect()
         };
