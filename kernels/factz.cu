@@ -263,7 +263,7 @@ KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_til
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
-//     values; 73888 shared bytes; work: closed tiles once; a tile a block
+//     values list_sizes; 73888 shared bytes; work: closed tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 2), (256, 2), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
@@ -274,14 +274,14 @@ KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T
 //     changed_tiles changed; work: tetrahedra once; those of a tile a block
 KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 
-// repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed
-//     touched_tiles; writes control levels violated violated_tiles changed_tiles changed touched_tiles; work:
-//     rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around
-//     changed vertices; a share of their tiles
+// repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed;
+//     writes control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at
+//     most but for one doubling of the tiles each: violated tetrahedra and those around changed vertices; a
+//     share of their tiles
 KERNEL(factz_repair, Job, (256, 1), (256, 1), in_order, repair<T>)
 
-// count: reads field control levels tile_headers values; writes control listed list_ranks; work: vertices
-//     once; a tile a block
+// count: reads field control levels tile_headers values list_sizes; writes control listed list_ranks; work:
+//     vertices once; a tile a block
 KERNEL(factz_list_vertices, Job, (256, 4), (256, 4), after_previous, list_vertices<T>)
 
 // count: reads control list_ranks; writes control list_ranks; work: tiles once; all, 1024 at a time
@@ -304,7 +304,7 @@ KERNEL(factz_count_volume, Job, (256, 4), (256, 4), after_previous, count_volume
 KERNEL(factz_encode_volume_rans, Job, (128, 4), (128, 4), after_previous, encode_volume<T, false>)
 KERNEL(factz_encode_volume_huffman, Job, (128, 4), (128, 4), after_previous, encode_volume<T, true>)
 
-// assemble: reads field control slots group_sizes group_words list_sizes stored_tables; writes control stream
+// assemble: reads field control group_sizes group_words list_sizes stored_tables; writes control stream
 //     report; work: the stream once; a 384th of the groups, 512 at a time
 KERNEL(factz_assemble_volume, Job, (512, 3), (512, 3), waits_inside, assemble_volume<T>)
 

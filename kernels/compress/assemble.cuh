@@ -79,7 +79,8 @@ __device__ __forceinline__ T element_of_field(const Job& job, u64 k) {
     const u64 n = job.vertices();
     const u32 component = k < n ? 0 : !VOLUME || k < 2 * n ? 1 : 2;
     const u64 i = k - component * n, row = i / job.nx, x = i - row * job.nx;
-    const long long y = (long long)(VOLUME ? row / job.ny * job.plane_rows + row % job.ny : row_in_memory(job, row));
+    const long long y =
+        (long long)(VOLUME ? row / job.ny * job.plane_rows + row % job.ny : row_in_memory(job, row));
     return component == 0   ? *vertex_at<T>(job.u, job.u_layout, (long long)x, y)
            : component == 1 ? *vertex_at<T>(job.v, job.v_layout, (long long)x, y)
                             : *vertex_at<T>(job.w, job.w_layout, (long long)x, y);
@@ -191,8 +192,8 @@ __device__ __forceinline__ u32 store_groups(const Job& job, AssembleShared& shar
 __device__ __forceinline__ void report_stream(
     const Job& job, const Control& control, u64 bytes, bool fits, bool stored) {
     Report r = {};
-    r.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
-    r.stream_bytes = fits ? bytes : 0;
+    r.status = control.repair.is_unfinished ? STATUS_INTERNAL : fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
+    r.stream_bytes = r.status == STATUS_OK ? bytes : 0;
     r.required_bytes = bytes;
     r.exact_vertices = stored ? job.vertices() : control.exact;
     r.nonfinite_vertices = control.nonfinite;
@@ -237,7 +238,8 @@ __device__ __forceinline__ void assemble_stream(const Job& job) {
     if (from_last == 0 && threadIdx.x == 0) {
         report_stream(job, control, bytes, fits, stored);
         u8* const header = reinterpret_cast<u8*>(shared.header);
-        const u32 content = stored ? CONTENT_STORED : CONTENT_CODED, table_bytes = stored ? 0 : 4 * table_words;
+        const u32 content = stored ? CONTENT_STORED : CONTENT_CODED,
+                  table_bytes = stored ? 0 : 4 * table_words;
         if constexpr (VOLUME)
             write_volume_header(job, control, content, table_bytes, bytes, header);
         else

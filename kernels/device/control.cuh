@@ -54,18 +54,21 @@ struct ListControl {
     u32 is_damaged;    // a chunk that no encoder writes was found while others were written
 };
 
-// Of the compression of a volume: bin widths of layer 1 and their reciprocals by bound shift and level, values
-// of T; its range as ordered integers, ~index of the first vertex that is not finite; totals of the list.
+// Of the compression of a volume: bin widths of layer 1 and their reciprocals by bound shift and level,
+// values of T; its range as ordered integers, ~index of the first vertex that is not finite; totals of the
+// list.
 struct VolumeControl {
     double width[BOUND_SHIFTS][LEVELS], inverse[BOUND_SHIFTS][LEVELS];
     u64 not_low, high, first_nonfinite;
     u64 listed[LIST_KINDS];  // vertices by kind
 };
-// Of the repair of a volume: blocks that have come to the barriers; numbers of listed tiles.
+// Of the repair of a volume: blocks that have come to the barriers; numbers of listed tiles; whether
+// tetrahedra were left violated, which is a fault.
 struct RepairControl {
     alignas(128) u32 arrived;
     alignas(128) u32 violated_at_first;
     u32 violated_tiles[3], changed_tiles[2], touched_tiles[2];
+    u32 is_unfinished;
 };
 
 struct Control {

@@ -246,7 +246,8 @@ constexpr u32 LIST_ALL_ZERO = 255;
 constexpr u32 LIST_ALL_FILLED = 254;
 constexpr u32 LIST_RUNS = 128;
 
-// Levels of repaired vertices: the finest refinement, the bits of the original, zero, the fill pattern.
+// Levels of vertices: that of layer 1 alone, the finest refinement, the bits of the original, zero, the
+// fill pattern.
 constexpr u32 LEVEL_UNCHANGED = 0;
 constexpr u32 FINEST_REFINEMENT = 16;
 constexpr u32 LEVEL_EXACT = 17;
@@ -382,6 +383,7 @@ constexpr i32 STATUS_BUFFER_TOO_SMALL = 3;
 constexpr i32 STATUS_CORRUPT_STREAM = 5;
 constexpr i32 STATUS_UNSUPPORTED_VERSION = 6;
 constexpr i32 STATUS_UNSUPPORTED = 10;
+constexpr i32 STATUS_INTERNAL = 11;
 
 // FACTZ_COMPONENT_VOLUME.
 constexpr i32 COMPONENT_VOLUME = 3;

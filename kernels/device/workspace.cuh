@@ -228,7 +228,9 @@ struct VolumeCodeView : CountView {
     __device__ __forceinline__ u32* changed(u64 tile) const {
         return words_at<u32>(job.slots + tile * VOLUME_SLOT_BYTES + 8 * VOLUME_TILE_VERTICES);
     }
-    __device__ __forceinline__ u32* touched(u64 tile) const { return changed(tile) + VOLUME_TILE_VERTICES / 32; }
+    __device__ __forceinline__ u32* touched(u64 tile) const {
+        return changed(tile) + VOLUME_TILE_VERTICES / 32;
+    }
 };
 
 // ---------------------------------------------------------------- decompression

@@ -112,7 +112,8 @@ static __device__ __noinline__ EncodedTriple encode_large_triple(Triple triple) 
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
         const i32 q = triple.q[c];
-        const u32 shorter = min(length - lengths[c], 2u), top = shorter < 2 ? 1u << (length - shorter - 1) : 0,
+        const u32 shorter = min(length - lengths[c], 2u),
+                  top = shorter < 2 ? 1u << (length - shorter - 1) : 0,
                   bits = wide ? length + 1 : bits_of_shorter(length, shorter);
         number = 3 * number + shorter;
         const u32 value = wide                        ? (u32)(q + (i32)(1u << length))

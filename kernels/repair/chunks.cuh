@@ -10,7 +10,9 @@ constexpr u32 OTHER_KIND = 2;
 __device__ __forceinline__ u32 kind_of_level(u32 level) {
     return level == LEVEL_ZERO ? 0 : level == LEVEL_FILLED ? 1 : OTHER_KIND;
 }
-__device__ __forceinline__ u64 most_of_kind(u32 kind) { return kind == OTHER_KIND ? LIST_CHUNK : LIST_CONSTANT_CHUNK; }
+__device__ __forceinline__ u64 most_of_kind(u32 kind) {
+    return kind == OTHER_KIND ? LIST_CHUNK : LIST_CONSTANT_CHUNK;
+}
 
 // Listed vertices of a tile, by kind, and those that are exact.
 struct ListedShared {
@@ -131,8 +133,8 @@ struct ChunkRange {
     }
 };
 
-// Calls `each(lanes, position, level)` with the vertices of a chunk in their order, those of 32 positions at a
-// time: a bit in `lanes` for each lane with a vertex. Call with a warp.
+// Calls `each(lanes, position, level)` with the vertices of a chunk in their order, those of 32 positions at
+// a time: a bit in `lanes` for each lane with a vertex. Call with a warp.
 template <typename T, typename Each>
 __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& range, Each each) {
     const VolumeCodeView<T> work(job);
@@ -152,7 +154,8 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
         // Tiles without vertices of the kind are passed 32 at a time.
         const u64 candidate = tile + lane, total = control_of(job).volume.listed[range.kind],
                   begins = candidate < job.tiles() ? ranks[candidate * LIST_KINDS + range.kind] : total,
-                  ends = candidate + 1 < job.tiles() ? ranks[(candidate + 1) * LIST_KINDS + range.kind] : total;
+                  ends =
+                      candidate + 1 < job.tiles() ? ranks[(candidate + 1) * LIST_KINDS + range.kind] : total;
         const u32 some = __ballot_sync(FULL, ends > begins);
         if (some == 0) {
             tile += 31;
@@ -160,7 +163,8 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
         }
         const u32 next = (u32)__ffs((i32)some) - 1;
         tile += next;
-        u64 rank = __shfl_sync(FULL, (u32)begins, next) | (u64)__shfl_sync(FULL, (u32)(begins >> 32), next) << 32;
+        u64 rank = __shfl_sync(FULL, (u32)begins, next) | (u64)__shfl_sync(FULL, (u32)(begins >> 32), next)
+                                                              << 32;
         if (rank >= end) return;
         const u32* const words = work.listed() + tile * (VOLUME_TILE_VERTICES / 32);
         for (u32 w = 0; w < VOLUME_TILE_VERTICES / 32 && rank < end; w++) {
@@ -173,8 +177,7 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
             const u32 of_kind =
                 __ballot_sync(FULL, level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind);
             const u64 mine = rank + __popc(of_kind & lanes_below());
-            const u32 lanes =
-                __ballot_sync(FULL, (of_kind >> lane & 1) && mine >= range.first && mine < end);
+            const u32 lanes = __ballot_sync(FULL, (of_kind >> lane & 1) && mine >= range.first && mine < end);
             rank += __popc(of_kind);
             if (lanes) each(lanes, tile * VOLUME_TILE_VERTICES + number, level);
         }
@@ -187,7 +190,8 @@ __device__ __forceinline__ u32 golomb_bits(u64 value, u32 order) {
     return 2 * log2_of((value >> order) + 1) + 1 + order;
 }
 
-// Bits that the gaps of a chunk take by order of their code: a lane has the orders of its number, and 32 more.
+// Bits that the gaps of a chunk take by order of their code: a lane has the orders of its number, and 32
+// more.
 struct GapCosts {
     u64 single[2], skipped[2];  // every vertex with its gap; runs with theirs
 
@@ -199,7 +203,8 @@ struct GapCosts {
     // The fewest bits, and the smallest order that takes them.
     static __device__ __forceinline__ u64 best(const u64 (&costs)[2], u32& best_order) {
         u64 least = costs[0] << 6 | order(0);
-        if (order(1) <= LIST_MOST_ORDER && (costs[1] << 6 | order(1)) < least) least = costs[1] << 6 | order(1);
+        if (order(1) <= LIST_MOST_ORDER && (costs[1] << 6 | order(1)) < least)
+            least = costs[1] << 6 | order(1);
         for (i32 k = 16; k > 0; k /= 2) {
             const u64 other = __shfl_xor_sync(FULL, least, k);
             least = other < least ? other : least;
@@ -226,8 +231,8 @@ struct ChunkPlan {
     __device__ __forceinline__ ChunkPlan(const Job& job, const ChunkRange& range)
         : first(0), run_bits(0), gap_costs{{0, 0}, {0, 0}}, level_costs{{0, 0, 0, 0, 0}, 0} {
         const u32 lane = threadIdx.x & 31;
-        u64 last = 0;                        // position
-        u32 done = 0, run_begins_at = 0;     // vertices, and those before the run
+        u64 last = 0;                     // position
+        u32 done = 0, run_begins_at = 0;  // vertices, and those before the run
         for_listed<T>(job, range, [&](u32 lanes, u64 position, u32 level) {
             if (done == 0) {
                 const u32 at = (u32)__ffs((i32)lanes) - 1;
@@ -300,8 +305,8 @@ __device__ __forceinline__ void plan_chunks(const Job& job) {
     }
 }
 
-// Grid: 1. Block: LIST_THREADS threads. Reads: entries of the directory. Writes: where chunks lie in the list,
-// and its length.
+// Grid: 1. Block: LIST_THREADS threads. Reads: entries of the directory. Writes: where chunks lie in the
+// list, and its length.
 template <typename T>
 __device__ __forceinline__ void place_list(const Job& job) {
     Control& control = control_of(job);
@@ -427,8 +432,8 @@ __device__ __forceinline__ u32 run_length(const ChunkVertices& vertices, u32 num
 
 // Writes a chunk of vertices with levels of their own by a warp.
 template <typename T>
-__device__ __forceinline__ void write_chunk(
-    const Job& job, const ChunkRange& range, const ListEntry& entry, ChunkVertices& vertices, BitWriter& out) {
+__device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& range, const ListEntry& entry,
+    ChunkVertices& vertices, BitWriter& out) {
     const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
     const bool has_runs = entry.gaps & LIST_RUNS;
     u32 done = 0;
@@ -461,8 +466,8 @@ __device__ __forceinline__ void write_chunk(
             level = vertices.levels[number];
             width = level == LEVEL_EXACT ? 8 * sizeof(T) : level;
             GridPoint p;
-            const TilePlace at = {position / VOLUME_TILE_VERTICES,
-                place_of_listed((u32)position % VOLUME_TILE_VERTICES)};
+            const TilePlace at = {
+                position / VOLUME_TILE_VERTICES, place_of_listed((u32)position % VOLUME_TILE_VERTICES)};
             vertex_in_tile(volume_tile(job, at.tile), at.place, p);
             const Vector<T> original = original_at<T>(job, p), layer = values.of_layer(at);
             const double radius = values.radius(p, at);
@@ -472,8 +477,9 @@ __device__ __forceinline__ void write_chunk(
                                                : refined_cell(radius, level, original.at[c], layer.at[c]);
             if (has_runs && begins) length = run_length(vertices, number, range.count);
             const bool has_gap = number > 0 && (!has_runs || begins);
-            bits = (has_gap ? golomb_bits(gap - has_runs, order) : 0) + (length ? golomb_bits(length - 1, 0) : 0) +
-                   golomb_bits(level - 1, entry.levels) + 3 * width;
+            bits = (has_gap ? golomb_bits(gap - has_runs, order) : 0) +
+                   (length ? golomb_bits(length - 1, 0) : 0) + golomb_bits(level - 1, entry.levels) +
+                   3 * width;
         }
         u32 place = out.reserve(bits);
         if (here) {
@@ -492,8 +498,8 @@ struct WriteListShared {
     u32 sums[LIST_WARPS];
 };
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. Reads: the field, values of
-// layer 1, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the list in the
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. Reads: the field, values
+// of layer 1, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the list in the
 // stream, and the checksum of the stream.
 template <typename T>
 __device__ __forceinline__ void write_list(const Job& job) {
@@ -506,13 +512,16 @@ __device__ __forceinline__ void write_list(const Job& job) {
                coded = fits && control.content == CONTENT_CODED && control.list.chunks > 0;
     u32 sum = 0;
     const u64 at = (control.stream_bytes - control.list.bytes) / 4, chunks = coded ? control.list.chunks : 0;
-    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp; chunk < chunks; chunk += (u64)gridDim.x * LIST_WARPS) {
+    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp; chunk < chunks;
+         chunk += (u64)gridDim.x * LIST_WARPS) {
         const ulonglong2 words = work.chunks()[chunk];
-        const u32 of_entry[4] = {
-            (u32)words.x, (u32)(words.x >> 32), (u32)words.y, (u32)(words.y >> 32)};
+        const u32 of_entry[4] = {(u32)words.x, (u32)(words.x >> 32), (u32)words.y, (u32)(words.y >> 32)};
         if (lane < 4) {
             const u64 place = at + 4 * chunk + lane;
-            const u32 word = lane == 0 ? of_entry[0] : lane == 1 ? of_entry[1] : lane == 2 ? of_entry[2] : of_entry[3];
+            const u32 word = lane == 0   ? of_entry[0]
+                             : lane == 1 ? of_entry[1]
+                             : lane == 2 ? of_entry[2]
+                                         : of_entry[3];
             store_word(job.stream, 4 * place, word);
             sum += checksum_term(word, place);
         }

@@ -8,6 +8,9 @@
 #define FACTZ_FIRST_ROUND 0
 #endif
 
+// More rounds than there are: in the one before, all vertices are below their bounds.
+constexpr u32 MOST_ROUNDS = SINGLE_ROUNDS + BOUNDED_ROUNDS + 64;
+
 // Lists of tiles: those with violated tetrahedra in this round and in the next one, with changed vertices,
 // and with vertices to look at. A bit of a tile's flags says that it is in one.
 enum : u32 { IN_VIOLATED = 1, IN_CHANGED = 2, IN_TOUCHED = 4 };
@@ -70,8 +73,7 @@ struct RepairRounds {
 
     // Puts a tile into a list unless it is there.
     __device__ __forceinline__ void enlist(u64 tile, u32 flag, u32* list, u32& count) {
-        if (!(atomicOr(&work.repair_flags()[tile], flag) & flag))
-            list[atomicAdd(&count, 1u)] = (u32)tile;
+        if (!(atomicOr(&work.repair_flags()[tile], flag) & flag)) list[atomicAdd(&count, 1u)] = (u32)tile;
     }
     __device__ __forceinline__ u32* violated_tiles(u32 of_round) const {
         return work.violated_tiles() + (of_round & 1) * job.tiles();
@@ -92,8 +94,7 @@ struct RepairRounds {
 
     // Finds the cubes of a tile with violated tetrahedra. Call with a block.
     __device__ __forceinline__ void find_violated(u64 tile) {
-        const u32* const words =
-            reinterpret_cast<const u32*>(work.violated() + tile * VOLUME_TILE_VERTICES);
+        const u32* const words = reinterpret_cast<const u32*>(work.violated() + tile * VOLUME_TILE_VERTICES);
         __syncthreads();
         if (threadIdx.x == 0) places.count = 0;
         __syncthreads();
@@ -287,7 +288,8 @@ struct RepairRounds {
         meet_grid();
         for_violated([&](const Simplex& s) {
             const u32 lane = threadIdx.x & 31;
-            if (lane < TETRAHEDRON_CORNERS) marked[tile_place(job, s.corner(job, lane)).tile >> doublings] = 1;
+            if (lane < TETRAHEDRON_CORNERS)
+                marked[tile_place(job, s.corner(job, lane)).tile >> doublings] = 1;
             __syncwarp();
         });
         meet_grid();
@@ -335,6 +337,10 @@ struct RepairRounds {
                 bound_blocks(min(round - SINGLE_ROUNDS - BOUNDED_ROUNDS, 63u));
             meet_grid();
             if (read(violated_count(round + 1)) == 0) return;
+            if (round >= MOST_ROUNDS) {
+                control.repair.is_unfinished = 1;
+                return;
+            }
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 violated_count(round + 2) = 0;
                 control.repair.changed_tiles[(round + 1) & 1] = 0;

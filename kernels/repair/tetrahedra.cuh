@@ -108,8 +108,7 @@ struct SimplexTest {
         if (is_on_sides(job, p, job.pin)) return T(0);
         T least = Real<T>::MAX;
         if (is_on_sides(job, p, job.halo))
-            for (u32 k = 0; k < TETRAHEDRA_AROUND; k++)
-                least = Real<T>::low(least, bound_over_sides(p, k));
+            for (u32 k = 0; k < TETRAHEDRA_AROUND; k++) least = Real<T>::low(least, bound_over_sides(p, k));
         return least;
     }
 };

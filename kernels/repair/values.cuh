@@ -25,8 +25,8 @@ struct VertexValues {
     __device__ __forceinline__ Vector<T> of_layer(const TilePlace& at) const {
         const VolumeCodeView<T> work(job);
         const u32 place = value_place<T>(at.place);
-        return {work.values(at.tile, 0)[place], work.values(at.tile, 1)[place],
-            work.values(at.tile, 2)[place]};
+        return {
+            work.values(at.tile, 0)[place], work.values(at.tile, 1)[place], work.values(at.tile, 2)[place]};
     }
     // The largest error of layer 1 at a vertex.
     __device__ __forceinline__ double radius(const GridPoint& p, const TilePlace& at) const {
@@ -83,7 +83,8 @@ struct VertexValues {
         return below;
     }
     // Gives a vertex the next level with which its errors are below `vertex_bound`, if they are not.
-    __device__ __forceinline__ bool keep_below(const GridPoint& p, const TilePlace& at, T vertex_bound) const {
+    __device__ __forceinline__ bool keep_below(
+        const GridPoint& p, const TilePlace& at, T vertex_bound) const {
         const Vector<T> original = original_at<T>(job, p);
         if (is_below(p, at, vertex_bound, original)) return false;
         u32 k = level(at) + 1;

@@ -32,9 +32,9 @@ __device__ __forceinline__ void load_signs(
     const VertexValues<T> values(job);
     constexpr u32 SIDE = VOLUME_CLOSED;
     for (u32 k = threadIdx.x; k < SIDE * SIDE * SIDE; k += blockDim.x) {
-        const GridPoint p = wrapped(job, {(long long)tile.first[0] + k % SIDE,
-                                             (long long)tile.first[1] + k / SIDE % SIDE,
-                                             (long long)tile.first[2] + k / (SIDE * SIDE)});
+        const GridPoint p =
+            wrapped(job, {(long long)tile.first[0] + k % SIDE, (long long)tile.first[1] + k / SIDE % SIDE,
+                             (long long)tile.first[2] + k / (SIDE * SIDE)});
         u32 signs = IS_MISSING;
         if (p.x < (long long)job.nx && p.y < (long long)job.ny && p.z < (long long)job.nz) {
             const Vector<T> original = original_at<T>(job, p),
@@ -69,8 +69,8 @@ __device__ __forceinline__ void list_open(VerifyShared& shared, u32 place) {
 
 // Tests a tetrahedron: whether it holds a critical point, and whether it is violated.
 template <typename T>
-__device__ __forceinline__ void test_open(const SimplexTest<T>& test, const VolumeTile& tile, u32 open,
-    bool lossless, VerifyShared& shared) {
+__device__ __forceinline__ void test_open(
+    const SimplexTest<T>& test, const VolumeTile& tile, u32 open, bool lossless, VerifyShared& shared) {
     const u32 place = open >> 3;
     Simplex s;
     s.tetrahedron = open & 7;

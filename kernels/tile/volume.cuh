@@ -26,9 +26,9 @@ __device__ __forceinline__ i32 window_index(i32 x, i32 y, i32 z) {
 template <typename T>
 __device__ __forceinline__ u32 value_place(u32 place) {
     constexpr u32 SIDE = VOLUME_SIDE;
-    return sizeof(T) == 4
-               ? place
-               : (u32)window_index((i32)(place % SIDE), (i32)(place / SIDE % SIDE), (i32)(place / (SIDE * SIDE)));
+    return sizeof(T) == 4 ? place
+                          : (u32)window_index((i32)(place % SIDE), (i32)(place / SIDE % SIDE),
+                                (i32)(place / (SIDE * SIDE)));
 }
 
 // A vertex of a closed tile: where it is, which of the tiles around owns it (bit k: the next one along axis

@@ -11,8 +11,8 @@ struct VolumeRule {
     double spacing[3];
 
     __device__ __forceinline__ explicit VolumeRule(const Job& job)
-        : types(job.preserve == PRESERVE_TYPES), zeros_alone(job.ties == TIES_ZEROS),
-          spacing{job.dx, job.dy, job.dz} {}
+        : types(job.preserve == PRESERVE_TYPES),
+          zeros_alone(job.ties == TIES_ZEROS), spacing{job.dx, job.dy, job.dz} {}
 };
 
 // A kind (OUT, NONFINITE, UNCERTAIN, IN, TIE or ZEROS) and what else must stay: of IN the sign of the
@@ -78,8 +78,12 @@ struct TripleProduct {
     __device__ __forceinline__ u32 word(i32 at) const {
         if (at <= -32 || at >= 192) return 0;
         if (at < 0) return (u32)(bits[0] << -at);
-        const u64 here = at < 64 ? bits[0] : at < 128 ? bits[1] : bits[2],
-                  behind = at < 64 ? bits[1] : at < 128 ? bits[2] : 0;
+        const u64 here = at < 64    ? bits[0]
+                         : at < 128 ? bits[1]
+                                    : bits[2],
+                  behind = at < 64    ? bits[1]
+                           : at < 128 ? bits[2]
+                                      : 0;
         const i32 shift = at & 63;
         return (u32)(here >> shift | (shift ? behind << (64 - shift) : 0));
     }
@@ -226,16 +230,15 @@ __device__ __noinline__ VolumeSignature signature_of_tie(
     const bool all_zero = (s0 | s1 | s2 | s3) == 0;
     const OtherVectors<T> others(p);
     // Where three others are independent, they have a determinant.
-    const bool clear = others.zeros ? !all_zero || others.is_clear_of_origin()
-                                    : all_zero && others.is_clear_of_origin();
+    const bool clear =
+        others.zeros ? !all_zero || others.is_clear_of_origin() : all_zero && others.is_clear_of_origin();
     if (clear && !others.zeros) return {OUT, 0, 0, 0};
     if (clear && zeros_alone) return {ZEROS, others.zeros, 0, 0};
     return all_signs(p, s);
 }
 
 template <typename T>
-__device__ __noinline__ VolumeSignature volume_signature(
-    Tetrahedron<T> p, u32 tetrahedron, VolumeRule rule) {
+__device__ __noinline__ VolumeSignature volume_signature(Tetrahedron<T> p, u32 tetrahedron, VolumeRule rule) {
     if (!finite(p.at[0]) || !finite(p.at[1]) || !finite(p.at[2]) || !finite(p.at[3]))
         return {NONFINITE, 0, 0, 0};
     if (one_sided(p)) return {OUT, 0, 0, 0};

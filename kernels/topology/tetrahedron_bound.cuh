@@ -84,7 +84,7 @@ __device__ __noinline__ double face_distance(const Tetrahedron<T>& p) {
         if (!is_moderate(p.at[k])) return 0.0;
     for (i32 missing = 0; missing < TETRAHEDRON_CORNERS; missing++) {
         const Vector<T>&x = p.at[missing > 0 ? 0 : 1], &y = p.at[missing > 1 ? 1 : 2],
-                       &z = p.at[missing > 2 ? 2 : 3];
+              &z = p.at[missing > 2 ? 2 : 3];
         const Determinant det = determinant(x, y, z);
         const Direction a = difference(x, y), b = difference(x, z), n = cross(a, b);
         const double a0 = fabs(a.at[0]), a1 = fabs(a.at[1]), a2 = fabs(a.at[2]), b0 = fabs(b.at[0]),
@@ -125,7 +125,9 @@ __device__ __noinline__ bool signs_stay(const OtherVectors<T>& others, double mo
     if (!(size >= 1e-280 && size < 1e280)) return false;
     for (i32 k = 0; k < 3 * others.count; k++)
         rows[k / 3][k % 3] = Interval::around((double)others.at[k / 3].at[k % 3] / size, moved / size);
-    auto minor = [&](i32 i, i32 j, i32 k, i32 l) { return rows[i][k] * rows[j][l] - rows[i][l] * rows[j][k]; };
+    auto minor = [&](i32 i, i32 j, i32 k, i32 l) {
+        return rows[i][k] * rows[j][l] - rows[i][l] * rows[j][k];
+    };
     for (i32 k = 0; k < 3 * others.count; k++)
         if (rows[k / 3][k % 3].sign() == 0) return false;
     for (i32 j = 0; j < others.count; j++)
@@ -172,7 +174,6 @@ __device__ __noinline__ T tetrahedron_bound(
     const double d = face_distance(p);
     if (!rule.types) return round_down<T>(d);
     const i32 type = (i32)(signature.data >> 2);
-    return round_down<T>(largest(smaller(d, LADDER_TOP * eps), [&](double moved) {
-        return certified_type(p, tetrahedron, rule.spacing, moved) == type;
-    }));
+    return round_down<T>(largest(smaller(d, LADDER_TOP * eps),
+        [&](double moved) { return certified_type(p, tetrahedron, rule.spacing, moved) == type; }));
 }

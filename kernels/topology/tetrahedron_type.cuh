@@ -23,13 +23,18 @@ __device__ __forceinline__ bool jacobian(const Tetrahedron<T>& p, u32 tetrahedro
     for (i32 axis = 0; axis < 3; axis++) {
         // At most 1: exact for equal spacings, otherwise rounded.
         const double factor = least / spacing[axis];
-        const Interval rounded = fabs(factor) == 1.0 ? Interval::exact(factor) : Interval::around(factor, 0.0);
+        const Interval rounded =
+            fabs(factor) == 1.0 ? Interval::exact(factor) : Interval::around(factor, 0.0);
         const bool first = step_axis(tetrahedron, 0) == (u32)axis,
                    second = step_axis(tetrahedron, 1) == (u32)axis;
 #pragma unroll
         for (i32 c = 0; c < 3; c++) {
-            const T from = first ? p.at[0].at[c] : second ? p.at[1].at[c] : p.at[2].at[c],
-                    to = first ? p.at[1].at[c] : second ? p.at[2].at[c] : p.at[3].at[c];
+            const T from = first    ? p.at[0].at[c]
+                           : second ? p.at[1].at[c]
+                                    : p.at[2].at[c],
+                    to = first    ? p.at[1].at[c]
+                         : second ? p.at[2].at[c]
+                                  : p.at[3].at[c];
             entries[c][axis] = Interval::around((double)to - (double)from, 2.0 * moved) * rounded;
             const double size = fabs(entries[c][axis].middle);
             largest = size > largest ? size : largest;
@@ -74,7 +79,6 @@ __device__ __noinline__ i32 certified_type(
     // The cubic x^3 + q1 x + q2 of the eigenvalues less their mean.
     const Interval q1 = minors - (trace * trace).times(1.0 / 3.0),
                    q2 = (trace * minors).times(1.0 / 3.0) - (trace * trace * trace).times(2.0 / 27.0) - det;
-    const i32 complex =
-        q1.sign() > 0 ? 1 : ((q1 * q1 * q1).times(4.0) + q2.square().times(27.0)).sign();
+    const i32 complex = q1.sign() > 0 ? 1 : ((q1 * q1 * q1).times(4.0) + q2.square().times(27.0)).sign();
     return complex == 0 ? -1 : negative + (complex > 0 ? 4 : 0);
 }

@@ -41,6 +41,7 @@ shared! {
     STATUS_CORRUPT_STREAM: i32 = Status::CorruptStream as i32;
     STATUS_UNSUPPORTED_VERSION: i32 = Status::UnsupportedVersion as i32;
     STATUS_UNSUPPORTED: i32 = Status::Unsupported as i32;
+    STATUS_INTERNAL: i32 = Status::Internal as i32;
     /// FACTZ_COMPONENT_VOLUME.
     COMPONENT_VOLUME: i32 = 3;
     WARNING_WIDE_RANGE: u32 = report::WARNING_WIDE_RANGE;

@@ -552,8 +552,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     kernel(phase::REPAIR_VOLUME, "repair", [REPAIR_THREADS; 2], [1; 2])
         .grid(|s, _| s.blocks_each(1))
         .data(
-            "field control levels tile_headers values violated violated_tiles changed_tiles changed \
-             touched_tiles",
+            "field control levels tile_headers values violated violated_tiles changed_tiles changed",
             "control levels violated violated_tiles changed_tiles changed touched_tiles",
         )
         .work("rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around \

@@ -117,11 +117,13 @@ bool run_warp(size_t warp) {
         any = true;
     }
     size_t waiting = 0;
-    for (size_t t = 32 * warp; t < 32 * warp + 32; t++) waiting += block->threads[t].state == State::AT_COLLECTIVE;
+    for (size_t t = 32 * warp; t < 32 * warp + 32; t++)
+        waiting += block->threads[t].state == State::AT_COLLECTIVE;
     if (waiting == 0) return any;
     if (waiting < 32) fail("some lanes of a warp are at a collective, others are not");
     for (size_t t = 32 * warp; t < 32 * warp + 32; t++) {
-        if (block->threads[t].kind != block->threads[32 * warp].kind) fail("lanes of a warp are at different collectives");
+        if (block->threads[t].kind != block->threads[32 * warp].kind)
+            fail("lanes of a warp are at different collectives");
         block->collected[t] = block->threads[t].value;
         block->threads[t].state = State::READY;
     }
@@ -521,8 +523,7 @@ void carve_volume_to_compress(Job& job) {
 }
 
 void compress_volume(const Job& job) {
-    const uint64_t tiles = job.tiles(),
-                   weighed = TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES;
+    const uint64_t tiles = job.tiles(), weighed = TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES;
     const bool keeps_points = job.preserve != PRESERVE_NONE;
     RUN(begin_compression, FEW, 256);
     RUN(volume_statistics, FEW, 256);

@@ -10,7 +10,7 @@
 struct ListSizes {
     u16 blocks[3], masks[2], weight;
     u32 before;
-    u64 first_tile;  // of the group with this index
+    u64 first_tile;        // of the group with this index
     double largest_error;  // of layer 1, in the tile of a volume
 };
 static_assert(sizeof(ListSizes) <= sizeof(Nearness), "one takes the place of the other");
@@ -115,9 +115,7 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
                                                        : MOST_GROUP_KIB * usual;
     const u64 least = job.components == 3 ? LEAST_GROUP_WEIGHT_OF_VOLUMES : LEAST_GROUP_WEIGHT;
     Grouping g;
-    g.weight = wanted < least               ? (u32)least
-               : wanted < MOST_GROUP_WEIGHT ? (u32)wanted
-                                            : MOST_GROUP_WEIGHT;
+    g.weight = wanted < least ? (u32)least : wanted < MOST_GROUP_WEIGHT ? (u32)wanted : MOST_GROUP_WEIGHT;
     g.groups = quotient(before_last + (job.tiles() - 1) * (g.weight / 255 + 1), g.weight) + 1;
     return g;
 }

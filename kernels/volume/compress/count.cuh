@@ -10,7 +10,8 @@ constexpr u32 VOLUME_ACTIVITIES_AT = HEAD_ALPHABET,
               VOLUME_CODES_AT = VOLUME_ACTIVITIES_AT + (MASK_BYTE - COARSE_ACTIVITY) * ACTIVITIES,
               VOLUME_RUNS_AT = VOLUME_CODES_AT + (RUN - ANCHOR_TABLE) * ALPHABET,
               VOLUME_COUNTS_END = VOLUME_RUNS_AT + (MASK_RUN - RUN) * RUN_SYMBOLS;
-static_assert(RUNS_OF_VOLUMES <= RUN_SYMBOLS && VOLUME_COUNTS_END * sizeof(u32) <= 48 << 10, "all have a place");
+static_assert(
+    RUNS_OF_VOLUMES <= RUN_SYMBOLS && VOLUME_COUNTS_END * sizeof(u32) <= 48 << 10, "all have a place");
 // Index in the counts of the call.
 __device__ __forceinline__ u32 volume_count_index(u32 place) {
     if (place >= VOLUME_RUNS_AT) {
@@ -27,7 +28,9 @@ __device__ __forceinline__ u32 volume_count_index(u32 place) {
 
 // Numbers of the first entries of the sparse lists of a tile. A vertex that is not zero costs 3 bits at
 // least, and a sparse block less than a bit a vertex.
-__device__ __forceinline__ constexpr u32 volume_first_entry(u32 block) { return block == 0 ? 0 : block == 1 ? 21 : 21 + 149; }
+__device__ __forceinline__ constexpr u32 volume_first_entry(u32 block) {
+    return block == 0 ? 0 : block == 1 ? 21 : 21 + 149;
+}
 static_assert((64 - 1) / 3 <= 21 && (512 - 64 - 1) / 3 <= 149 &&
                   2 * (21 + 149 + (VOLUME_TILE_VERTICES - 512 - 1) / 3) <= VOLUME_TILE_VERTICES,
     "the positions of all entries have the place of the violated tetrahedra");
@@ -54,8 +57,9 @@ struct VolumeTileCounter {
     __device__ __forceinline__ VolumeTileCounter(const Job& job, u32* counts, u64 index)
         : job(job), counts(counts), tile(volume_tile(job, index)), info(TileView(job).headers()[index]),
           symbols(VolumeCodeView<T>(job).symbols() + index * VOLUME_TILE_VERTICES),
-          positions(VolumeCodeView<T>(job).positions() + index * (VOLUME_TILE_VERTICES / 2)),
-          entries{0, 0, 0}, weight(TILE_WEIGHT) {}
+          positions(VolumeCodeView<T>(job).positions() + index * (VOLUME_TILE_VERTICES / 2)), entries{0, 0,
+                                                                                                  0},
+          weight(TILE_WEIGHT) {}
 
     __device__ __forceinline__ bool is_owned(u32 position) const {
         const VolumePosition at = place_of_position(position);
@@ -77,7 +81,8 @@ struct VolumeTileCounter {
         const u32 activity = activity_in(info, 0);
         if (activity == 0) return;
         weight += TOP_VERTICES;
-        if (lane < TOP_VERTICES && is_owned(lane)) count_code(volume_table(TOP_LIST, activity, lane), symbols[lane]);
+        if (lane < TOP_VERTICES && is_owned(lane))
+            count_code(volume_table(TOP_LIST, activity, lane), symbols[lane]);
     }
     // Positions `from` to `end` of a block, of those 16 of a lane that begin at `first`. `last`: the position
     // before those of the list, or its last entry so far.

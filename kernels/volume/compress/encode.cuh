@@ -86,7 +86,9 @@ struct VolumeBatchCoder {
     __device__ __forceinline__ void code_heads(u32 info, const u32 (&counts)[3], bool exists) {
 #pragma unroll 1
         for (i32 k = 2; k >= 0; k--) {
-            const u32 activity = activity_in(info, k), count = k == 0 ? counts[0] : k == 1 ? counts[1] : counts[2];
+            const u32 activity = activity_in(info, k), count = k == 0   ? counts[0]
+                                                               : k == 1 ? counts[1]
+                                                                        : counts[2];
             encoder.raw(exists && is_sparse(activity) ? raw_word(count, volume_count_bits(k, activity)) : 0);
         }
 #pragma unroll 1

@@ -12,7 +12,8 @@ struct Quantizing {
     T width, inverse;
 };
 template <typename T>
-__device__ __forceinline__ Quantizing<T> quantizing(double half_bin_width, u32 scaling, u32 shift, u32 level) {
+__device__ __forceinline__ Quantizing<T> quantizing(
+    double half_bin_width, u32 scaling, u32 shift, u32 level) {
     double width, inverse;
     quantizer_entry<T>(power_of_two(-(i32)shift) * half_bin_width, scaling, (i32)level, 0, width, inverse);
     return {(T)width, (T)inverse};
@@ -34,7 +35,8 @@ struct QuantizeShared<T, false> {
     u32 infos[8], costs[3];
 };
 template <typename T>
-__device__ __forceinline__ VolumeWindow<T, 3>& window_of(const Job& job, QuantizeShared<T>& shared, u64 tile) {
+__device__ __forceinline__ VolumeWindow<T, 3>& window_of(
+    const Job& job, QuantizeShared<T>& shared, u64 tile) {
     if constexpr (sizeof(T) == 4)
         return shared.window;
     else
@@ -83,8 +85,8 @@ struct Quantized {
     double error;  // the largest one of a reconstruction that is
 };
 template <typename T>
-__device__ __forceinline__ Quantized quantize(const Quantizing<T>& step, T most, const Vector<T>& original,
-    const T (&prediction)[3], T (&value)[3]) {
+__device__ __forceinline__ Quantized quantize(
+    const Quantizing<T>& step, T most, const Vector<T>& original, const T (&prediction)[3], T (&value)[3]) {
     typedef Real<T> R;
     Quantized found = {{{0, 0, 0}}, true, 0.0};
     T largest = T(0);
@@ -134,12 +136,12 @@ __device__ __forceinline__ void store_symbols(
     if (cost) atomicAdd(&shared.costs[block], cost);
     if (owned) atomicAdd(&vertices[block], owned);
     const VolumeCodeView<T> work(job);
-    words_at<uint4>(work.symbols() + tile.index * VOLUME_TILE_VERTICES)[k] = words_at<uint4>(shared.symbols)[k];
+    words_at<uint4>(work.symbols() + tile.index * VOLUME_TILE_VERTICES)[k] =
+        words_at<uint4>(shared.symbols)[k];
     __syncthreads();
     if (k != 0) return;
-    work.headers()[tile.index] =
-        with_activities(shared.infos[0], activity_of(shared.costs[0], vertices[0]),
-            activity_of(shared.costs[1], vertices[1]), activity_of(shared.costs[2], vertices[2]));
+    work.headers()[tile.index] = with_activities(shared.infos[0], activity_of(shared.costs[0], vertices[0]),
+        activity_of(shared.costs[1], vertices[1]), activity_of(shared.costs[2], vertices[2]));
 }
 
 // Stores the largest error of a tile. Call with a block.

@@ -1,5 +1,5 @@
-// The first kernels of the compression of a volume: its range, zeros and missing values, and the bound. Twin of
-// src/cpu/statistics.rs.
+// The first kernels of the compression of a volume: its range, zeros and missing values, and the bound. Twin
+// of src/cpu/statistics.rs.
 #pragma once
 #include "compress/statistics/decide.cuh"
 #include "grid/volume_field.cuh"

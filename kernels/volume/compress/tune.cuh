@@ -85,17 +85,16 @@ __device__ __forceinline__ void decide_volume_tuning(const Job& job, Control& co
     control.volume.inverse[shift][level] = (double)step.inverse;
 }
 
-// Grid: samples, of f32 with every option. Block: VOLUME_THREADS threads. Dynamic shared: QuantizeShared. Codes
-// sampled tiles; the last block decides. Reads: the field, levels. Writes: counts, interpolants, scaling and
-// steps in the control block; of f64 values, as scratch memory.
+// Grid: samples, of f32 with every option. Block: VOLUME_THREADS threads. Dynamic shared: QuantizeShared.
+// Codes sampled tiles; the last block decides. Reads: the field, levels. Writes: counts, interpolants,
+// scaling and steps in the control block; of f64 values, as scratch memory.
 template <typename T>
 __device__ __forceinline__ void tune_volume(const Job& job) {
     LAUNCHED_SHARED(QuantizeShared<T>, shared);
     Control& control = control_of(job);
     if (is_lossless_volume(control)) return;
     constexpr u32 OPTIONS = sizeof(T) == 4 ? VOLUME_OPTIONS : 1;
-    const u64 tiles = job.tiles(),
-              index = volume_sample(tiles, volume_samples(tiles), blockIdx.x / OPTIONS);
+    const u64 tiles = job.tiles(), index = volume_sample(tiles, volume_samples(tiles), blockIdx.x / OPTIONS);
     const VolumeTile tile = volume_tile(job, index);
     VolumeWindow<T, 3>& window = window_of<T>(job, shared, index);
     for (u32 option = blockIdx.x % OPTIONS; option < VOLUME_OPTIONS; option += OPTIONS)
