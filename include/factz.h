@@ -2600,7 +2600,7 @@ factz_status factz_compare_device(const void *u,
                                   factz_stream stream);
 
 /**
- * The sizes for decompressing the streams of volumes of a shape and an element type.
+ * The sizes for decompressing the streams of volumes of a shape and an element type on a device.
  *
  * analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no device.
  * Does not block, thread-safe. The numbers may change with the version of the library.

@@ -3,7 +3,7 @@
 #include "decompress/decode_group.cuh"
 #include "decompress/status.cuh"
 #include "entropy/groups/decode.cuh"
-#include "volume/lists.cuh"
+#include "entropy/groups/volume_lists.cuh"
 
 struct VolumeDecodeGroup {
     VolumeLists lists;

@@ -526,7 +526,7 @@ fn device_functions_of_volumes_check_their_arguments() {
     expect(decompress(src, w, N, work, bytes - 1), too_small, "workspace_bytes = ");
     let planes = config();
     let status = unsafe { factz_decompress_volume_sizes(&planes, &mut sizes) };
-    expect(status, FACTZ_ERROR_INVALID_CONFIG, "factz_config_init_volume");
+    expect(status, FACTZ_ERROR_INVALID_CONFIG, "components = 2");
     assert_eq!((sizes.workspace_bytes, sizes.max_stream_bytes), (0, 0));
 }
 

@@ -279,17 +279,8 @@ impl Driver {
     fn hot_path(&self) {
         // Both ends of each buffer are looked up, small structs once. The bound is relative: a kernel finds
         // the range.
-        let work = [
-            (9, 0, 6),
-            (9, 0, 4),
-            (9, 0, 4),
-            (11, 0, 16),
-            (11, 0, 8),
-            (12, 1, 3),
-            (8, 1, 2),
-            (10, 1, 3),
-            (4, 0, 1),
-        ];
+        let work =
+            [(9, 0, 6), (9, 0, 4), (9, 0, 4), (11, 0, 8), (12, 1, 3), (8, 1, 2), (10, 1, 3), (4, 0, 1)];
         for stream in [STREAM, CAPTURED] {
             for ((call, ..), (addresses, cleared, least_kernels)) in CALLS.into_iter().zip(work) {
                 let (status, calls) = self.traced(|| call(self, DEVICE, stream));

@@ -4,7 +4,7 @@
 #include "entropy/lanes.cuh"
 #include "entropy/payload.cuh"
 #include "stream/sections.cuh"
-#include "volume/lists.cuh"
+#include "entropy/groups/volume_lists.cuh"
 
 // Kinds of tables, by the raw bits after their symbols.
 enum : u32 { CODES_HEADS, CODES_BYTES, CODES_VERTICES, CODES_RUNS };

@@ -3,7 +3,7 @@
 #pragma once
 #include "compress/count/grouping.cuh"
 #include "volume/compress/quantize.cuh"
-#include "volume/lists.cuh"
+#include "entropy/groups/volume_lists.cuh"
 
 // Counters of a block: mask states, activities, codes of vertices, runs.
 constexpr u32 VOLUME_ACTIVITIES_AT = HEAD_ALPHABET,

@@ -191,7 +191,6 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
         [&](const VolumeVertex& vertex, const T(&prediction)[3], T(&value)[3]) {
             const i32 at = window_index(vertex.x, vertex.y, vertex.z);
             const Vector<T> original = {window.values[0][at], window.values[1][at], window.values[2][at]};
-            // Vertices without a code were loaded as zeros.
             if (has_hidden && is_zero(original) && is_hidden_vertex<T>(job, tile, vertex)) {
                 for (i32 c = 0; c < 3; c++) value[c] = T(0);
                 return;

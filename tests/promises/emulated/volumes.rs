@@ -4,8 +4,8 @@ use super::*;
 use crate::support::fields::{bytes_of, compressed_volume, dtype, volume, Random, Volume, CODERS};
 use factz::stream::checksum::seal;
 use factz::{
-    compare_volume, decompress_volume, BoundKind, Execution, Preserve, Ties, View, ViewMut, VolumeRequest,
-    PERIODIC_X, PERIODIC_Z, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MIN, SIDE_Z_MAX, SIDE_Z_MIN,
+    compare_volume, decompress_volume, BoundKind, Execution, Layout, Preserve, Ties, View, ViewMut,
+    VolumeRequest, PERIODIC_X, PERIODIC_Z, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MIN, SIDE_Z_MAX, SIDE_Z_MIN,
 };
 
 /// Shapes with whole tiles, with ends of one vertex and of two, and thin ones.
@@ -54,6 +54,8 @@ fn written_volume<T: Real>(
     let [u, v, w] =
         [0, 1, 2].map(|k| written(folder, ["in_u", "in_v", "in_w"][k], &bytes_of(&components[k])));
     let (fill, stream) = (fill_bits::<T>(c), folder.join("out"));
+    // With the layout of dense arrays where the configuration leaves it out.
+    let c = VolumeRequest::new(*c).expect("a valid configuration").config().to_owned();
     let grid: [&dyn ToString; 8] =
         [&order, &(c.dtype as u32), &c.nx, &c.ny, &c.nz, &c.plane_rows, &(c.bound_kind as u32), &c.bound];
     let choices: [&dyn ToString; 9] = [
@@ -78,12 +80,16 @@ fn block(config: Config, halo: u32) -> (Config, usize) {
     let [x, y, z] = [0, 1, 2].map(|axis| (halo >> (2 * axis) & 1) as u64);
     let ghosts = |axis: u32| (halo >> (2 * axis) & 3).count_ones() as u64;
     let (nx, ny) = (config.nx, config.ny);
+    let layout = Layout { pitch: nx, stride: 1, plane: nx * ny };
     let owned = Config {
         nx: nx - ghosts(0),
         ny: ny - ghosts(1),
         nz: config.nz - ghosts(2),
         plane_rows: ny,
         halo,
+        u: layout,
+        v: layout,
+        w: layout,
         ..config
     };
     (owned, ((z * ny + y) * nx + x) as usize)
