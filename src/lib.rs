@@ -116,7 +116,8 @@ pub use volume::{compress_volume, decompress_volume, max_volume_stream_bytes};
 /// [`device::Workspace`] and [`device::AnalysisWorkspace`]. Without the feature `cuda` all of it answers
 /// [`Status::NoDevice`].
 pub mod device {
-    /// Not a part of the interface yet: it did not end when it first ran on a device.
+    /// Not a part of the interface: with the feature `volume-compression`. It did not end when it first ran on a
+    /// device.
     #[doc(hidden)]
     pub use crate::cuda::compress_volume_device;
     pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};

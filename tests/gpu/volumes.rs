@@ -7,7 +7,7 @@ use crate::expected::check_reports;
 use crate::hostile::mutate;
 use crate::memory::{poisons, Guarded};
 use crate::support::fields::{bytes_of, compressed_volume, dtype, volume, Random, Volume, CODERS};
-use crate::{ensure, times, Check, POISON};
+use crate::{ensure, times, Check, NOT_RUN, POISON};
 use factz::device::{compress_volume_device, decompress_volume_device, Buffers, VolumeBuffers, Workspace};
 use factz::stream::checksum::seal;
 use factz::{
@@ -241,6 +241,7 @@ fn check_compression<T: Real>(bench: &Bench, turn: usize, shape: [u64; 3]) -> Ch
 
 /// Volumes of all kinds are compressed.
 pub fn compressed_volumes(_: &Device) -> Check {
+    ensure!(cfg!(feature = "volume-compression"), "{NOT_RUN}built without the feature volume-compression");
     for shape in SHAPES {
         let (single, double) = (Bench::new::<f32>(shape)?, Bench::new::<f64>(shape)?);
         for turn in 0..12 {
