@@ -242,8 +242,10 @@ __device__ __noinline__ VolumeSignature volume_signature(Tetrahedron<T> p, u32 t
     if (!finite(p.at[0]) || !finite(p.at[1]) || !finite(p.at[2]) || !finite(p.at[3]))
         return {NONFINITE, 0, 0, 0};
     if (one_sided(p)) return {OUT, 0, 0, 0};
-    const i32 s0 = sign_det3(p.at[1], p.at[2], p.at[3]), s1 = -sign_det3(p.at[0], p.at[2], p.at[3]),
-              s2 = sign_det3(p.at[0], p.at[1], p.at[3]), s3 = -sign_det3(p.at[0], p.at[1], p.at[2]);
+    // Vectors in another order instead of a minus: where ptxas 13.0 makes one instruction of two minima
+    // (VIMNMX3, sm_90), it loses the minus of an operand.
+    const i32 s0 = sign_det3(p.at[1], p.at[2], p.at[3]), s1 = sign_det3(p.at[0], p.at[3], p.at[2]),
+              s2 = sign_det3(p.at[0], p.at[1], p.at[3]), s3 = sign_det3(p.at[0], p.at[2], p.at[1]);
     const i32 low = min(min(s0, s1), min(s2, s3)), high = max(max(s0, s1), max(s2, s3));
     if (low < 0 && high > 0) return {OUT, 0, 0, 0};
     if (low != high || low == 0) return signature_of_tie(p, s0, s1, s2, s3, rule.zeros_alone);
