@@ -115,9 +115,6 @@ fn compile(nvcc: &Path, image: &Path) {
         .args(archs.iter().map(|a| format!("-gencode=arch=compute_{a},code=sm_{a}")))
         .args(virtual_archs.iter().map(|a| format!("-gencode=arch=compute_{a},code=compute_{a}")))
         .arg(SOURCE);
-    if env::var_os("CARGO_FEATURE_VOLUME_COMPRESSION").is_some() {
-        command.arg("-DFACTZ_VOLUME_COMPRESSION");
-    }
     if env::var("FACTZ_CUDA_LINEINFO").as_deref() == Ok("1") {
         command.arg("-lineinfo");
     }

@@ -410,7 +410,8 @@ module factz
   ! ---------------------------------------------------------------- the functions of factz.h
 
   public :: factz_config_init_volume, factz_volume_stream_bytes, factz_compress_volume_host, &
-      factz_decompress_volume_host, factz_decompress_volume_sizes, factz_decompress_volume_device, &
+      factz_decompress_volume_host, factz_compress_volume_sizes, factz_compress_volume_device, &
+      factz_decompress_volume_sizes, factz_decompress_volume_device, &
       factz_critical_points_volume_host, factz_compare_volume_host, factz_range_volume_host
   public :: factz_config_init, factz_config_from_info, factz_config_to_words, factz_config_from_words, &
       factz_readable_formats, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
@@ -465,6 +466,23 @@ module factz
       type(factz_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_decompress_volume_host
+    integer(c_int32_t) function factz_compress_volume_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_compress_volume_sizes
+    integer(c_int32_t) function factz_compress_volume_device(u, v, w, n, config, dst, dst_bytes, workspace, &
+        workspace_bytes, report, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_compress_volume_device
     integer(c_int32_t) function factz_decompress_volume_sizes(config, sizes) bind(c)
       import :: c_int32_t, factz_config, factz_sizes
       type(factz_config), intent(in) :: config

@@ -250,101 +250,67 @@ KERNEL(factz_reconstruct, Job, (64, 14), (64, 1), overlaps_previous, reconstruct
 KERNEL(factz_reconstruct_other_lorenzo, Job, (256, 3), (256, 2), waits_inside, reconstruct_other_lorenzo<T>)
 
 // statistics: reads ; writes control symbol_counts; work: counters once
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_begin_compression, Job, (256), (256), after_previous, begin_compression<T>)
-#endif
 
 // statistics: reads field; writes control; work: vertices once; rows / the warps of the grid
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_volume_statistics, Job, (256, 4), (256, 4), after_previous, volume_statistics<T>)
-#endif
 
 // statistics: reads field control; writes levels tile_headers; work: vertices once; a tile a block
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_tiles<T>)
-#endif
 
 // predict + quantize: reads field control levels; writes control values; 73888 shared bytes; work: 4 to 24
 //     tiles, 4 times; a tile a block, of f64 4 times
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
-#endif
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
 //     values list_sizes; 73888 shared bytes; work: closed tiles once; a tile a block
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_quantize_volume, Job, (256, 2), (256, 2), after_previous, quantize_volume<T>)
-#endif
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
 //     24 tetrahedra each; a tile a block
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T>)
-#endif
 
 // repair: reads field control levels tile_headers values; writes control violated violated_tiles
 //     changed_tiles changed; work: tetrahedra once; those of a tile a block
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
-#endif
 
 // repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed;
 //     writes control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at
 //     most but for one doubling of the tiles each: violated tetrahedra and those around changed vertices; a
 //     share of their tiles
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_repair, Job, (256, 1), (256, 1), in_order, repair<T>)
-#endif
 
 // count: reads field control levels tile_headers values list_sizes; writes control listed list_ranks; work:
 //     vertices once; a tile a block
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_list_vertices, Job, (256, 4), (256, 4), after_previous, list_vertices<T>)
-#endif
 
 // count: reads control list_ranks; writes control list_ranks; work: tiles once; all, 1024 at a time
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_rank_vertices, Job, (1024, 1), (1024, 1), after_previous, rank_vertices<T>)
-#endif
 
 // count: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
 //     warps of the grid
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_plan_chunks, Job, (128), (128), after_previous, plan_chunks<T>)
-#endif
 
 // count: reads control entries; writes control chunk_places; work: chunks once; all, 1024 at a time
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_place_list, Job, (1024, 1), (1024, 1), after_previous, place_list<T>)
-#endif
 
 // count: reads control tile_headers symbols; writes positions list_sizes symbol_counts; work: tiles once; N /
 //     the warps of the grid
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_count_volume, Job, (256, 4), (256, 4), after_previous, count_volume<T>)
-#endif
 
 // encode: reads control tile_headers symbols payload positions list_sizes code_entries chunk_weights; writes
 //     control group_words group_sizes list_sizes; work: tiles once, 5 searches a group; groups / the warps of
 //     the grid
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_encode_volume_rans, Job, (128, 4), (128, 4), after_previous, encode_volume<T, false>)
-#endif
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_encode_volume_huffman, Job, (128, 4), (128, 4), after_previous, encode_volume<T, true>)
-#endif
 
 // assemble: reads field control group_sizes group_words list_sizes stored_tables; writes control stream
 //     report; work: the stream once; a 384th of the groups, 512 at a time
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_assemble_volume, Job, (512, 3), (512, 3), waits_inside, assemble_volume<T>)
-#endif
 
 // assemble: reads field control report levels tile_headers values listed list_ranks entries chunk_places;
 //     writes control stream; work: listed vertices once; chunks / the warps of the grid
-#ifdef FACTZ_VOLUME_COMPRESSION
 KERNEL(factz_write_list, Job, (128), (128), after_previous, write_list<T>)
-#endif
 
 // parse: reads ; writes control hidden; work: a bit for each vertex, twice; those / the threads of the grid
 KERNEL(factz_begin_volume, Job, (256), (256), after_previous, begin_volume<T>)

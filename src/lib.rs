@@ -116,15 +116,13 @@ pub use volume::{compress_volume, decompress_volume, max_volume_stream_bytes};
 /// [`device::Workspace`] and [`device::AnalysisWorkspace`]. Without the feature `cuda` all of it answers
 /// [`Status::NoDevice`].
 pub mod device {
-    /// Not a part of the interface: with the feature `volume-compression`. It did not end when it first ran on a
-    /// device.
-    #[doc(hidden)]
-    pub use crate::cuda::compress_volume_device;
     pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
     pub use crate::cuda::{
         available, compare_device, compress_device, critical_points_device, decompress_device,
         decompress_planes_device, each_kernel, inspect_device, prepare_device, range_device, set_overlap,
         Buffers, ComparedFields, DevicePointer, Direction, PointBuffers, RangeBuffers, Stream,
     };
-    pub use crate::cuda::{decompress_volume_device, each_volume_kernel, VolumeBuffers};
+    pub use crate::cuda::{
+        compress_volume_device, decompress_volume_device, each_volume_kernel, VolumeBuffers,
+    };
 }

@@ -11,13 +11,30 @@ use super::volume::{check_components_apart, check_vertices, spans, NAMES};
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::cuda::{self, Buffers, VolumeBuffers};
 use crate::error::Result;
+use crate::request::VolumeRequest;
 use crate::volume;
 use std::ffi::c_void;
 
-/// The sizes for decompressing the streams of volumes of a shape and an element type on a device.
+/// The sizes for compressing volumes of a shape, an element type and a configuration on a device.
 ///
 /// analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no device.
 /// Does not block, thread-safe. The numbers may change with the version of the library.
+///
+/// @param config  the configuration of a volume (`factz_config_init_volume`)
+/// @param sizes   written; all zero where the call fails
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+///         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_compress_volume_sizes(
+    config: *const factz_config,
+    sizes: *mut factz_sizes,
+) -> factz_status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { tell_sizes(config, sizes, Workspace::compress_volume) })
+}
+
+/// The sizes for decompressing the streams of volumes of a shape and an element type on a device. Otherwise as
+/// `factz_compress_volume_sizes`.
 ///
 /// @param config  the configuration of a volume (`factz_config_init_volume`)
 /// @param sizes   written; all zero where the call fails
@@ -29,12 +46,16 @@ pub unsafe extern "C" fn factz_decompress_volume_sizes(
     sizes: *mut factz_sizes,
 ) -> factz_status {
     // SAFETY: the caller's promise.
-    guard(|| unsafe { tell_sizes(config, sizes) })
+    guard(|| unsafe { tell_sizes(config, sizes, Workspace::decompress_volume) })
 }
 
 /// # Safety
 /// The pointers are null, misaligned or point to structs in host memory.
-unsafe fn tell_sizes(config: *const factz_config, sizes: *mut factz_sizes) -> Result<()> {
+unsafe fn tell_sizes(
+    config: *const factz_config,
+    sizes: *mut factz_sizes,
+    plan: fn(&VolumeRequest) -> Result<Workspace>,
+) -> Result<()> {
     // SAFETY: the promise of this function.
     let mut output = unsafe { Output::new("sizes", sizes, factz_sizes::default()) }?;
     check_struct("config", config)?;
@@ -43,11 +64,69 @@ unsafe fn tell_sizes(config: *const factz_config, sizes: *mut factz_sizes) -> Re
     let request = unsafe { read_volume_request("config", config) }?;
     output.set(factz_sizes {
         max_stream_bytes: volume::max_volume_stream_bytes(&request),
-        workspace_bytes: Workspace::decompress_volume(&request)?.bytes,
+        workspace_bytes: plan(&request)?.bytes,
         alignment: ALIGNMENT,
         ..Default::default()
     });
     Ok(())
+}
+
+/// Enqueues the compression of a volume in device memory. Writes the same stream as `factz_compress_volume_host`.
+/// See "Device functions" at the top of this header. Takes a device of compute capability 8.0 or later.
+///
+/// @param u                x components, laid out as config says, aligned to their type; ghosts of config->halo
+///                         are read
+/// @param v                y components; may be interleaved with u and w
+/// @param w                z components
+/// @param n                number of vertices, nx * ny * nz
+/// @param config           the configuration of a volume (`factz_config_init_volume`), in host memory
+/// @param dst              receives the stream; aligned to factz_sizes.alignment
+/// @param dst_bytes        writable bytes at dst, at least FACTZ_VOLUME_INSPECT_BYTES
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
+/// @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_compress_volume_sizes`
+/// @param report           receives the result; FACTZ_ERROR_BUFFER_TOO_SMALL and required_bytes if the stream
+///                         does not fit into dst
+/// @param stream           the CUDA stream
+/// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_compress_volume_device(
+    u: *const c_void,
+    v: *const c_void,
+    w: *const c_void,
+    n: usize,
+    config: *const factz_config,
+    dst: *mut c_void,
+    dst_bytes: usize,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    report: *mut factz_report,
+    stream: factz_stream,
+) -> factz_status {
+    guard(|| {
+        check_struct("report", report)?;
+        // SAFETY: the caller gave a whole struct in host memory.
+        let request = unsafe { read_volume_request("config", config) }?;
+        check_vertices(n, &request)?;
+        let arrays = spans(NAMES, [u, v, w], request.config(), Ghosts::Read)?;
+        let target = check_buffer("dst", dst.cast_const(), dst_bytes)?;
+        let scratch = check_buffer("workspace", workspace.cast_const(), workspace_bytes)?;
+        let result = Span::of("report", report);
+        check_outputs(&[&target, &scratch, &result], &arrays.each_ref())?;
+        let planes = Buffers {
+            u: u as u64,
+            v: v as u64,
+            stream: dst as u64,
+            stream_bytes: dst_bytes as u64,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+            report: report as u64,
+        };
+        let buffers = VolumeBuffers { planes, w: w as u64 };
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::compress_volume_device(&request, &buffers, stream.cast()) }
+    })
 }
 
 /// Enqueues the decompression of the stream of a volume in device memory. Writes the same bits as

@@ -340,8 +340,7 @@ fn load() -> Result<Module> {
 /// Looks up every kernel.
 fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
     let device = module.device;
-    let launches = LAUNCHES.iter().zip(&mut module.functions);
-    for (launch, functions) in launches.filter(|(launch, _)| launch.is_built()) {
+    for (launch, functions) in LAUNCHES.iter().zip(&mut module.functions) {
         for (dtype, function) in functions.iter_mut().enumerate() {
             *function = find_function(image, device, &launch.symbol(dtype))?;
         }
@@ -358,8 +357,7 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
 /// Tells the driver how much shared memory the kernels take.
 fn set_attributes(module: &Module) -> Result<()> {
     use sys::CUfunction_attribute::*;
-    let launches = LAUNCHES.iter().zip(&module.functions);
-    for (launch, functions) in launches.filter(|(launch, _)| launch.is_built()) {
+    for (launch, functions) in LAUNCHES.iter().zip(&module.functions) {
         for (dtype, &function) in functions.iter().enumerate() {
             let set = |attribute: sys::CUfunction_attribute, value| {
                 // SAFETY: a function of the module.

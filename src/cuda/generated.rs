@@ -272,7 +272,6 @@ fn entry(launch: &Launch) -> (String, String) {
     match launch.call {
         // The emulator has no need of it.
         Call::Inspect => (comment, format!("#ifndef FACTZ_EMULATED\n{line}#endif\n")),
-        Call::CompressVolume => (comment, format!("#ifdef FACTZ_VOLUME_COMPRESSION\n{line}#endif\n")),
         _ => (comment, line),
     }
 }

@@ -181,11 +181,6 @@ impl Launch {
 }
 
 impl Launch {
-    /// Whether this build has the kernel.
-    pub(super) fn is_built(&self) -> bool {
-        self.call != Call::CompressVolume || cfg!(feature = "volume-compression")
-    }
-
     /// The CUDA function, by its name in the kernels.
     pub(super) fn template(&self) -> String {
         self.function.map_or(format!("{}<T>", self.name), str::to_owned)

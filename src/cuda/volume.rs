@@ -96,9 +96,6 @@ unsafe fn call(
     };
     let shape = Shape::of_volume(request, memory.stream_bytes);
     call.check(&shape)?;
-    if direction == Direction::Compress && !cfg!(feature = "volume-compression") {
-        return Err(Error::new(Status::Unsupported, "volumes are compressed on the host"));
-    }
     if direction == Direction::Compress {
         check_header_fits(memory.stream_bytes, VOLUME_HEADER_BYTES)?;
     }

@@ -35,7 +35,6 @@
 // Behind all others: it gives words a meaning that they use.
 #include "cuda.hpp"
 
-#define FACTZ_VOLUME_COMPRESSION
 #include "factz.cu"
 
 Index threadIdx, blockIdx, blockDim, gridDim;

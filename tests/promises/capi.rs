@@ -496,36 +496,38 @@ fn device_functions_check_their_arguments_and_find_no_device() {
 fn device_functions_of_volumes_check_their_arguments() {
     let mut c = config();
     ok(unsafe { factz_config_init_volume(&mut c, 40, 6, 5, FACTZ_BOUND_ABSOLUTE, 0.1) });
-    let (u, v, w, src, work) =
+    let (u, v, w, dst, work) =
         (0x10_0000usize, 0x20_0000usize, 0x28_0000usize, 0x30_0000usize, 0x100_0000usize);
     let (report, argument) = (0x50_0000 as *mut factz_report, FACTZ_ERROR_INVALID_ARGUMENT);
     let has_device = factz::device::available().is_ok();
     let mut sizes: factz_sizes = unsafe { std::mem::zeroed() };
-    ok(unsafe { factz_decompress_volume_sizes(&c, &mut sizes) });
+    ok(unsafe { factz_compress_volume_sizes(&c, &mut sizes) });
     assert_eq!(sizes.max_stream_bytes, 176 + 3 * 4 * N as u64);
     let bytes = sizes.workspace_bytes as usize;
-    let decompress = |src: usize, w: usize, n: usize, work: usize, bytes: usize| {
-        let (src, u, v, w, work) = (src as _, u as _, v as _, w as _, work as _);
+    let compress = |w: usize, n: usize, dst_bytes: usize, work: usize, bytes: usize| {
+        let (u, v, w, dst, work) = (u as _, v as _, w as _, dst as _, work as _);
         unsafe {
-            factz_decompress_volume_device(src, 1 << 16, &c, u, v, w, n, work, bytes, report, null_mut())
+            factz_compress_volume_device(u, v, w, n, &c, dst, dst_bytes, work, bytes, report, null_mut())
         }
     };
     match has_device {
-        true => assert_ne!(decompress(src, w, N, work, bytes), FACTZ_OK),
-        false => {
-            expect(decompress(src, w, N, work, bytes), FACTZ_ERROR_NO_DEVICE, "the processor can do the work")
-        }
+        true => assert_ne!(compress(w, N, 1 << 16, work, bytes), FACTZ_OK),
+        false => expect(
+            compress(w, N, 1 << 16, work, bytes),
+            FACTZ_ERROR_NO_DEVICE,
+            "the processor can do the work",
+        ),
     }
-    expect(decompress(src, 0, N, work, bytes), argument, "w is null");
-    expect(decompress(src, w + 1, N, work, bytes), argument, "w = 0x280001 is not aligned to 4 bytes");
-    expect(decompress(src, w, N - 1, work, bytes), argument, "n = 1199");
-    expect(decompress(src + 8, w, N, work, bytes), argument, "src = 0x300008 is not aligned to 256");
-    expect(decompress(src, w, N, work + 8, bytes), argument, "workspace = 0x1000008 is not aligned to 256");
-    expect(decompress(src, w, N, w, bytes), argument, "overlaps");
+    expect(compress(0, N, 1 << 16, work, bytes), argument, "w is null");
+    expect(compress(w + 1, N, 1 << 16, work, bytes), argument, "w = 0x280001 is not aligned to 4 bytes");
+    expect(compress(w, N - 1, 1 << 16, work, bytes), argument, "n = 1199");
+    expect(compress(w, N, 175, work, bytes), argument, "dst_bytes = 175 is less than the header");
+    expect(compress(w, N, 1 << 16, work + 8, bytes), argument, "workspace = 0x1000008 is not aligned to 256");
+    expect(compress(w, N, 1 << 16, w, bytes), argument, "overlaps");
     let too_small = FACTZ_ERROR_WORKSPACE_TOO_SMALL;
-    expect(decompress(src, w, N, work, bytes - 1), too_small, "workspace_bytes = ");
+    expect(compress(w, N, 1 << 16, work, bytes - 1), too_small, "workspace_bytes = ");
     let planes = config();
-    let status = unsafe { factz_decompress_volume_sizes(&planes, &mut sizes) };
+    let status = unsafe { factz_compress_volume_sizes(&planes, &mut sizes) };
     expect(status, FACTZ_ERROR_INVALID_CONFIG, "components = 2");
     assert_eq!((sizes.workspace_bytes, sizes.max_stream_bytes), (0, 0));
 }

@@ -116,10 +116,11 @@ const CAPACITY: usize = 1000;
 type Call = (fn(&Driver, Memory, usize) -> factz_status, &'static str, &'static str);
 
 /// The codec comes first; the last function has neither a field nor a workspace.
-const CALLS: [Call; 8] = [
+const CALLS: [Call; 9] = [
     (Driver::compress, "dst", "report"),
     (Driver::decompress, "src", "report"),
     (Driver::decompress_planes, "src", "report"),
+    (Driver::compress_volume, "dst", "report"),
     (Driver::decompress_volume, "src", "report"),
     (Driver::compare, "", "comparison"),
     (Driver::range, "", "range"),
@@ -169,6 +170,13 @@ impl Driver {
         let (src, length, u, v, report) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.report as _);
         let (c, work, bytes, stream) = (&self.config, m.workspace as _, m.workspace_bytes, stream as _);
         unsafe { factz_decompress_planes_device(src, length, c, 5, u, v, N, work, bytes, report, stream) }
+    }
+
+    fn compress_volume(&self, m: Memory, stream: usize) -> factz_status {
+        let (u, v, w, dst, room) = (m.u as _, m.v as _, m.other_u as _, m.stream as _, m.stream_bytes);
+        let (c, work, bytes, stream) = (&self.volume, m.workspace as _, m.workspace_bytes, stream as _);
+        let report = m.report as _;
+        unsafe { factz_compress_volume_device(u, v, w, N, c, dst, room, work, bytes, report, stream) }
     }
 
     fn decompress_volume(&self, m: Memory, stream: usize) -> factz_status {
@@ -279,8 +287,17 @@ impl Driver {
     fn hot_path(&self) {
         // Both ends of each buffer are looked up, small structs once. The bound is relative: a kernel finds
         // the range.
-        let work =
-            [(9, 0, 6), (9, 0, 4), (9, 0, 4), (11, 0, 8), (12, 1, 3), (8, 1, 2), (10, 1, 3), (4, 0, 1)];
+        let work = [
+            (9, 0, 6),
+            (9, 0, 4),
+            (9, 0, 4),
+            (11, 0, 16),
+            (11, 0, 8),
+            (12, 1, 3),
+            (8, 1, 2),
+            (10, 1, 3),
+            (4, 0, 1),
+        ];
         for stream in [STREAM, CAPTURED] {
             for ((call, ..), (addresses, cleared, least_kernels)) in CALLS.into_iter().zip(work) {
                 let (status, calls) = self.traced(|| call(self, DEVICE, stream));

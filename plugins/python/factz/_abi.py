@@ -251,6 +251,8 @@ FUNCTIONS = {
         c_int32,
         _memory + [_config, c_uint64, c_void_p, c_void_p, c_size_t] + _memory + [c_void_p, c_void_p],
     ),
+    "compress_volume_sizes": (c_int32, [_config, _sizes]),
+    "compress_volume_device": (c_int32, _volume + [_config] + _memory + _memory + [c_void_p, c_void_p]),
     "decompress_volume_sizes": (c_int32, [_config, _sizes]),
     "decompress_volume_device": (c_int32, _memory + [_config] + _volume + _memory + [c_void_p, c_void_p]),
     "range_device": (c_int32, _field + _memory + [c_void_p, c_void_p]),

@@ -31,6 +31,10 @@ impl Device {
         match *self {}
     }
 
+    pub fn compress_volume<T: Real>(&self, _: &VolumeRequest, _: [&[T]; 3]) -> Result<(Report, Vec<u8>)> {
+        match *self {}
+    }
+
     pub fn decompress_volume<T: Real>(
         &self,
         _: &VolumeRequest,

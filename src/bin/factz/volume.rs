@@ -7,7 +7,7 @@ use crate::engine::{with_progress, Done, Engine};
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json};
 use crate::foreign::Product;
-use crate::options::{BackendName, Choices, FillArguments, Spacing};
+use crate::options::{Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{grouped, megabytes_per_second, Voice};
@@ -20,7 +20,6 @@ use factz::{
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Whether the arrays are those of a volume: there are three, or the mode is that of volumes.
 pub fn is_given(a: &Compress) -> bool {
@@ -40,13 +39,11 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let choices = chosen(&a.choices, &a.fill, a.depth.dz.unwrap_or(1.0), bound)?;
     let config = Config { dtype: components[0].dtype(), nx, ny, nz, ..choices };
     let target = commands::Target::of(a)?;
-    if a.place.backend == BackendName::Cuda {
-        return Err(failure!("--backend cuda: volumes are compressed on the host; leave --backend out"));
-    }
+    let engine = Engine::new(&a.place)?;
     let progress = Progress::new("compressing", &voice);
     let compressed = match config.dtype {
-        Dtype::F32 => compressed::<f32>(&mut components, &config, a.place.threads, &progress),
-        Dtype::F64 => compressed::<f64>(&mut components, &config, a.place.threads, &progress),
+        Dtype::F32 => compressed::<f32>(&mut components, &config, &engine, &progress),
+        Dtype::F64 => compressed::<f64>(&mut components, &config, &engine, &progress),
     };
     let done = compressed.map_err(|e| e.about(input_names(&files, ", ")))?;
     let ((report, stream), seconds) = (&done.result, done.seconds);
@@ -125,6 +122,11 @@ pub fn chosen(
     })
 }
 
+/// Components of the type of their values.
+pub fn slices<T: Element>(components: &mut [Values; 3]) -> [&[T]; 3] {
+    components.each_mut().map(|values| &*T::unwrap(values).expect("the type is that of the components"))
+}
+
 /// Views of components of the type and shape of a configuration.
 pub fn views<'a, T: Element>(components: &'a mut [Values; 3], config: &Config) -> [View<'a, T>; 3] {
     components.each_mut().map(|values| {
@@ -135,24 +137,28 @@ pub fn views<'a, T: Element>(components: &'a mut [Values; 3], config: &Config) -
 fn compressed<T: Element>(
     components: &mut [Values; 3],
     config: &Config,
-    threads: usize,
+    engine: &Engine,
     progress: &Progress,
 ) -> Result<Done<(Report, Vec<u8>)>, Failure> {
     let request = VolumeRequest::new(*config)?;
-    let mut stream = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
-    let start = Instant::now();
-    let views = views::<T>(components, config);
-    let report = with_progress(threads, Some(progress), |execution| {
-        compress_volume(&request, views, &mut stream, execution)
-    })?;
-    let seconds = start.elapsed().as_secs_f64();
-    match report.status {
-        Status::Ok => {
-            stream.truncate(report.stream_bytes as usize);
-            Ok(Done { result: (report, stream), seconds, device: None })
-        }
-        _ => Err(failure!("the stream takes {} bytes: please report this", report.required_bytes)),
-    }
+    engine.run(
+        components,
+        |device, components| device.compress_volume(&request, slices::<T>(components)),
+        |components| {
+            let mut stream = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
+            let views = views::<T>(components, config);
+            let report = with_progress(engine.threads(), Some(progress), |execution| {
+                compress_volume(&request, views, &mut stream, execution)
+            })?;
+            match report.status {
+                Status::Ok => {
+                    stream.truncate(report.stream_bytes as usize);
+                    Ok((report, stream))
+                }
+                _ => Err(failure!("the stream takes {} bytes: please report this", report.required_bytes)),
+            }
+        },
+    )
 }
 
 /// The arrays of the stream of a volume.

@@ -1,4 +1,4 @@
-//! Measurements on one volume: every coder, bound and number of threads, and decompression on a device.
+//! Measurements on one volume: every coder, bound and number of threads, and a device.
 
 use crate::args::Bench;
 use crate::array::{Dims, Element, Values};
@@ -25,14 +25,15 @@ struct Measured {
     stream_bytes: u64,
     /// Threads, and MB/s for compression and decompression.
     speeds: Vec<(usize, f64, f64)>,
-    device: Option<DeviceSpeed>,
+    device: Option<DeviceSpeeds>,
     comparison: VolumeComparison,
 }
 
-/// GB/s of decompression on a device, and milliseconds of its kernels.
-struct DeviceSpeed {
+/// GB/s of compression and decompression on a device, and milliseconds of their kernels.
+struct DeviceSpeeds {
+    compress: f64,
     decompress: f64,
-    kernels: Vec<(String, f64)>,
+    kernels: [Vec<(String, f64)>; 2],
 }
 
 impl Measured {
@@ -56,10 +57,11 @@ impl Measured {
             "ratio": self.ratio(), "max_error": c.max_error, "critical_points": c.critical_points,
             "lost_points": c.lost_points, "spurious_points": c.spurious_points, "changed_types": c.changed_types,
             "violations": self.violations(), "speeds": speeds.collect::<Vec<_>>(),
+            "device_compress_gb_per_second": self.device.as_ref().map(|device| device.compress),
             "device_decompress_gb_per_second": self.device.as_ref().map(|device| device.decompress),
-            "device_kernels_ms": self.device.as_ref().map(|device| {
-                device.kernels.iter().map(|(name, time)| (name.clone(), json!(time))).collect::<Map<_, _>>()
-            }),
+            "device_kernels_ms": self.device.as_ref().map(|device| device.kernels.each_ref().map(|kernels| {
+                kernels.iter().map(|(name, time)| (name.clone(), json!(time))).collect::<Map<_, _>>()
+            })),
         });
         joined(choices_json(&self.config), more)
     }
@@ -118,44 +120,54 @@ fn measure<T: Element>(
         speeds.push((n, speed(compress), speed(decompress)));
     }
     let stream = &buffer[..stream_bytes as usize];
-    let device = device_speed(&request, stream, &decoded, a)?;
+    let device = device_speeds(&request, volume::slices::<T>(components), (stream, &decoded), a)?;
     let after = decoded.each_ref().map(|values| factz::View::stack(values, config.nx, config.ny));
     let comparison = compare_volume(&request, volume::views::<T>(components, config), after, true, 0)?;
     Ok(Measured { config: *config, stream_bytes, speeds, device, comparison })
 }
 
 #[cfg(not(feature = "cuda"))]
-fn device_speed<T: Element>(
+fn device_speeds<T: Element>(
     _: &VolumeRequest,
-    _: &[u8],
-    _: &[Vec<T>; 3],
+    _: [&[T]; 3],
+    _: (&[u8], &[Vec<T>; 3]),
     a: &Bench,
-) -> Result<Option<DeviceSpeed>, Failure> {
+) -> Result<Option<DeviceSpeeds>, Failure> {
     engine::device(a.backend).map(|_| None)
 }
 
-/// GB/s of the median of 20 decompressions on the device, if one is to be measured. Its values must be those of the
-/// host.
+/// GB/s of the medians of 20 calls on the device, if one is to be measured. Its stream and its values must be those
+/// of the host.
 #[cfg(feature = "cuda")]
-fn device_speed<T: Element>(
+fn device_speeds<T: Element>(
     request: &VolumeRequest,
-    stream: &[u8],
-    expected: &[Vec<T>; 3],
+    components: [&[T]; 3],
+    (stream, expected): (&[u8], &[Vec<T>; 3]),
     a: &Bench,
-) -> Result<Option<DeviceSpeed>, Failure> {
+) -> Result<Option<DeviceSpeeds>, Failure> {
+    use crate::device::volume::{compress, decompress, Times};
     use crate::failure::failure;
     let Some(_device) = engine::device(a.backend)? else { return Ok(None) };
     let runs = DEVICE_WARM_UP + DEVICE_RUNS;
+    let (_, found, compression) = compress(request, components, runs)?;
+    if found != stream {
+        return Err(failure!("the device writes another stream than the host: please report this"));
+    }
     let mut values = expected.clone();
     values.iter_mut().for_each(|values| values.fill(T::ZERO));
-    let (_, times) = crate::device::volume::decompress(request, stream, &mut values, runs)?;
+    let (_, decompression) = decompress(request, stream, &mut values, runs)?;
     let bits = |values: &Vec<T>| values.iter().map(|x| x.to_bits64()).collect::<Vec<_>>();
     if values.each_ref().map(bits) != expected.each_ref().map(bits) {
         return Err(failure!("the device restores other values than the host: please report this"));
     }
-    let milliseconds = median(times.runs[DEVICE_WARM_UP..].to_vec());
-    let decompress = bytes_of(request.config()) as f64 / 1e6 / milliseconds;
-    Ok(Some(DeviceSpeed { decompress, kernels: times.kernels }))
+    let speed = |times: &Times| {
+        bytes_of(request.config()) as f64 / 1e6 / median(times.runs[DEVICE_WARM_UP..].to_vec())
+    };
+    Ok(Some(DeviceSpeeds {
+        compress: speed(&compression),
+        decompress: speed(&decompression),
+        kernels: [compression.kernels, decompression.kernels],
+    }))
 }
 
 #[cfg(feature = "cuda")]
@@ -184,7 +196,7 @@ fn row(m: &Measured) -> String {
     for (_, compress, decompress) in &m.speeds {
         let _ = write!(text, " {:>20}", format!("{compress:.0} / {decompress:.0}"));
     }
-    let device = m.device.as_ref().map_or("-".into(), |d| format!("{:.1}", d.decompress));
+    let device = m.device.as_ref().map_or("-".into(), |d| format!("{:.1} / {:.1}", d.compress, d.decompress));
     let changed = format!("{} / {} / {}", c.lost_points, c.spurious_points, c.changed_types);
     let verdict = match m.violations() {
         0 => String::new(),
@@ -201,7 +213,7 @@ fn row(m: &Measured) -> String {
 
 const LEGEND: &str = "\
 bound: relative to the joint range of u, v and w. MB/s: 10^6 bytes of input per second, compression / decompression;
-device GB/s: 10^9 bytes per second of decompression on the device of --backend. error/bound: largest
+device GB/s: 10^9 bytes per second of compression / decompression on the device of --backend. error/bound: largest
 error over the bound. lost / spurious / other type: critical points. points: critical points of the volume.\n";
 
 /// Measures the volume of three components.

@@ -140,7 +140,7 @@ fn volumes_are_compressed() {
     needs!("g++");
     build_emulator("volumes_are_compressed");
     let folder = fresh_folder("volumes_are_compressed");
-    for k in 0..16 {
+    for k in 0..24 {
         if k % 3 == 2 {
             check_compression_of_volume::<f64>(k, &folder);
         } else {
@@ -151,7 +151,6 @@ fn volumes_are_compressed() {
 
 /// The rules of later rounds of repair, which few fields reach, settle every tetrahedron as well.
 #[test]
-#[ignore = "make test-all"]
 fn later_rounds_of_repair_settle_every_tetrahedron() {
     needs!("g++");
     let folder = fresh_folder("later_rounds_of_repair");

@@ -1,12 +1,13 @@
 //! Volumes on the device.
 
-use super::memory::{bytes_of_mut, Buffer, REPORT_BYTES};
+use super::memory::{bytes_of, bytes_of_mut, Buffer, REPORT_BYTES};
 use super::queue::Queue;
 use super::Device;
 use factz::device::{
-    decompress_volume_device, each_volume_kernel, Buffers, Direction, VolumeBuffers, Workspace,
+    compress_volume_device, decompress_volume_device, each_volume_kernel, Buffers, Direction, VolumeBuffers,
+    Workspace,
 };
-use factz::{Error, Real, Report, Result, Status, VolumeRequest};
+use factz::{max_volume_stream_bytes, Error, Real, Report, Result, Status, VolumeRequest};
 
 /// Memory of the device for a volume, its stream and the workspace of a call.
 struct Memory {
@@ -47,13 +48,13 @@ impl Memory {
         VolumeBuffers { planes, w }
     }
 
-    /// Milliseconds of each kernel of a decompression, one at a time.
-    fn profile(&self, request: &VolumeRequest) -> Result<Vec<(String, f64)>> {
+    /// Milliseconds of each kernel of a call, one at a time.
+    fn profile(&self, direction: Direction, request: &VolumeRequest) -> Result<Vec<(String, f64)>> {
         let mut times = Vec::new();
         // SAFETY: the buffers have the sizes of the request, and live until the queue is idle.
         unsafe {
             each_volume_kernel(
-                Direction::Decompress,
+                direction,
                 request,
                 &self.buffers(),
                 self.queue.stream(),
@@ -85,6 +86,29 @@ pub struct Times {
     pub kernels: Vec<(String, f64)>,
 }
 
+/// Compresses a dense volume `runs` times from memory of the device. Returns the report and the stream of the last
+/// run.
+pub fn compress<T: Real>(
+    request: &VolumeRequest,
+    components: [&[T]; 3],
+    runs: usize,
+) -> Result<(Report, Vec<u8>, Times)> {
+    let most = max_volume_stream_bytes(request);
+    let plan = Workspace::compress_volume(request)?;
+    let memory = Memory::new::<T>(components[0].len(), Buffer::new(most as usize)?, most, &plan)?;
+    for (array, values) in memory.arrays.iter().zip(components) {
+        array.write(0, bytes_of(values))?;
+    }
+    let buffers = memory.buffers();
+    // SAFETY: the buffers have these sizes, and live until the queue is idle.
+    let call = || unsafe { compress_volume_device(request, &buffers, memory.queue.stream()) };
+    let (times, report) = memory.time(runs, call)?;
+    let mut stream = vec![0; report.stream_bytes as usize];
+    memory.stream.read_into(0, &mut stream)?;
+    let kernels = if runs > 1 { memory.profile(Direction::Compress, request)? } else { Vec::new() };
+    Ok((report, stream, Times { runs: times, kernels }))
+}
+
 /// Decompresses a stream `runs` times into memory of the device, and the values into `components`.
 pub fn decompress<T: Real>(
     request: &VolumeRequest,
@@ -102,11 +126,20 @@ pub fn decompress<T: Real>(
     for (array, values) in memory.arrays.iter().zip(components) {
         array.read_into(0, bytes_of_mut(values))?;
     }
-    let kernels = if runs > 1 { memory.profile(request)? } else { Vec::new() };
+    let kernels = if runs > 1 { memory.profile(Direction::Decompress, request)? } else { Vec::new() };
     Ok((report, Times { runs: times, kernels }))
 }
 
 impl Device {
+    /// Compresses a dense volume in host memory.
+    pub fn compress_volume<T: Real>(
+        &self,
+        request: &VolumeRequest,
+        components: [&[T]; 3],
+    ) -> Result<(Report, Vec<u8>)> {
+        compress(request, components, 1).map(|(report, stream, _)| (report, stream))
+    }
+
     /// Decompresses the stream of a volume into dense arrays in host memory.
     pub fn decompress_volume<T: Real>(
         &self,
