@@ -264,7 +264,7 @@ KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
 //     values list_sizes; 73888 shared bytes; work: closed tiles once; a tile a block
-KERNEL(factz_quantize_volume, Job, (256, 2), (256, 2), after_previous, quantize_volume<T>)
+KERNEL(factz_quantize_volume, Job, (256, 3), (256, 2), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
 //     24 tetrahedra each; a tile a block
@@ -278,7 +278,7 @@ KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 //     writes control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at
 //     most but for one doubling of the tiles each: violated tetrahedra and those around changed vertices; a
 //     share of their tiles
-KERNEL(factz_repair, Job, (256, 1), (256, 1), in_order, repair<T>)
+KERNEL(factz_repair, Job, (128, 4), (128, 4), in_order, repair<T>)
 
 // count: reads field control levels tile_headers values list_sizes; writes control listed list_ranks; work:
 //     vertices once; a tile a block

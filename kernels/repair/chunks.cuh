@@ -167,19 +167,22 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
                                                               << 32;
         if (rank >= end) return;
         const u32* const words = work.listed() + tile * (VOLUME_TILE_VERTICES / 32);
-        for (u32 w = 0; w < VOLUME_TILE_VERTICES / 32 && rank < end; w++) {
-            const u32 word = words[w];
-            if (word == 0) continue;
-            const u32 number = 32 * w + lane;
-            u32 level = LEVEL_UNCHANGED;
-            if (word >> lane & 1)
-                level = work.levels()[tile * VOLUME_TILE_VERTICES + place_of_listed(number)];
-            const u32 of_kind =
-                __ballot_sync(FULL, level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind);
-            const u64 mine = rank + __popc(of_kind & lanes_below());
-            const u32 lanes = __ballot_sync(FULL, (of_kind >> lane & 1) && mine >= range.first && mine < end);
-            rank += __popc(of_kind);
-            if (lanes) each(lanes, tile * VOLUME_TILE_VERTICES + number, level);
+        for (u32 first = 0; first < VOLUME_TILE_VERTICES / 32 && rank < end; first += 32) {
+            const u32 own_word = words[first + lane];
+            for (u32 left = __ballot_sync(FULL, own_word != 0); left && rank < end; left &= left - 1) {
+                const u32 w = (u32)__ffs((i32)left) - 1, word = __shfl_sync(FULL, own_word, w),
+                          number = 32 * (first + w) + lane;
+                u32 level = LEVEL_UNCHANGED;
+                if (word >> lane & 1)
+                    level = work.levels()[tile * VOLUME_TILE_VERTICES + place_of_listed(number)];
+                const u32 of_kind =
+                    __ballot_sync(FULL, level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind);
+                const u64 mine = rank + __popc(of_kind & lanes_below());
+                const u32 lanes =
+                    __ballot_sync(FULL, (of_kind >> lane & 1) && mine >= range.first && mine < end);
+                rank += __popc(of_kind);
+                if (lanes) each(lanes, tile * VOLUME_TILE_VERTICES + number, level);
+            }
         }
     }
 }

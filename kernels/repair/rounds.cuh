@@ -173,6 +173,7 @@ struct RepairRounds {
         bool differs, const Tetrahedron<T>& before, const Tetrahedron<T>& now) const {
         const u32 lane = threadIdx.x & 31, corner = lane / 8, first = corner * 8;
         const T most = differs ? test.border_bound(p) : T(0);
+        const VolumeSignature signature = volume_signature(before, s.tetrahedron, test.rule);
         const u32 level = test.values.level(at);
         NextLevel next = {LEVEL_EXACT, false};
         bool has_next = false;
@@ -192,7 +193,8 @@ struct RepairRounds {
 #pragma unroll
                 for (u32 j = 0; j < TETRAHEDRON_CORNERS; j++)
                     if (corner == j) after.at[j] = value;
-                settles = exists && test.keeps(s.tetrahedron, before, after);
+                settles = exists && (are_equal(before, after) ||
+                                        stays(signature, volume_signature(after, s.tetrahedron, test.rule)));
             }
             const u32 existing = __ballot_sync(FULL, exists) >> first & 255,
                       settling = __ballot_sync(FULL, settles) >> first & 255;
@@ -235,8 +237,8 @@ struct RepairRounds {
             if (here && (to_go < fewest || (to_go == fewest && of_corner > largest)))
                 best = k, fewest = to_go, largest = of_corner;
         }
-        const bool lost = fewest == NONE_SETTLES &&
-                          tetrahedron_bound(before, s.tetrahedron, test.rule, control.useful_bound) == T(0);
+        const bool lost = fewest == NONE_SETTLES && tetrahedron_bound(before, s.tetrahedron, test.rule,
+                                                        control.useful_bound, true) == T(0);
         __syncwarp();
         if (lane != 8 * best) return;
         test.values.level(at) = (u8)(lost ? LEVEL_EXACT : next.k);

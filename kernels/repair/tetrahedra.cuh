@@ -45,6 +45,14 @@ struct ViolatedSet {
 };
 
 template <typename T>
+__device__ __forceinline__ bool are_equal(const Tetrahedron<T>& a, const Tetrahedron<T>& b) {
+    bool same = true;
+#pragma unroll
+    for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) same &= equal(a.at[k], b.at[k]);
+    return same;
+}
+
+template <typename T>
 struct SimplexTest {
     const Job& job;
     const VolumeRule rule;
@@ -72,18 +80,14 @@ struct SimplexTest {
         }
         return after;
     }
-    // Whether a tetrahedron without missing vertices keeps what it must.
-    __device__ __forceinline__ bool keeps(
-        u32 tetrahedron, const Tetrahedron<T>& before, const Tetrahedron<T>& after) const {
-        bool same = true;
-#pragma unroll
-        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) same &= equal(before.at[k], after.at[k]);
-        if (same || (one_sided(before) && one_sided(after))) return true;
-        return stays(volume_signature(before, tetrahedron, rule), volume_signature(after, tetrahedron, rule));
-    }
+    // Whether a tetrahedron keeps what it must.
     __device__ __forceinline__ bool keeps(const Simplex& s) const {
         Tetrahedron<T> before;
-        return !load(s, before) || keeps(s.tetrahedron, before, now(s, before));
+        if (!load(s, before)) return true;
+        const Tetrahedron<T> after = now(s, before);
+        if (are_equal(before, after) || (one_sided(before) && one_sided(after))) return true;
+        return stays(
+            volume_signature(before, s.tetrahedron, rule), volume_signature(after, s.tetrahedron, rule));
     }
     // A bound of the errors at its corners below which it keeps what it must; MAX if a vertex is missing.
     __device__ __forceinline__ T bound(const Simplex& s) const {

@@ -81,10 +81,8 @@ __device__ __forceinline__ void test_open(
     if (signature.is_critical()) atomicAdd(&shared.points, 1u);
     if (lossless) return;
     const Tetrahedron<T> after = test.now(s, before);
-    bool same = true;
-#pragma unroll
-    for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) same &= equal(before.at[k], after.at[k]);
-    if (same || stays(signature, volume_signature(after, s.tetrahedron, test.rule))) return;
+    if (are_equal(before, after) || stays(signature, volume_signature(after, s.tetrahedron, test.rule)))
+        return;
     atomicOr(&shared.violated[place / 4], 1u << (8 * (place % 4) + s.tetrahedron));
     shared.violated_count = 1;
 }

@@ -99,10 +99,11 @@ __device__ __noinline__ double face_distance(const Tetrahedron<T>& p) {
     return least;
 }
 
-// The largest number found, up to `most`, with which a condition holds that holds for all smaller ones.
-template <typename Holds>
-__device__ __forceinline__ double largest(double most, Holds holds) {
-    if (holds(most)) return most;
+// The largest number found, up to `most`, with which a condition holds that holds for all smaller ones,
+// rounded down. If `any`, the first one found that is not rounded to 0 will do.
+template <typename T, typename Holds>
+__device__ __forceinline__ T largest(double most, bool any, Holds holds) {
+    if (holds(most)) return round_down<T>(most);
     double low = 0.0, high = most;
 #pragma unroll 1
     for (i32 k = 0; k < HALVINGS_OF_INTERVAL; k++) {
@@ -111,8 +112,9 @@ __device__ __forceinline__ double largest(double most, Holds holds) {
             low = middle;
         else
             high = middle;
+        if (any && round_down<T>(low) > T(0)) break;
     }
-    return low;
+    return round_down<T>(low);
 }
 
 // Whether the signs of components, minors and determinants of 1 to 3 vectors are certain while every
@@ -141,22 +143,23 @@ __device__ __noinline__ bool signs_stay(const OtherVectors<T>& others, double mo
 
 // The bound of a tetrahedron whose signs all stay. Vertices that are zero do not move.
 template <typename T>
-__device__ __forceinline__ T tie_bound(const Tetrahedron<T>& p, double eps) {
+__device__ __forceinline__ T tie_bound(const Tetrahedron<T>& p, double eps, bool any) {
     const OtherVectors<T> others(p);
     if (others.count == 0) return Real<T>::MAX;
     // Without a zero vertex some determinant of vectors that move is 0.
     if (others.count == TETRAHEDRON_CORNERS) return T(0);
-    return round_down<T>(largest(LADDER_TOP * eps, [&](double moved) { return signs_stay(others, moved); }));
+    return largest<T>(LADDER_TOP * eps, any, [&](double moved) { return signs_stay(others, moved); });
 }
 
 }  // namespace tetrahedron_bounds
 
 // A bound d such that the signature stays the same when every component of every vertex moves by strictly
 // less than d, and vertices that are zero stay where they are. 0: nothing positive can be certified; MAX: the
-// tetrahedron constrains nothing. Only bounds below `eps` are refined.
+// tetrahedron constrains nothing. Only bounds below `eps` are refined. If `any`, the bound may be smaller,
+// but is 0 only where it is otherwise.
 template <typename T>
 __device__ __noinline__ T tetrahedron_bound(
-    const Tetrahedron<T>& p, u32 tetrahedron, const VolumeRule& rule, double eps) {
+    const Tetrahedron<T>& p, u32 tetrahedron, const VolumeRule& rule, double eps, bool any = false) {
     using namespace tetrahedron_bounds;
     const bool all_finite = finite(p.at[0]) && finite(p.at[1]) && finite(p.at[2]) && finite(p.at[3]);
     if (!all_finite) return Real<T>::MAX;
@@ -169,11 +172,11 @@ __device__ __noinline__ T tetrahedron_bound(
         const OtherVectors<T> others(p);
         return others.count == 0 ? Real<T>::MAX : round_down<T>(distance_of_hull(others.at, others.count));
     }
-    if (signature.kind == TIE) return tie_bound(p, eps);
+    if (signature.kind == TIE) return tie_bound(p, eps, any);
     if (signature.kind != IN) return T(0);
     const double d = face_distance(p);
     if (!rule.types) return round_down<T>(d);
     const i32 type = (i32)(signature.data >> 2);
-    return round_down<T>(largest(smaller(d, LADDER_TOP * eps),
-        [&](double moved) { return certified_type(p, tetrahedron, rule.spacing, moved) == type; }));
+    return largest<T>(smaller(d, LADDER_TOP * eps), any,
+        [&](double moved) { return certified_type(p, tetrahedron, rule.spacing, moved) == type; });
 }

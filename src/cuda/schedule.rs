@@ -530,7 +530,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data("field control levels", "control values")
         .work("4 to 24 tiles, 4 times; a tile a block, of f64 4 times"),
-    tiles_of_volume(phase::QUANTIZE_VOLUME, "quantize_volume", 2)
+    kernel(phase::QUANTIZE_VOLUME, "quantize_volume", [VOLUME_THREADS; 2], [3, 2])
+        .grid(|s, _| s.tiles)
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
@@ -549,8 +550,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         )
         .work("tetrahedra once; those of a tile a block")
         .only(|n| n.keeps_points),
-    kernel(phase::REPAIR_VOLUME, "repair", [REPAIR_THREADS; 2], [1; 2])
-        .grid(|s, _| s.blocks_each(1))
+    kernel(phase::REPAIR_VOLUME, "repair", [REPAIR_THREADS; 2], [4; 2])
+        .grid(|s, _| s.blocks_each(4))
         .data(
             "field control levels tile_headers values violated violated_tiles changed_tiles changed",
             "control levels violated violated_tiles changed_tiles changed touched_tiles",

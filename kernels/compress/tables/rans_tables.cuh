@@ -11,11 +11,10 @@ __device__ __forceinline__ void round_to_scale(TableShared& shared, u32 scale, u
         u32 largest = escape << 8 | (255 - ESCAPE);
 #pragma unroll
         for (u32 k = 0; k < TABLE_WARPS; k++) largest = max(largest, shared.largest[turn & 1][k]);
-        i32 change = (i32)scale - (i32)sum;
-        if (change < -(i32)(largest >> 9)) change = -(i32)(largest >> 9);
-        if (symbol == 255 - (largest & 255)) f += (u32)change;
-        if ((largest & 255) == 255 - ESCAPE) escape += (u32)change;
-        sum += (u32)change;
+        const i32 less = min((i32)sum - (i32)scale, (i32)(largest >> 9));
+        if (symbol == 255 - (largest & 255)) f -= (u32)less;
+        if ((largest & 255) == 255 - ESCAPE) escape -= (u32)less;
+        sum -= (u32)less;
         if (sum == scale) break;
         largest = warp_max(f << 8 | (255 - symbol));
         if (lane == 0) shared.largest[(turn + 1) & 1][warp] = largest;
