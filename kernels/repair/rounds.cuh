@@ -53,10 +53,13 @@ struct RepairRounds {
     const ViolatedSet<T> violated;
     TilePlaces& places;
     u32 round, barriers;
+    // All lanes of a warp. The compiler must not know the number: with a constant, nvcc 13.0 leaves out the
+    // wait for lanes that come back from a function at different times, and votes and shuffles miss some.
+    const u32 lanes;
 
     __device__ __forceinline__ RepairRounds(const Job& job, TilePlaces& places)
         : job(job), control(control_of(job)), work(job), test(job), violated{job}, places(places),
-          round(FACTZ_FIRST_ROUND), barriers(0) {}
+          round(FACTZ_FIRST_ROUND), barriers(0), lanes(job.components == 3 ? FULL : 0) {}
 
     // Waits for all blocks of the grid, which run at the same time.
     __device__ __forceinline__ void meet_grid() {
@@ -160,7 +163,7 @@ struct RepairRounds {
             const u64 number = other.number(job);
             if (number != own && violated.has(other) && repair_key(number) < key) least = false;
         }
-        return __all_sync(FULL, least);
+        return __all_sync(lanes, least);
     }
 
     // The next level of a corner of a tetrahedron that settles it, if `settles`; otherwise its next level.
@@ -180,7 +183,7 @@ struct RepairRounds {
 #pragma unroll 1
         for (u32 base = level + 1;; base += 8) {
             const bool searches = differs && !next.settles && base <= LEVEL_EXACT;
-            if (!__any_sync(FULL, searches)) return next;
+            if (!__any_sync(lanes, searches)) return next;
             const u32 k = base + (lane & 7);
             Tetrahedron<T> after = now;
             bool exists = false, settles = false;
@@ -196,8 +199,8 @@ struct RepairRounds {
                 settles = exists && (are_equal(before, after) ||
                                         stays(signature, volume_signature(after, s.tetrahedron, test.rule)));
             }
-            const u32 existing = __ballot_sync(FULL, exists) >> first & 255,
-                      settling = __ballot_sync(FULL, settles) >> first & 255;
+            const u32 existing = __ballot_sync(lanes, exists) >> first & 255,
+                      settling = __ballot_sync(lanes, settles) >> first & 255;
             if (!searches) continue;
             if (settling)
                 next = {base + (u32)__ffs((i32)settling) - 1, true};
@@ -231,15 +234,15 @@ struct RepairRounds {
         double largest = -1.0;
 #pragma unroll
         for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) {
-            const bool here = __shfl_sync(FULL, (u32)differs, 8 * k);
-            const u32 to_go = __shfl_sync(FULL, levels, 8 * k);
-            const double of_corner = __shfl_sync(FULL, error, 8 * k);
+            const bool here = __shfl_sync(lanes, (u32)differs, 8 * k);
+            const u32 to_go = __shfl_sync(lanes, levels, 8 * k);
+            const double of_corner = __shfl_sync(lanes, error, 8 * k);
             if (here && (to_go < fewest || (to_go == fewest && of_corner > largest)))
                 best = k, fewest = to_go, largest = of_corner;
         }
         const bool lost = fewest == NONE_SETTLES && tetrahedron_bound(before, s.tetrahedron, test.rule,
                                                         control.useful_bound, true) == T(0);
-        __syncwarp();
+        __syncwarp(lanes);
         if (lane != 8 * best) return;
         test.values.level(at) = (u8)(lost ? LEVEL_EXACT : next.k);
         set_changed(at);
@@ -256,18 +259,18 @@ struct RepairRounds {
             (!violated_alone || violated.has(s)))
             least = test.bound(s);
         if (lane == TETRAHEDRA_AROUND) least = test.border_bound(p);
-        __syncwarp();
-        for (i32 k = 16; k > 0; k /= 2) least = Real<T>::low(least, __shfl_xor_sync(FULL, least, k));
+        __syncwarp(lanes);
+        for (i32 k = 16; k > 0; k /= 2) least = Real<T>::low(least, __shfl_xor_sync(lanes, least, k));
         const TilePlace at = tile_place(job, p);
         if (lane == 0 && test.values.keep_below(p, at, least)) set_changed(at);
-        __syncwarp();
+        __syncwarp(lanes);
     }
     // Marks the corners of violated tetrahedra, then takes their errors below the bounds of these.
     __device__ __forceinline__ void bound_corners() {
         for_violated([&](const Simplex& s) {
             const u32 lane = threadIdx.x & 31;
             if (lane < TETRAHEDRON_CORNERS) set_touched(tile_place(job, s.corner(job, lane)));
-            __syncwarp();
+            __syncwarp(lanes);
         });
         meet_grid();
         const u32 count = read(control.repair.touched_tiles[round & 1]);
@@ -292,16 +295,27 @@ struct RepairRounds {
             const u32 lane = threadIdx.x & 31;
             if (lane < TETRAHEDRON_CORNERS)
                 marked[tile_place(job, s.corner(job, lane)).tile >> doublings] = 1;
-            __syncwarp();
+            __syncwarp(lanes);
         });
         meet_grid();
-        for (u64 index = blockIdx.x; index < job.tiles(); index += gridDim.x) {
-            if (!__ldcg(marked + (index >> doublings))) continue;
-            const VolumeTile tile = volume_tile(job, index);
-            for (u32 place = threadIdx.x / 32; place < VOLUME_TILE_VERTICES; place += blockDim.x / 32) {
-                GridPoint p;
-                if (vertex_in_tile(tile, place, p)) keep_below(p, false);
-            }
+        for (u64 first = 0; first < job.tiles(); first += blockDim.x) {
+            __syncthreads();
+            if (threadIdx.x == 0) places.count = 0;
+            __syncthreads();
+            const u64 own = first + threadIdx.x;
+            if (own < job.tiles() && __ldcg(marked + (own >> doublings)))
+                places.at[atomicAdd(&places.count, 1u)] = (u16)threadIdx.x;
+            __syncthreads();
+            for (u32 i = 0; i < places.count; i++) bound_tile(volume_tile(job, first + places.at[i]));
+        }
+    }
+    // Takes the errors of all vertices of a tile below their bounds. The warps of all blocks take some each.
+    __device__ __forceinline__ void bound_tile(const VolumeTile& tile) {
+        const u32 warps = blockDim.x / 32;
+        for (u32 place = blockIdx.x * warps + threadIdx.x / 32; place < VOLUME_TILE_VERTICES;
+             place += gridDim.x * warps) {
+            GridPoint p;
+            if (vertex_in_tile(tile, place, p)) keep_below(p, false);
         }
     }
 

@@ -47,10 +47,16 @@ struct VertexValues {
         const GridPoint& p, const TilePlace& at, const Vector<T>& original) const {
         const u32 k = level(at);
         if (k == LEVEL_UNCHANGED) return of_layer(at);
+        return at_level(p, at, k, original, of_layer(at));
+    }
+    // The values at level k.
+    __device__ __forceinline__ Vector<T> at_level(const GridPoint& p, const TilePlace& at, u32 k,
+        const Vector<T>& original, const Vector<T>& layer) const {
+        if (k == LEVEL_UNCHANGED) return layer;
         // Missing vertices are not looked at.
         if (k == LEVEL_EXACT || k == LEVEL_FILLED) return original;
         if (k == LEVEL_ZERO) return {T(0), T(0), T(0)};
-        return refined_values(radius(p, at), k, original, of_layer(at));
+        return refined_values(radius(p, at), k, original, layer);
     }
     // The values at another level, if that is a refinement whose errors are within the error bound and below
     // `vertex_bound`, or the original.

@@ -25,24 +25,54 @@ struct VerifyShared {
     u32 open_count, violated_count, points;
 };
 
+// A vertex of the cubes of a tile: what says how its values are now.
+template <typename T>
+struct LoadedVertex {
+    bool is_here;
+    u32 level;
+    Vector<T> original, layer;
+
+    __device__ __forceinline__ u32 signs(const VertexValues<T>& values, const GridPoint& p) const {
+        if (!is_here) return IS_MISSING;
+        const Vector<T> now = level == LEVEL_UNCHANGED
+                                  ? layer
+                                  : values.at_level(p, tile_place(values.job, p), level, original, layer);
+        return strict_signs(original) | strict_signs(now) << 6 | (equal(original, now) ? IS_SAME : 0) |
+               (is_missing(original, values.job.fill) ? IS_MISSING : 0);
+    }
+};
+
 // Fills the signs of the vertices of the cubes of a tile. Call with a block.
 template <typename T>
 __device__ __forceinline__ void load_signs(
     const Job& job, const VolumeTile& tile, bool lossless, VerifyShared& shared) {
     const VertexValues<T> values(job);
-    constexpr u32 SIDE = VOLUME_CLOSED;
-    for (u32 k = threadIdx.x; k < SIDE * SIDE * SIDE; k += blockDim.x) {
-        const GridPoint p =
-            wrapped(job, {(long long)tile.first[0] + k % SIDE, (long long)tile.first[1] + k / SIDE % SIDE,
-                             (long long)tile.first[2] + k / (SIDE * SIDE)});
-        u32 signs = IS_MISSING;
-        if (p.x < (long long)job.nx && p.y < (long long)job.ny && p.z < (long long)job.nz) {
-            const Vector<T> original = original_at<T>(job, p),
-                            now = lossless ? original : values.current(p, tile_place(job, p), original);
-            signs = strict_signs(original) | strict_signs(now) << 6 | (equal(original, now) ? IS_SAME : 0) |
-                    (is_missing(original, job.fill) ? IS_MISSING : 0);
+    constexpr u32 SIDE = VOLUME_CLOSED, AT_ONCE = 16 / sizeof(T);
+    auto point = [&](u32 k) {
+        return wrapped(job, {(long long)tile.first[0] + k % SIDE, (long long)tile.first[1] + k / SIDE % SIDE,
+                                (long long)tile.first[2] + k / (SIDE * SIDE)});
+    };
+    // The loads of several vertices are under way at the same time.
+    for (u32 first = threadIdx.x; first < SIDE * SIDE * SIDE; first += AT_ONCE * blockDim.x) {
+        LoadedVertex<T> vertices[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; j++) {
+            const u32 k = first + j * blockDim.x;
+            const GridPoint p = point(k);
+            LoadedVertex<T>& vertex = vertices[j];
+            vertex.is_here = k < SIDE * SIDE * SIDE && p.x < (long long)job.nx && p.y < (long long)job.ny &&
+                             p.z < (long long)job.nz;
+            if (!vertex.is_here) continue;
+            const TilePlace at = tile_place(job, p);
+            vertex.original = original_at<T>(job, p);
+            vertex.level = lossless ? LEVEL_EXACT : (u32)values.level(at);
+            if (!lossless) vertex.layer = values.of_layer(at);
         }
-        shared.signs[k] = (u16)signs;
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; j++) {
+            const u32 k = first + j * blockDim.x;
+            if (k < SIDE * SIDE * SIDE) shared.signs[k] = (u16)vertices[j].signs(values, point(k));
+        }
     }
 }
 

@@ -62,6 +62,8 @@ __device__ __forceinline__ void load_originals(
     const Control& control = control_of(job);
     const bool has_hidden = (control.zero | control.nonfinite | control.filled) != 0;
     constexpr i32 SIDE = VOLUME_CLOSED;
+    // The loads of several vertices are under way at the same time.
+#pragma unroll 4
     for (i32 k = (i32)threadIdx.x; k < SIDE * SIDE * SIDE; k += (i32)blockDim.x) {
         const i32 x = k % SIDE, y = k / SIDE % SIDE, z = k / (SIDE * SIDE);
         if (x > tile.last[0] || y > tile.last[1] || z > tile.last[2]) continue;
