@@ -264,7 +264,7 @@ KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
 //     values list_sizes; 73888 shared bytes; work: closed tiles once; a tile a block
-KERNEL(factz_quantize_volume, Job, (256, 3), (256, 2), after_previous, quantize_volume<T>)
+KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
 //     24 tetrahedra each; a tile a block
