@@ -2600,7 +2600,7 @@ factz_status factz_compare_device(const void *u,
                                   factz_stream stream);
 
 /**
- * The sizes for decompressing the streams of volumes of a shape and an element type on a device.
+ * The sizes for compressing volumes of a shape, an element type and a configuration on a device.
  *
  * analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no device.
  * Does not block, thread-safe. The numbers may change with the version of the library.
@@ -2610,8 +2610,52 @@ factz_status factz_compare_device(const void *u,
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
  *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
  */
-factz_status factz_decompress_volume_sizes(const struct factz_config *config,
-                                           struct factz_sizes *sizes);
+factz_status factz_compress_volume_sizes(const struct factz_config *config,
+                                         struct factz_sizes *sizes);
+
+/**
+ * The sizes for decompressing the streams of volumes of a shape and an element type on a device. Otherwise as
+ * `factz_compress_volume_sizes`.
+ *
+ * @param config  the configuration of a volume (`factz_config_init_volume`)
+ * @param sizes   written; all zero where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+ *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+ */
+factz_status factz_decompress_volume_sizes(const struct factz_config *config, struct factz_sizes *sizes);
+
+/**
+ * Enqueues the compression of a volume in device memory. Writes the same stream as `factz_compress_volume_host`.
+ * See "Device functions" at the top of this header. Takes a device of compute capability 8.0 or later.
+ *
+ * @param u                x components, laid out as config says, aligned to their type; ghosts of config->halo
+ *                         are read
+ * @param v                y components; may be interleaved with u and w
+ * @param w                z components
+ * @param n                number of vertices, nx * ny * nz
+ * @param config           the configuration of a volume (`factz_config_init_volume`), in host memory
+ * @param dst              receives the stream; aligned to factz_sizes.alignment
+ * @param dst_bytes        writable bytes at dst, at least FACTZ_VOLUME_INSPECT_BYTES
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_compress_volume_sizes`
+ * @param report           receives the result; FACTZ_ERROR_BUFFER_TOO_SMALL and required_bytes if the stream
+ *                         does not fit into dst
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_compress_volume_device(const void *u,
+                                          const void *v,
+                                          const void *w,
+                                          size_t n,
+                                          const struct factz_config *config,
+                                          void *dst,
+                                          size_t dst_bytes,
+                                          void *workspace,
+                                          size_t workspace_bytes,
+                                          struct factz_report *report,
+                                          factz_stream stream);
 
 /**
  * Enqueues the decompression of the stream of a volume in device memory. Writes the same bits as

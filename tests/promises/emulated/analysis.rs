@@ -243,6 +243,7 @@ fn kernels_find_what_the_library_finds_in_blocks() {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_find_what_the_library_finds_in_stacks_and_seams() {
     needs!("g++");
     let both = PERIODIC_X | PERIODIC_Y;

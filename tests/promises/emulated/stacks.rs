@@ -85,6 +85,7 @@ fn check_all(name: &str, shapes: &[[u64; 3]], seeds: u64) {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_write_stacks_and_periodic_fields() {
     needs!("g++");
     check_all("emulated_planes", &[[40, 33, 3], [70, 65, 2], [3, 5, 300], [97, 100, 1]], 3);

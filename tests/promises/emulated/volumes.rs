@@ -140,7 +140,7 @@ fn volumes_are_compressed() {
     needs!("g++");
     build_emulator("volumes_are_compressed");
     let folder = fresh_folder("volumes_are_compressed");
-    for k in 0..24 {
+    for k in 0..16 {
         if k % 3 == 2 {
             check_compression_of_volume::<f64>(k, &folder);
         } else {
@@ -151,6 +151,7 @@ fn volumes_are_compressed() {
 
 /// The rules of later rounds of repair, which few fields reach, settle every tetrahedron as well.
 #[test]
+#[ignore = "make test-all"]
 fn later_rounds_of_repair_settle_every_tetrahedron() {
     needs!("g++");
     let folder = fresh_folder("later_rounds_of_repair");
@@ -225,12 +226,12 @@ fn damaged_volumes_are_found_out() {
         let config = Config { coder: CODERS[k], ..Config::volume(shape, BoundKind::Relative, 1e-1) };
         let config = Config { dtype: dtype::<f32>(), ..config };
         let (stream, _) = compressed_volume(&volume::<f32>(shape, 3), &config, 0).expect("a volume");
-        for damage in 0..14 {
+        for damage in 0..8 {
             let mut damaged = stream.clone();
             let (first, end) = if damage % 3 == 0 { (0, 176) } else { (0, stream.len()) };
             let at = first + random.below((end - first) as u64) as usize;
             damaged[at] ^= 1 << random.below(8);
-            if damage % 10 != 9 {
+            if damage % 8 != 7 {
                 seal(&mut damaged);
             }
             let found = restored_volume(&config, ORDERS[damage % 2], &folder, &damaged);
