@@ -12,7 +12,7 @@ use std::process::Command;
 const ARCHITECTURES: [u32; 2] = [75, 90];
 
 /// Instructions on floating-point values that may occur, besides comparisons, choices and moves.
-const ALLOWED: [(&str, &str); 12] = [
+const ALLOWED: [(&str, &str); 13] = [
     ("add.rn", "to nearest"),
     ("sub.rn", "to nearest"),
     ("mul.rn", "to nearest; with its rounding said, the assembler fuses it with nothing"),
@@ -24,6 +24,7 @@ const ALLOWED: [(&str, &str); 12] = [
     ("cvt.rzi", "toward zero: the integer of a float, as C and Rust convert"),
     ("cvt.rm.f32.f64", "float_down (nearness.cuh): a distance that must not be larger than it is"),
     ("cvt.f64.f32", "exact"),
+    ("cvt.rmi.f64.f64", "floor, exact: the cell of a refinement, as on the host"),
     ("min max abs neg", "exact; .NaN gives NaN where one of both is"),
 ];
 
