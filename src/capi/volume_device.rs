@@ -71,6 +71,52 @@ unsafe fn tell_sizes(
     Ok(())
 }
 
+/// The arguments of a call that enqueues work, without its stream.
+struct VolumeCall {
+    request: VolumeRequest,
+    arrays: [Span; 3],
+    workspace: Span,
+    report: Span,
+    /// The addresses of all of these; without the stream.
+    memory: VolumeBuffers,
+}
+
+impl VolumeCall {
+    /// # Safety
+    /// `config` is null, misaligned or points to a struct in host memory.
+    unsafe fn new(
+        report: *const factz_report,
+        (config, n): (*const factz_config, usize),
+        (components, ghosts): ([*const c_void; 3], Ghosts),
+        (workspace, workspace_bytes): (*const c_void, usize),
+    ) -> Result<Self> {
+        check_struct("report", report)?;
+        // SAFETY: the promise of this function.
+        let request = unsafe { read_volume_request("config", config) }?;
+        check_vertices(n, &request)?;
+        let arrays = spans(NAMES, components, request.config(), ghosts)?;
+        let [u, v, w] = components.map(|c| c as u64);
+        let planes = Buffers {
+            u,
+            v,
+            stream: 0,
+            stream_bytes: 0,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+            report: report as u64,
+        };
+        let workspace = check_buffer("workspace", workspace, workspace_bytes)?;
+        let memory = VolumeBuffers { planes, w };
+        Ok(VolumeCall { request, arrays, workspace, report: Span::of("report", report), memory })
+    }
+
+    /// The memory of the call with that of the stream.
+    fn buffers(&self, stream: *const c_void, bytes: usize) -> VolumeBuffers {
+        let planes = Buffers { stream: stream as u64, stream_bytes: bytes as u64, ..self.memory.planes };
+        VolumeBuffers { planes, ..self.memory }
+    }
+}
+
 /// Enqueues the compression of a volume in device memory. Writes the same stream as `factz_compress_volume_host`.
 /// See "Device functions" at the top of this header. Takes a device of compute capability 8.0 or later.
 ///
@@ -105,27 +151,14 @@ pub unsafe extern "C" fn factz_compress_volume_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        check_struct("report", report)?;
+        let scratch = (workspace.cast_const(), workspace_bytes);
         // SAFETY: the caller gave a whole struct in host memory.
-        let request = unsafe { read_volume_request("config", config) }?;
-        check_vertices(n, &request)?;
-        let arrays = spans(NAMES, [u, v, w], request.config(), Ghosts::Read)?;
-        let target = check_buffer("dst", dst.cast_const(), dst_bytes)?;
-        let scratch = check_buffer("workspace", workspace.cast_const(), workspace_bytes)?;
-        let result = Span::of("report", report);
-        check_outputs(&[&target, &scratch, &result], &arrays.each_ref())?;
-        let planes = Buffers {
-            u: u as u64,
-            v: v as u64,
-            stream: dst as u64,
-            stream_bytes: dst_bytes as u64,
-            workspace: workspace as u64,
-            workspace_bytes: workspace_bytes as u64,
-            report: report as u64,
-        };
-        let buffers = VolumeBuffers { planes, w: w as u64 };
+        let call = unsafe { VolumeCall::new(report, (config, n), ([u, v, w], Ghosts::Read), scratch) }?;
+        let target = check_buffer("dst", dst, dst_bytes)?;
+        check_outputs(&[&target, &call.workspace, &call.report], &call.arrays.each_ref())?;
+        let buffers = call.buffers(dst, dst_bytes);
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
-        unsafe { cuda::compress_volume_device(&request, &buffers, stream.cast()) }
+        unsafe { cuda::compress_volume_device(&call.request, &buffers, stream.cast()) }
     })
 }
 
@@ -163,29 +196,17 @@ pub unsafe extern "C" fn factz_decompress_volume_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        check_struct("report", report)?;
+        let (components, scratch) =
+            ([u, v, w].map(|c| c.cast_const()), (workspace.cast_const(), workspace_bytes));
         // SAFETY: the caller gave a whole struct in host memory.
-        let request = unsafe { read_volume_request("config", config) }?;
-        check_vertices(n, &request)?;
-        let arrays = spans(NAMES, [u, v, w].map(|c| c.cast_const()), request.config(), Ghosts::Ignored)?;
+        let call = unsafe { VolumeCall::new(report, (config, n), (components, Ghosts::Ignored), scratch) }?;
         let source = check_source(src, src_bytes)?;
-        source.check_apart(&arrays.each_ref())?;
-        check_components_apart(&arrays, [u, v, w], request.config())?;
-        let scratch = check_buffer("workspace", workspace.cast_const(), workspace_bytes)?;
-        let result = Span::of("report", report);
-        let [a, b, c] = &arrays;
-        check_outputs(&[&scratch, &result], &[&source, a, b, c])?;
-        let planes = Buffers {
-            u: u as u64,
-            v: v as u64,
-            stream: src as u64,
-            stream_bytes: src_bytes as u64,
-            workspace: workspace as u64,
-            workspace_bytes: workspace_bytes as u64,
-            report: report as u64,
-        };
-        let buffers = VolumeBuffers { planes, w: w as u64 };
+        source.check_apart(&call.arrays.each_ref())?;
+        check_components_apart(&call.arrays, [u, v, w], call.request.config())?;
+        let [a, b, c] = &call.arrays;
+        check_outputs(&[&call.workspace, &call.report], &[&source, a, b, c])?;
+        let buffers = call.buffers(src, src_bytes);
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
-        unsafe { cuda::decompress_volume_device(&request, &buffers, stream.cast()) }
+        unsafe { cuda::decompress_volume_device(&call.request, &buffers, stream.cast()) }
     })
 }

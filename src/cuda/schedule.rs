@@ -293,8 +293,8 @@ const fn decode_volume(
 const VOLUME_OPTIONS: u64 = 4;
 
 /// A kernel with a block for each tile of a volume.
-const fn tiles_of_volume(phase: Phase, name: &'static str, resident: u32) -> Launch {
-    kernel(phase, name, [VOLUME_THREADS; 2], [resident; 2]).grid(|s, _| s.tiles)
+const fn tiles_of_volume(phase: Phase, name: &'static str, resident: [u32; 2]) -> Launch {
+    kernel(phase, name, [VOLUME_THREADS; 2], resident).grid(|s, _| s.tiles)
 }
 
 const fn encode_volume(name: &'static str, function: &'static str) -> Launch {
@@ -521,7 +521,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.tiles.min(s.blocks_each(8)))
         .data("field", "control")
         .work("vertices once; rows / the warps of the grid"),
-    tiles_of_volume(phase::STATISTICS_OF_VOLUME, "prepare_tiles", 4)
+    tiles_of_volume(phase::STATISTICS_OF_VOLUME, "prepare_tiles", [4; 2])
         .data("field control", "levels tile_headers")
         .work("vertices once; a tile a block"),
     kernel(phase::QUANTIZE_VOLUME, "tune_volume", [VOLUME_THREADS; 2], [2; 2])
@@ -530,8 +530,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data("field control levels", "control values")
         .work("4 to 24 tiles, 4 times; a tile a block, of f64 4 times"),
-    kernel(phase::QUANTIZE_VOLUME, "quantize_volume", [VOLUME_THREADS; 2], [3, 2])
-        .grid(|s, _| s.tiles)
+    tiles_of_volume(phase::QUANTIZE_VOLUME, "quantize_volume", [3, 2])
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
@@ -539,11 +538,11 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
             "levels tile_headers symbols payload values list_sizes",
         )
         .work("closed tiles once; a tile a block"),
-    tiles_of_volume(phase::REPAIR_VOLUME, "keep_border", 2)
+    tiles_of_volume(phase::REPAIR_VOLUME, "keep_border", [2; 2])
         .data("field control levels tile_headers values", "levels")
         .work("vertices on sides with ghosts, 24 tetrahedra each; a tile a block")
         .only(|n| n.keeps_points && n.has_halo),
-    tiles_of_volume(phase::REPAIR_VOLUME, "verify", 2)
+    tiles_of_volume(phase::REPAIR_VOLUME, "verify", [2; 2])
         .data(
             "field control levels tile_headers values",
             "control violated violated_tiles changed_tiles changed",
@@ -560,7 +559,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
                changed vertices; a share of their tiles")
         .together()
         .only(|n| n.keeps_points),
-    tiles_of_volume(phase::COUNT_VOLUME, "list_vertices", 4)
+    tiles_of_volume(phase::COUNT_VOLUME, "list_vertices", [4; 2])
         .data("field control levels tile_headers values list_sizes", "control listed list_ranks")
         .work("vertices once; a tile a block"),
     kernel(phase::COUNT_VOLUME, "rank_vertices", [LIST_THREADS; 2], [1; 2])

@@ -526,10 +526,35 @@ fn device_functions_of_volumes_check_their_arguments() {
     expect(compress(w, N, 1 << 16, w, bytes), argument, "overlaps");
     let too_small = FACTZ_ERROR_WORKSPACE_TOO_SMALL;
     expect(compress(w, N, 1 << 16, work, bytes - 1), too_small, "workspace_bytes = ");
+    ok(unsafe { factz_decompress_volume_sizes(&c, &mut sizes) });
+    assert_eq!(sizes.max_stream_bytes, 176 + 3 * 4 * N as u64);
+    let bytes = sizes.workspace_bytes as usize;
+    let decompress = |src: usize, w: usize, n: usize, work: usize, bytes: usize| {
+        let (src, u, v, w, work) = (src as _, u as _, v as _, w as _, work as _);
+        unsafe {
+            factz_decompress_volume_device(src, 1 << 16, &c, u, v, w, n, work, bytes, report, null_mut())
+        }
+    };
+    match has_device {
+        true => assert_ne!(decompress(dst, w, N, work, bytes), FACTZ_OK),
+        false => {
+            expect(decompress(dst, w, N, work, bytes), FACTZ_ERROR_NO_DEVICE, "the processor can do the work")
+        }
+    }
+    expect(decompress(0, w, N, work, bytes), argument, "src is null");
+    expect(decompress(dst, 0, N, work, bytes), argument, "w is null");
+    expect(decompress(dst, w + 1, N, work, bytes), argument, "w = 0x280001 is not aligned to 4 bytes");
+    expect(decompress(dst, w, N - 1, work, bytes), argument, "n = 1199");
+    expect(decompress(dst + 8, w, N, work, bytes), argument, "src = 0x300008 is not aligned to 256");
+    expect(decompress(dst, w, N, work + 8, bytes), argument, "workspace = 0x1000008 is not aligned to 256");
+    expect(decompress(dst, w, N, w, bytes), argument, "overlaps");
+    expect(decompress(dst, w, N, work, bytes - 1), too_small, "workspace_bytes = ");
     let planes = config();
-    let status = unsafe { factz_compress_volume_sizes(&planes, &mut sizes) };
-    expect(status, FACTZ_ERROR_INVALID_CONFIG, "components = 2");
-    assert_eq!((sizes.workspace_bytes, sizes.max_stream_bytes), (0, 0));
+    for sizes_of in [factz_compress_volume_sizes, factz_decompress_volume_sizes] {
+        let status = unsafe { sizes_of(&planes, &mut sizes) };
+        expect(status, FACTZ_ERROR_INVALID_CONFIG, "components = 2");
+        assert_eq!((sizes.workspace_bytes, sizes.max_stream_bytes), (0, 0));
+    }
 }
 
 #[test]
