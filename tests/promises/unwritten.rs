@@ -25,9 +25,8 @@ enum Kind {
 }
 
 /// Declared, and used by fields that are too large or too rare for this test: kernel, use, content.
-const RARE: [(&str, &str); 8] = [
+const RARE: [(&str, &str); 7] = [
     // Later rounds.
-    ("repair", "reads touched_tiles"),
     ("repair", "writes touched_tiles"),
     // More than 2^21 tiles.
     ("cheap_bounds", "writes hard_tiles"),
