@@ -25,9 +25,7 @@ enum Kind {
 }
 
 /// Declared, and used by fields that are too large or too rare for this test: kernel, use, content.
-const RARE: [(&str, &str); 7] = [
-    // Later rounds.
-    ("repair", "writes touched_tiles"),
+const RARE: [(&str, &str); 6] = [
     // More than 2^21 tiles.
     ("cheap_bounds", "writes hard_tiles"),
     ("determinant_bounds", "reads hard_tiles"),
