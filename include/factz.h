@@ -2210,6 +2210,84 @@ factz_status factz_decompress_volume_host(const void *src,
                                           int threads);
 
 /**
+ * Decompresses a region of the volume of a stream in host memory: a box of vertices. A plane is the region of one
+ * vertex along an axis.
+ *
+ * The values are bit for bit those of `factz_decompress_volume_host`. Tiles of 16 x 16 x 16 vertices are coded in
+ * groups of up to 256, and repaired vertices in chunks of up to 512. The groups that hold tiles of the region or
+ * next to it are decoded, and the chunks of these tiles. Working memory is in proportion to the region, to the
+ * number of groups and to that of chunks, not to the volume. About the checksum see `factz_decompress_region_host`.
+ *
+ * @param src        the stream; any alignment
+ * @param src_bytes  readable bytes at src: the length of the stream or more
+ * @param config     the configuration of a volume (`factz_config_init_volume`). nx, ny and nz are the vertices of the
+ *                   region, 1 or more along each axis; pitches, strides and plane_rows are those of the output; dtype
+ *                   must be that of the stream. verify_checksum: compared only if the region takes all groups. The
+ *                   rest must be valid and has no effect
+ * @param x0         first column of the region in the volume
+ * @param y0         first row of the region in the volume
+ * @param z0         first plane of the region in the volume
+ * @param u          receives the x components: vertex (x0, y0, z0), then the others as config says
+ * @param v          receives the y components; may be interleaved with u, without sharing an element
+ * @param w          receives the z components
+ * @param n          number of vertices of the region, nx * ny * nz of config
+ * @param report     receives the result: stream_bytes are the bytes that were read, required_bytes those of the
+ *                   whole stream, exact_vertices those of the region
+ * @param threads    see "Threads" at the top of this header
+ * @return as `factz_decompress_volume_host`; FACTZ_ERROR_INVALID_ARGUMENT also if the region is not inside the
+ *         volume
+ */
+factz_status factz_decompress_volume_region_host(const void *src,
+                                                 size_t src_bytes,
+                                                 const struct factz_config *config,
+                                                 uint64_t x0,
+                                                 uint64_t y0,
+                                                 uint64_t z0,
+                                                 void *u,
+                                                 void *v,
+                                                 void *w,
+                                                 size_t n,
+                                                 struct factz_report *report,
+                                                 int threads);
+
+/**
+ * Decompresses a region of the volume of a stream of which only the needed pieces are read: from a file, an
+ * archive or an object store.
+ *
+ * As `factz_decompress_volume_region_host`, with a function in place of the stream. The function is called for the
+ * header (FACTZ_VOLUME_INSPECT_BYTES), for the bytes up to the groups, for each run of consecutive groups and the
+ * directory of repaired vertices, and then for the chunks of repaired vertices.
+ *
+ * @param read       the function that reads
+ * @param user       handed to `read` as it is; may be NULL
+ * @param src_bytes  bytes that `read` can read: the length of the stream or more
+ * @param config     as for `factz_decompress_volume_region_host`
+ * @param x0         first column of the region in the volume
+ * @param y0         first row of the region in the volume
+ * @param z0         first plane of the region in the volume
+ * @param u          receives the x components
+ * @param v          receives the y components
+ * @param w          receives the z components
+ * @param n          number of vertices of the region, nx * ny * nz of config
+ * @param report     receives the result, as for `factz_decompress_volume_region_host`
+ * @param threads    see "Threads" at the top of this header
+ * @return as `factz_decompress_volume_region_host`; FACTZ_ERROR_READ (`read` did not return 0)
+ */
+factz_status factz_read_volume_region_host(factz_read_callback read,
+                                           void *user,
+                                           uint64_t src_bytes,
+                                           const struct factz_config *config,
+                                           uint64_t x0,
+                                           uint64_t y0,
+                                           uint64_t z0,
+                                           void *u,
+                                           void *v,
+                                           void *w,
+                                           size_t n,
+                                           struct factz_report *report,
+                                           int threads);
+
+/**
  * Extracts the critical points of a volume in host memory.
  *
  * The points are sorted by (cell_z, cell_y, cell_x), then by simplex. Tetrahedra with a NaN, an infinity or the fill

@@ -109,7 +109,7 @@ pub use request::{BoundKind, Coder, Component, Config, Dtype, Mode, Predictor, P
 pub use request::{VolumeRequest, PERIODIC_Z, SIDES_ALL_OF_VOLUME, SIDE_Z_MAX, SIDE_Z_MIN};
 pub use request::{PERIODIC_X, PERIODIC_Y, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
-pub use volume::{compress_volume, decompress_volume, max_volume_stream_bytes};
+pub use volume::{compress_volume, decompress_volume, decompress_volume_region, max_volume_stream_bytes};
 
 /// The codec and the analyses on a CUDA device: work is enqueued on the caller's stream, and nothing is
 /// allocated or waited for. Memory is given by device addresses; sizes of workspaces come from

@@ -247,7 +247,7 @@ impl Request {
     /// Checks every field; an error names the field and its value.
     pub fn new(config: Config) -> Result<Self> {
         match config.components {
-            2 => Self::checked(config),
+            2 => Self::checked(config, 1),
             3 => Err(Error::config(
                 "components = 3 is a volume, and this function takes u and v on planes: call its twin for volumes",
             )),
@@ -255,9 +255,10 @@ impl Request {
         }
     }
 
-    fn checked(config: Config) -> Result<Self> {
+    /// With `least` vertices along each axis.
+    fn checked(config: Config, least: u64) -> Result<Self> {
         let mut c = config;
-        check_shape(&c)?;
+        check_shape(&c, least)?;
         check_sides(&c)?;
         check_periodic(&c)?;
         c.plane_rows = check_plane_rows(&c)?;
@@ -300,8 +301,17 @@ impl Request {
 impl VolumeRequest {
     /// Checks every field; an error names the field and its value.
     pub fn new(config: Config) -> Result<Self> {
+        Self::checked(config, 2)
+    }
+
+    /// As [`VolumeRequest::new`] for a part of a volume, which may have one vertex along an axis.
+    pub(crate) fn part(config: Config) -> Result<Self> {
+        Self::checked(config, 1)
+    }
+
+    fn checked(config: Config, least: u64) -> Result<Self> {
         match config.components {
-            3 => Ok(VolumeRequest { request: Request::checked(config)? }),
+            3 => Ok(VolumeRequest { request: Request::checked(config, least)? }),
             n => Err(Error::config(format!(
                 "components = {n}, but a volume has 3, u, v and w: call the function for planes, or begin with the \
                  configuration of a volume"
@@ -340,14 +350,14 @@ impl VolumeRequest {
 }
 
 /// Checks the numbers of vertices.
-fn check_shape(c: &Config) -> Result<()> {
+fn check_shape(c: &Config, least: u64) -> Result<()> {
     for (name, n) in [("nx", c.nx), ("ny", c.ny), ("nz", c.nz)] {
         if n == 0 {
             return Err(Error::config(format!(
                 "{name} is 0: a field has at least one vertex along each axis"
             )));
         }
-        if n == 1 && c.components == 3 {
+        if n < least {
             return Err(Error::config(format!(
                 "{name} = 1 makes no volume, which has at least 2 vertices along each axis: compress u and v as a plane"
             )));

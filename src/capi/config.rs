@@ -335,6 +335,18 @@ pub(super) unsafe fn read_volume_request(name: &str, config: *const factz_config
     copy.to_config().and_then(VolumeRequest::new).map_err(|e| about(name, e))
 }
 
+/// The request of a part of a volume, of `n` vertices.
+///
+/// # Safety
+/// As for [`read_request`].
+pub(super) unsafe fn read_part_request(config: *const factz_config, n: usize) -> Result<VolumeRequest> {
+    // SAFETY: the promise of this function.
+    let copy = unsafe { read_struct("config", config) }?;
+    let request = copy.to_config().and_then(VolumeRequest::part).map_err(|e| about("config", e))?;
+    check_vertices(n, request.common())?;
+    Ok(request)
+}
+
 /// The choices of a configuration besides shape, element type and layout, which are not looked at.
 ///
 /// # Safety

@@ -45,3 +45,4 @@ pub mod version;
 pub mod volume;
 pub mod volume_analysis;
 pub mod volume_device;
+pub mod volume_region;

@@ -146,24 +146,36 @@ pub unsafe extern "C" fn factz_read_region_host(
 ) -> factz_status {
     let body = |output: &mut Output<factz_report>| {
         output.check_apart(&inputs(config, u, v).each_ref())?;
-        let function = read.ok_or_else(|| Error::argument("read is null"))?;
-        let mut read_at = |offset: u64, to: &mut [u8]| {
-            let bytes = to.len() as u64;
-            // SAFETY: the caller's function, with room for the bytes that it is asked for.
-            match unsafe { function(user, offset, bytes, to.as_mut_ptr().cast()) } {
-                0 => Ok(()),
-                status => Err(Error::new(
-                    Status::Read,
-                    format!("read returned {status} for {bytes} bytes from byte {offset} of the stream on"),
-                )),
-            }
-        };
+        // SAFETY: the caller gave a function that does what its type says.
+        let mut read_at = unsafe { reader(read, user) }?;
         let region = Region { config, first: [x0, y0, z0], outputs: [u, v], n, threads, whole_planes: false };
         // SAFETY: the caller gave a whole struct, and arrays as it says.
         unsafe { region.decompress(output, Source::Read(src_bytes, &mut read_at), |_| Ok(())) }
     };
     // SAFETY: the caller gave a whole report.
     unsafe { guard_with_report(report, 0, body) }
+}
+
+/// The function of the caller that reads.
+///
+/// # Safety
+/// `read` is null, or writes to no more than the room that it is given.
+pub(super) unsafe fn reader(
+    read: factz_read_callback,
+    user: *mut c_void,
+) -> Result<impl FnMut(u64, &mut [u8]) -> Result<()>> {
+    let function = read.ok_or_else(|| Error::argument("read is null"))?;
+    Ok(move |offset: u64, to: &mut [u8]| {
+        let bytes = to.len() as u64;
+        // SAFETY: the promise of this function, and there is room for the bytes.
+        match unsafe { function(user, offset, bytes, to.as_mut_ptr().cast()) } {
+            0 => Ok(()),
+            status => Err(Error::new(
+                Status::Read,
+                format!("read returned {status} for {bytes} bytes from byte {offset} of the stream on"),
+            )),
+        }
+    })
 }
 
 /// The arguments that these functions have.

@@ -91,7 +91,7 @@ pub(super) fn compress<T: Real>(
 fn store<T: Real>(mut header: Header, source: &Source<'_, T>, stream: &mut [u8]) -> Result<()> {
     (header.content, header.table_bytes, header.groups) = (Content::Stored, 0, 0);
     stream[..HEADER_BYTES].copy_from_slice(&header.write());
-    stored::write(source.grid, source.views, &mut stream[HEADER_BYTES..], source.threads)
+    stored::write(source.grid, &source.views, &mut stream[HEADER_BYTES..], source.threads)
 }
 
 /// The constraints on the vertices of this field.

@@ -3,12 +3,11 @@
 use super::component;
 use super::entropy::{self, Groups};
 use super::progress::{Meter, Progress};
-use super::reconstruct::{Hierarchical, Outputs};
-use super::region::Region;
+use super::reconstruct::{Hierarchical, Output, Outputs};
 use super::source::Source;
 use super::stored;
 use crate::entropy::quantized_tile::QuantizedTile;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL, TILE};
 use crate::predict::anchors;
@@ -19,7 +18,8 @@ use crate::report::Report;
 use crate::request::Predictor;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
-use crate::stream::header::{Content, Header, HEADER_BYTES};
+use crate::stream::header::{Content, Header};
+use crate::stream::region::Region;
 use crate::stream::sections::{self, Group};
 use crate::tile::decode::Decoder;
 use crate::tile::lorenzo_decode;
@@ -49,7 +49,8 @@ pub(super) fn decompress<T: Real>(
     outputs: Outputs<'_, T>,
 ) -> Result<Report> {
     let Job { header, region, .. } = *job;
-    let span = tracing::info_span!("decompress", nx = region.nx, ny = region.ny, nz = region.nz);
+    let [nx, ny, nz] = region.size;
+    let span = tracing::info_span!("decompress", nx, ny, nz);
     let _entered = span.enter();
     let done = match header.content {
         Content::Stored => values(job, source, outputs)?,
@@ -65,24 +66,14 @@ pub(super) fn decompress<T: Real>(
 }
 
 /// Stored content.
-fn values<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: Outputs<'_, T>) -> Result<Done> {
+fn values<T: Real>(job: &Job<'_>, source: Source<'_>, outputs: Outputs<'_, T>) -> Result<Done> {
     let Job { header, region, .. } = *job;
-    let bytes = header.stream_bytes - HEADER_BYTES as u64;
-    if bytes != header.field_bytes() {
-        return Err(Error::corrupt(format!(
-            "the stream stores {bytes} bytes of values, its field has {}",
-            header.field_bytes()
-        )));
-    }
-    let fetched = source.fetch(stored::rows(header, region))?;
-    if job.verify_checksum && region.is_whole() {
-        let start = source.start(HEADER_BYTES as u64)?;
-        fetched.check_seal(&start, header.stream_bytes)?;
-    }
-    stored::read(header, region, &fetched, outputs, job.threads)?;
-    let vertices = region.vertices();
-    let bytes = header.components() as u64 * vertices * T::BYTES as u64;
-    Ok(Done { bytes: HEADER_BYTES as u64 + bytes, exact_vertices: vertices })
+    let outputs = match header.component {
+        None => &outputs[..],
+        Some(component) => &outputs[component as usize..][..1],
+    };
+    let bytes = stored::read(header, region, source, outputs, (job.verify_checksum, job.threads))?;
+    Ok(Done { bytes, exact_vertices: region.vertices() })
 }
 
 /// Coded content: the groups that have tiles of the region.
@@ -92,7 +83,7 @@ fn coded<T: Real>(job: &Job<'_>, mut source: Source<'_>, outputs: Outputs<'_, T>
     let start = source.start(before_groups)?;
     let sections::Sections { tables, mut groups } = sections::split(header, &start)?;
     let all = groups.len();
-    groups.retain(|group| region.takes_from(group));
+    groups.retain(|group| region.takes_from(group.tiles.clone()));
     let fetched = source.fetch(groups.iter().map(Group::padded))?;
     if job.verify_checksum && groups.len() == all {
         fetched.check_seal(&start, header.stream_bytes)?;
@@ -154,7 +145,7 @@ fn hierarchical<T: Real, const ONE: bool>(
         anchors.extend(values);
         stored += stored_of_group;
     }
-    let output = region.output_of_part(outputs);
+    let output = Output { views: outputs, region: region.in_part() };
     Hierarchical { tiles: &tiles, anchors: &anchors, decoder, threads }.run(output, meter)?;
     Ok(stored)
 }
@@ -168,7 +159,7 @@ fn lorenzo<T: Real, const ONE: bool>(
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
-    let (grid, output) = (header.grid(), region.output(outputs));
+    let (grid, output) = (header.grid(), Output { views: outputs, region });
     let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
     let fill = header.fill_pattern().map(T::from_bits64);
     let coding = component::coding(header);

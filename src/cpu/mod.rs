@@ -10,11 +10,10 @@ mod lattice;
 pub(crate) mod progress;
 mod quantize;
 mod reconstruct;
-mod region;
 mod seam;
 pub(crate) mod source;
 pub(crate) mod statistics;
-mod stored;
+pub(crate) mod stored;
 
 pub use progress::Progress;
 pub use source::{ReadAt, Source};
@@ -30,9 +29,9 @@ use crate::runtime::memory::Reserve;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum;
 use crate::stream::header::{self, Header};
+use crate::stream::region::Region;
 use decompress::Job;
 use reconstruct::Outputs;
-use region::Region;
 
 /// How the host functions run.
 #[derive(Clone, Copy, Default)]
@@ -134,22 +133,7 @@ pub fn decompress_region<'a, T: Real + 'a>(
     let (u, v) = (u.into(), v.into());
     let outputs = outputs(&header, grid, [&u, &v])?;
     let verify = config.verify_checksum;
-    match source {
-        Source::Read(length, read) => {
-            // The header is not read again.
-            let mut behind_start = |offset: u64, to: &mut [u8]| {
-                let known = start.get(offset as usize..).unwrap_or(&[]);
-                let (known, rest) = (&known[..known.len().min(to.len())], to);
-                rest[..known.len()].copy_from_slice(known);
-                match &mut rest[known.len()..] {
-                    [] => Ok(()),
-                    rest => read(offset + known.len() as u64, rest),
-                }
-            };
-            run(&header, region, verify, Source::Read(length, &mut behind_start), outputs, execution)
-        }
-        memory => run(&header, region, verify, memory, outputs, execution),
-    }
+    source.behind(&start, |source| run(&header, region, verify, source, outputs, execution))
 }
 
 /// Decompresses consecutive planes of a field, as [`decompress_region`] does: the nx and ny of `config` are those
@@ -217,7 +201,7 @@ fn outputs<'a, T: Real>(
     Ok([u.as_ref(), v.as_ref()])
 }
 
-fn check_dtype<T: Real>(config: &Config, header: &Header) -> Result<()> {
+pub(crate) fn check_dtype<T: Real>(config: &Config, header: &Header) -> Result<()> {
     config.check_elements::<T>()?;
     if header.dtype != config.dtype {
         return Err(Error::argument(format!(
@@ -231,7 +215,7 @@ fn check_dtype<T: Real>(config: &Config, header: &Header) -> Result<()> {
 }
 
 /// Refuses a stream of which there are too few bytes.
-fn check_length(header: &Header, bytes: u64) -> Result<()> {
+pub(crate) fn check_length(header: &Header, bytes: u64) -> Result<()> {
     if header.stream_bytes > bytes {
         return Err(Error::corrupt(format!(
             "the stream has {bytes} bytes, its header says {}",

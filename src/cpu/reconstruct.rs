@@ -7,6 +7,7 @@ use crate::grid::element::Real;
 use crate::grid::field::ViewMut;
 use crate::grid::tiles::{Grid, TileShape, TILE};
 use crate::runtime::pool::Threads;
+use crate::stream::region::Region;
 use crate::tile::decode::Decoder;
 use crate::tile::lattice::{LatticeLines, Lines};
 use crate::tile::symbols_by_position::SymbolsByPosition;
@@ -19,17 +20,16 @@ pub(super) type Outputs<'a, T> = [Option<&'a ViewMut<'a, T>>; 2];
 #[derive(Clone, Copy)]
 pub(super) struct Output<'a, T> {
     pub(super) views: Outputs<'a, T>,
-    /// The first vertex of the region in the grid of the tiles, and its columns and rows.
-    pub(super) first: [u64; 3],
-    pub(super) size: [u64; 2],
+    /// In the grid of the tiles.
+    pub(super) region: Region,
 }
 
 impl<T: Real> Output<'_, T> {
     /// Asks for the memory of a row of a tile; `column` is the first one.
     #[inline(always)]
     pub(super) fn prefetch(&self, shape: &TileShape, column: u64, row: usize, count: usize) {
-        let (x, y) = (column.wrapping_sub(self.first[0]), shape.y0 + row as u64);
-        let (y, z) = (y.wrapping_sub(self.first[1]), shape.z - self.first[2]);
+        let (x, y) = (column.wrapping_sub(self.region.first[0]), shape.y0 + row as u64);
+        let (y, z) = (y.wrapping_sub(self.region.first[1]), shape.z - self.region.first[2]);
         self.views.iter().flatten().for_each(|view| view.plane(z).prefetch_row(x, y, count));
     }
 
@@ -37,13 +37,14 @@ impl<T: Real> Output<'_, T> {
     #[inline(always)]
     pub(super) fn put(&self, shape: &TileShape, row: usize, u: &[T], v: &[T]) {
         // Rows above the region wrap to large numbers.
-        let y = (shape.y0 + row as u64).wrapping_sub(self.first[1]);
-        let left = self.first[0].saturating_sub(shape.x0) as usize;
-        let right = (self.first[0] + self.size[0]).saturating_sub(shape.x0).min(u.len() as u64) as usize;
-        if y >= self.size[1] || left >= right {
+        let y = (shape.y0 + row as u64).wrapping_sub(self.region.first[1]);
+        let left = self.region.first[0].saturating_sub(shape.x0) as usize;
+        let right = (self.region.first[0] + self.region.size[0]).saturating_sub(shape.x0).min(u.len() as u64)
+            as usize;
+        if y >= self.region.size[1] || left >= right {
             return;
         }
-        let (x, z) = (shape.x0 + left as u64 - self.first[0], shape.z - self.first[2]);
+        let (x, z) = (shape.x0 + left as u64 - self.region.first[0], shape.z - self.region.first[2]);
         for (view, values) in self.views.iter().zip([u, v]) {
             if let Some(view) = view {
                 // SAFETY: the row belongs to this tile, which one thread decodes.

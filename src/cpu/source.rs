@@ -41,6 +41,24 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Runs `read` with this source, whose first bytes are known: they are not read again.
+    pub(crate) fn behind<R>(self, start: &[u8], read: impl FnOnce(Source<'_>) -> Result<R>) -> Result<R> {
+        let (length, read_at) = match self {
+            Source::Memory(stream) => return read(Source::Memory(stream)),
+            Source::Read(length, read_at) => (length, read_at),
+        };
+        let mut behind_start = |offset: u64, to: &mut [u8]| {
+            let known = start.get(offset as usize..).unwrap_or(&[]);
+            let (known, rest) = (&known[..known.len().min(to.len())], to);
+            rest[..known.len()].copy_from_slice(known);
+            match &mut rest[known.len()..] {
+                [] => Ok(()),
+                rest => read_at(offset + known.len() as u64, rest),
+            }
+        };
+        read(Source::Read(length, &mut behind_start))
+    }
+
     /// Bytes in ascending ranges that do not overlap; ranges without a gap between them are read together.
     pub(crate) fn fetch(&mut self, ranges: impl Iterator<Item = Range<u64>> + Clone) -> Result<Fetched<'a>> {
         let read = match self {

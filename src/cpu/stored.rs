@@ -1,19 +1,19 @@
-//! Fields that are stored as they are, where coding would take more: u of all planes, then v, dense.
+//! Fields that are stored as they are, where coding would take more: u of all planes, then v, then w of a volume,
+//! dense.
 
-use super::reconstruct::Outputs;
-use super::region::Region;
-use super::source::Fetched;
-use crate::error::Result;
+use super::source::{Fetched, Source};
+use crate::error::{Error, Result};
 use crate::grid::element::Real;
-use crate::grid::field::View;
+use crate::grid::field::{View, ViewMut};
 use crate::grid::tiles::Grid;
 use crate::runtime::pool::{stateless, Threads};
-use crate::stream::header::{Header, HEADER_BYTES};
+use crate::stream::header::Header;
+use crate::stream::region::Region;
 use std::ops::Range;
 
-pub(super) fn write<T: Real>(
+pub(crate) fn write<T: Real>(
     grid: Grid,
-    views: [View<'_, T>; 2],
+    views: &[View<'_, T>],
     out: &mut [u8],
     threads: Threads,
 ) -> Result<()> {
@@ -35,43 +35,61 @@ pub(super) fn write<T: Real>(
 
 /// Rows of a region, of all components.
 fn rows_of(header: &Header, region: Region) -> usize {
-    (header.components() as u64 * region.ny * region.nz) as usize
+    (header.components() as u64 * region.size[1] * region.size[2]) as usize
 }
 
-/// The bytes of the vertices of a region, in the order of the stream: a range for each row.
-pub(super) fn rows(header: &Header, region: Region) -> impl ExactSizeIterator<Item = Range<u64>> + Clone {
-    (0..rows_of(header, region)).map(move |row| row_bytes(header, region, row))
-}
-
-/// Component, plane and row of a row of a region; the rows of v come behind those of u.
+/// Component, plane and row of a row of a region; the rows of a component come behind those of the one before.
 fn place_of(region: Region, row: usize) -> [u64; 3] {
-    let (plane, y) = (row as u64 / region.ny, row as u64 % region.ny);
-    [plane / region.nz, plane % region.nz, y]
+    let [_, ny, nz] = region.size;
+    let (plane, y) = (row as u64 / ny, row as u64 % ny);
+    [plane / nz, plane % nz, y]
 }
 
 /// The bytes of a row of a region.
 fn row_bytes(header: &Header, region: Region, row: usize) -> Range<u64> {
-    let ([component, z, y], grid) = (place_of(region, row), header.grid());
-    let plane = component * grid.nz + region.z0 + z;
-    let first = (plane * grid.ny + region.y0 + y) * grid.nx + region.x0;
-    let start = HEADER_BYTES as u64 + first * header.dtype.bytes();
-    start..start + region.nx * header.dtype.bytes()
+    let ([component, z, y], grid, [x0, y0, z0]) = (place_of(region, row), header.grid(), region.first);
+    let plane = component * grid.nz + z0 + z;
+    let first = (plane * grid.ny + y0 + y) * grid.nx + x0;
+    let start = header.bytes() as u64 + first * header.dtype.bytes();
+    start..start + region.size[0] * header.dtype.bytes()
+}
+
+/// Reads the vertices of a region to views of the components that the stream holds; how many bytes of the stream
+/// were read. The checksum is compared if that takes all of them, and `verify_checksum` asks for it.
+pub(crate) fn read<T: Real>(
+    header: &Header,
+    region: Region,
+    mut source: Source<'_>,
+    outputs: &[Option<&ViewMut<'_, T>>],
+    (verify_checksum, threads): (bool, Threads),
+) -> Result<u64> {
+    let head = header.bytes() as u64;
+    let bytes = header.stream_bytes - head;
+    if bytes != header.field_bytes() {
+        return Err(Error::corrupt(format!(
+            "the stream stores {bytes} bytes of values, its field has {}",
+            header.field_bytes()
+        )));
+    }
+    let rows = (0..rows_of(header, region)).map(|row| row_bytes(header, region, row));
+    let fetched = source.fetch(rows)?;
+    if verify_checksum && region.is_whole() {
+        fetched.check_seal(&source.start(head)?, header.stream_bytes)?;
+    }
+    write_rows(header, region, &fetched, outputs, threads)?;
+    Ok(head + header.components() as u64 * region.vertices() * T::BYTES as u64)
 }
 
 /// Writes the vertices of a region, whose bytes were fetched.
-pub(super) fn read<T: Real>(
+fn write_rows<T: Real>(
     header: &Header,
     region: Region,
     fetched: &Fetched<'_>,
-    outputs: Outputs<'_, T>,
+    outputs: &[Option<&ViewMut<'_, T>>],
     threads: Threads,
 ) -> Result<()> {
-    let each = rows_of_a_piece(region.nx);
+    let each = rows_of_a_piece(region.size[0]);
     let rows = rows_of(header, region);
-    let outputs = match header.component {
-        None => outputs,
-        Some(component) => [outputs[component as usize], None],
-    };
     threads.for_each(rows.div_ceil(each), stateless, |_, piece| {
         for row in piece * each..((piece + 1) * each).min(rows) {
             let [component, z, y] = place_of(region, row);

@@ -11,6 +11,7 @@ use crate::grid::tiles::Grid;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum;
+use std::ops::Range;
 
 /// The bytes of a fix that is complete and has its checksum.
 pub struct Source<'a> {
@@ -60,9 +61,11 @@ impl<'a> Source<'a> {
                     chunks: self.header.chunks,
                     vertices: self.header.repaired_vertices,
                     exact: self.header.exact_vertices,
-                    body: self.body,
+                    bytes: self.body.len() as u64,
                 };
-                let list = list.check::<T, N>(threads)?;
+                let (body, directory) = (self.body, list.directory_bytes()? as usize);
+                let get = |bytes: Range<u64>| &body[bytes.start as usize..bytes.end as usize];
+                let list = list.read_directory(&body[..directory])?.check::<T, N>(get, threads)?;
                 // A zero chunk and another one may have a vertex in common: refined values come first, as they
                 // follow from the reconstruction.
                 self.write_list(&list, None, field, threads)?;
@@ -81,9 +84,9 @@ impl<'a> Source<'a> {
     ) -> Result<()> {
         let refiner = Refiner { radius: self.header.radius };
         list.for_each::<T, N>(level, threads, |vertex: ListedVertex<N>| {
-            let [x, y] = vertex.at;
+            let [x, y, z] = vertex.at;
             for (view, &data) in field.iter().zip(&vertex.data) {
-                let view = view.plane(vertex.z);
+                let view = view.plane(z);
                 let value = match vertex.level {
                     EXACT => T::from_bits64(data),
                     ZERO => T::ZERO,

@@ -7,6 +7,7 @@ use crate::grid::tiles::{Grid, TILE, TILE_VERTICES};
 use crate::grid::volume_tiles::{VolumeGrid, SIDE, VOLUME_TILE_VERTICES};
 use crate::runtime::memory;
 use crate::stream::header::{LIST_CHUNK, LIST_ENTRY_BYTES};
+use std::ops::Range;
 
 /// Most vertices of a chunk.
 pub const CHUNK: usize = LIST_CHUNK as usize;
@@ -84,6 +85,15 @@ impl Positions {
                 tile * VOLUME_TILE_VERTICES as u64 + place_in_volume([x, y, z].map(|k| k % SIDE as u64))
             }
         }
+    }
+
+    /// The tiles of the grid with positions of a range.
+    pub fn tiles(self, positions: Range<u64>) -> Range<u64> {
+        let (vertices, tiles) = match self {
+            Positions::Planes(grid) => (TILE_VERTICES as u64, grid.tiles()),
+            Positions::Volume(grid) => (VOLUME_TILE_VERTICES as u64, VolumeGrid::of(grid).tiles()),
+        };
+        positions.start / vertices..positions.end.div_ceil(vertices).min(tiles)
     }
 
     /// The plane, column and row at a position, if the grid has such a vertex.

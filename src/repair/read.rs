@@ -6,16 +6,33 @@ use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
+use std::ops::Range;
 
-/// A list as a header describes it: a directory, and the chunks.
-pub struct Listed<'a> {
+/// A list as a header describes it.
+#[derive(Clone, Copy)]
+pub struct Listed {
     pub positions: Positions,
     /// Whether there may be chunks of filled vertices: in streams of volumes alone.
     pub may_be_filled: bool,
     pub chunks: u64,
     pub vertices: u64,
     pub exact: u64,
-    pub body: &'a [u8],
+    /// Bytes of the directory and the chunks.
+    pub bytes: u64,
+}
+
+/// The directory of a list, whose chunks add up.
+pub struct Directory {
+    list: Listed,
+    chunks: Vec<Place>,
+}
+
+/// A chunk, and where it is in the list.
+struct Place {
+    entry: Entry,
+    bytes: Range<u64>,
+    /// No vertex of the chunk is at this position or behind it.
+    end: u64,
 }
 
 /// A chunk of the list.
@@ -30,33 +47,28 @@ pub struct CheckedList<'a> {
     parts: Vec<Part<'a>>,
 }
 
-/// A vertex of a list: its plane, column and row, its level, and what belongs to each component.
+/// A vertex of a list: its column, row and plane, its level, and what belongs to each component.
 #[derive(Clone, Copy)]
 pub struct ListedVertex<const N: usize> {
-    pub z: u64,
-    pub at: [u64; 2],
+    pub at: [u64; 3],
     pub level: Level,
     pub data: [u64; N],
 }
 
-impl<'a> Listed<'a> {
-    pub fn check<T: Real, const N: usize>(&self, threads: Threads) -> Result<CheckedList<'a>> {
-        let parts = self.parts()?;
-        self.check_chunks::<T, N>(&parts, threads)?;
-        Ok(CheckedList { positions: self.positions, parts })
+impl Listed {
+    /// Bytes of the directory, which the list begins with.
+    pub fn directory_bytes(&self) -> Result<u64> {
+        let bytes = self.chunks.checked_mul(ENTRY_BYTES as u64);
+        bytes.filter(|&bytes| bytes <= self.bytes).ok_or_else(does_not_add_up)
     }
 
-    /// The chunks: those of zero vertices, those of filled ones, then the others; together they are the body.
-    fn parts(&self) -> Result<Vec<Part<'a>>> {
-        let corrupt = || Error::corrupt("the directory of repaired vertices does not add up to its bytes");
-        let chunks = usize::try_from(self.chunks).map_err(|_| corrupt())?;
-        let directory = chunks.checked_mul(ENTRY_BYTES).ok_or_else(corrupt)?;
-        let (directory, mut rest) = self.body.split_at_checked(directory).ok_or_else(corrupt)?;
-        let mut parts = memory::with_capacity(chunks)?;
-        let (mut vertices, mut kind) = (0, 0);
+    /// Reads the directory: chunks of zero vertices, those of filled ones, then the others. Together they are the
+    /// rest of the list.
+    pub fn read_directory(&self, directory: &[u8]) -> Result<Directory> {
+        let mut chunks = memory::with_capacity::<Place>(directory.len() / ENTRY_BYTES)?;
+        let (mut vertices, mut kind, mut start) = (0, 0, directory.len() as u64);
         for entry in directory.chunks_exact(ENTRY_BYTES) {
             let entry = Entry::read(entry.try_into().expect("an entry"))?;
-            let (bytes, behind) = rest.split_at_checked(entry.bytes as usize).ok_or_else(corrupt)?;
             if kind_of(&entry) < kind {
                 return Err(Error::corrupt(
                     "chunks of repaired vertices are not in the order of their kinds",
@@ -67,24 +79,62 @@ impl<'a> Listed<'a> {
                     "the fix holds a chunk of filled vertices, which streams of volumes alone have",
                 ));
             }
+            if let Some(before) = chunks.last_mut().filter(|_| kind_of(&entry) == kind) {
+                before.end = entry.first;
+            }
             kind = kind_of(&entry);
             vertices += entry.vertices as u64;
-            rest = behind;
-            parts.push(Part { entry, bytes });
+            let bytes = start..start + entry.bytes as u64;
+            start = bytes.end;
+            chunks.push(Place { entry, bytes, end: u64::MAX });
         }
-        match rest.is_empty() && vertices == self.vertices {
-            true => Ok(parts),
-            false => Err(corrupt()),
+        match start == self.bytes && vertices == self.vertices {
+            true => Ok(Directory { list: *self, chunks }),
+            false => Err(does_not_add_up()),
         }
     }
+}
 
-    /// Decodes all chunks: they hold vertices of the grid, and those of one kind ascend.
+fn does_not_add_up() -> Error {
+    Error::corrupt("the directory of repaired vertices does not add up to its bytes")
+}
+
+impl Directory {
+    /// Leaves out chunks: those that have no vertex in the tiles that `takes` wants.
+    pub fn retain(&mut self, takes: impl Fn(Range<u64>) -> bool) {
+        let positions = self.list.positions;
+        self.chunks.retain(|chunk| {
+            let tiles = positions.tiles(chunk.entry.first..chunk.end);
+            !tiles.is_empty() && takes(tiles)
+        });
+    }
+
+    /// Where the chunks are in the list.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> + Clone + '_ {
+        self.chunks.iter().map(|chunk| chunk.bytes.clone())
+    }
+
+    /// Checks the chunks, whose bytes in the list `get` gives.
+    pub fn check<'a, T: Real, const N: usize>(
+        &self,
+        get: impl Fn(Range<u64>) -> &'a [u8],
+        threads: Threads,
+    ) -> Result<CheckedList<'a>> {
+        let mut parts = memory::with_capacity(self.chunks.len())?;
+        parts.extend(
+            self.chunks.iter().map(|chunk| Part { entry: chunk.entry, bytes: get(chunk.bytes.clone()) }),
+        );
+        self.check_chunks::<T, N>(&parts, threads)?;
+        Ok(CheckedList { positions: self.list.positions, parts })
+    }
+
+    /// Decodes chunks: they hold vertices of the grid, and those of one kind ascend.
     fn check_chunks<T: Real, const N: usize>(&self, parts: &[Part<'_>], threads: Threads) -> Result<()> {
         let found = threads.map(parts.len(), stateless, |_, k| {
             let mut exact = 0;
             let visit = |vertex: Repaired, _: [u64; N]| {
                 exact += (vertex.level == EXACT) as u64;
-                match self.positions.vertex(vertex.position) {
+                match self.list.positions.vertex(vertex.position) {
                     Some(_) => Ok(()),
                     None => Err(Error::corrupt("a repaired vertex is none that the grid has")),
                 }
@@ -98,7 +148,8 @@ impl<'a> Listed<'a> {
                 return Err(Error::corrupt("the chunks of repaired vertices do not ascend"));
             }
         }
-        match found.iter().map(|part| part.1).sum::<u64>() == self.exact {
+        let exact = found.iter().map(|part| part.1).sum::<u64>();
+        match parts.len() as u64 != self.list.chunks || exact == self.list.exact {
             true => Ok(()),
             false => Err(Error::corrupt("the header holds another number of exact vertices")),
         }
@@ -133,8 +184,8 @@ impl CheckedList<'_> {
         let parts = &self.parts[first..end];
         threads.for_each(parts.len(), stateless, |_, k| {
             let each = |vertex: Repaired, data: [u64; N]| {
-                if let Some((z, at)) = self.positions.vertex(vertex.position) {
-                    visit(ListedVertex { z, at, level: vertex.level, data });
+                if let Some((z, [x, y])) = self.positions.vertex(vertex.position) {
+                    visit(ListedVertex { at: [x, y, z], level: vertex.level, data });
                 }
                 Ok(())
             };

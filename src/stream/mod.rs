@@ -3,4 +3,5 @@
 
 pub mod checksum;
 pub mod header;
+pub mod region;
 pub mod sections;

@@ -5,6 +5,7 @@ use super::tune::Field;
 use crate::cpu::entropy::{self, Body};
 use crate::cpu::progress::{Meter, Progress};
 use crate::cpu::statistics::{statistics, Statistics};
+use crate::cpu::stored;
 use crate::entropy::quantized_tile::TileCoding;
 use crate::error::{Result, Status};
 use crate::grid::element::Real;
@@ -292,20 +293,6 @@ impl<T: Real> Job<'_, T> {
         let (header, volume) = self.header(None, stream.len() as u64);
         let (head, body) = stream.split_at_mut(VOLUME_HEADER_BYTES);
         head.copy_from_slice(&header.write_volume(&volume));
-        let (grid, row) = (self.grid, self.grid.nx as usize * T::BYTES);
-        let rows = (grid.ny * grid.nz) as usize;
-        let (body, padding) = body.split_at_mut(3 * rows * row);
-        padding.fill(0);
-        self.threads.map_chunks(body, row, stateless, |_, number, out| {
-            let (component, y, z) =
-                (number / rows, number as u64 % grid.ny, number as u64 / grid.ny % grid.nz);
-            let plane = self.views[component].plane(z);
-            for (x, out) in out.chunks_exact_mut(T::BYTES).enumerate() {
-                let bits = plane.get(x as i64, y as i64).to_bits64();
-                out.copy_from_slice(&bits.to_le_bytes()[..T::BYTES]);
-            }
-            Ok(())
-        })?;
-        Ok(())
+        stored::write(self.grid, &self.views, body, self.threads)
     }
 }

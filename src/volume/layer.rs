@@ -164,10 +164,11 @@ impl<T: Real> Layer<T> {
         Ok(quantized)
     }
 
-    /// Reconstructs a field from its codes.
+    /// Reconstructs a field from its codes; of tiles, by their numbers, whose interior is wanted all of it, and of
+    /// the others the vertices that neighbours take.
     pub(super) fn reconstruct(
         &self,
-        quantized: &[QuantizedTile],
+        (quantized, has_interior): (&[QuantizedTile], impl Fn(usize) -> bool + Sync),
         hidden: &Hidden,
         to: &Reconstruction<'_, T>,
         (threads, meter): (Threads, &Meter),
@@ -176,6 +177,10 @@ impl<T: Real> Layer<T> {
         let scratch = || Ok((VolumeWindow::new()?, SymbolsOfVolume::new()?));
         for stage in 0..STAGES {
             threads.for_each(tiles.tiles() as usize, scratch, |(window, symbols), index| {
+                meter.add((stage + 1 == STAGES) as u64);
+                if stage + 1 == STAGES && !has_interior(index) {
+                    return Ok(());
+                }
                 let (tile, codes) = (tiles.tile(index as u64), &quantized[index]);
                 symbols.fill(codes, &tile, TileCoding::of_volume(T::BYTES));
                 let shift = codes.bound_shift();
@@ -188,7 +193,6 @@ impl<T: Real> Layer<T> {
                 };
                 // SAFETY: each tile is one piece of work, and stages follow one another.
                 unsafe { to.visit_stage(stage, &tile, &self.interpolants, window, value) };
-                meter.add((stage + 1 == STAGES) as u64);
                 Ok(())
             })?;
         }

@@ -85,6 +85,7 @@ mod textbook;
 mod unwritten;
 mod volume_analysis;
 mod volume_blocks;
+mod volume_region;
 mod volumes;
 #[cfg(target_os = "linux")]
 mod zarr;

@@ -351,14 +351,15 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let progress = Progress::new("decompressing", &voice);
     let selection = a.part.selection();
-    let Part { held, first, done, info, number } = match &selection {
+    let part = match &selection {
         Some(selection) => selection.read(&a.input, a.step.step, &a.place, &progress)?,
         None => whole(a, &progress)?,
     };
     drop(progress);
-    places.check_count(&info)?;
+    let Part { held, done, info, .. } = &part;
+    places.check_count(info)?;
     let dims = held.dims;
-    places.write(&held)?;
+    places.write(held)?;
     let speed = megabytes_per_second(held.bytes(), done.seconds);
     let outputs: Vec<String> = places.paths().map(output_name).collect();
     let holds = |component| info.component.is_none_or(|only| only == component);
@@ -366,10 +367,10 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         || {
             let more = json!({
                 "command": "decompress",
-                "step": number,
+                "step": part.number,
                 "u": holds(Component::U).then(|| outputs.first()),
                 "v": holds(Component::V).then(|| outputs.last()),
-                "component": component_name(&info),
+                "component": component_name(info),
                 "output_bytes": held.bytes(),
                 "stream_bytes": info.stream_bytes,
                 "exact_vertices": done.result.exact_vertices,
@@ -378,27 +379,10 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
                 "absolute_bound": done.result.bound,
                 "mb_per_second": speed,
             });
-            let [x, y, z] = first;
-            let region = a.part.region.map_or(Value::Null, |_| json!({ "x": x, "y": y }));
-            let planes = a.part.planes.map_or(Value::Null, |_| json!({ "z": z }));
-            let read = json!({ "region": region, "planes": planes, "read_bytes": done.result.stream_bytes });
-            joined(joined(shape_json(dims, info.dtype), done.json()), joined(more, read))
+            joined(joined(shape_json(dims, info.dtype), done.json()), joined(more, a.part.json(&part)))
         },
         || {
-            let read = match &selection {
-                Some(selection) => format!(
-                    "; {}: {} of {} bytes of the stream were read{}",
-                    selection.place(first),
-                    grouped(done.result.stream_bytes),
-                    grouped(info.stream_bytes),
-                    // The library compares the checksum where it reads all bytes.
-                    match done.result.stream_bytes < info.stream_bytes {
-                        true => ", and its checksum was not compared",
-                        false => "",
-                    }
-                ),
-                None => String::new(),
-            };
+            let read = selection.as_ref().map_or(String::new(), |selection| selection.text(&part));
             format!(
                 "{}: {dims} values of {}{}; decompressed{} in {:.3} s ({speed:.0} MB/s){read}\n",
                 outputs.join(", "),

@@ -1,13 +1,16 @@
-//! A rectangle or some planes of the field of a stream, for which only a part of a file is read.
+//! A rectangle or some planes of the field or volume of a stream, for which only a part of a file is read.
 
-use crate::array::{parse_plane, Dims, Element, Held};
+use crate::array::{parse_plane, Dims, Element, Held, Values};
 use crate::engine::{with_progress, Done};
 use crate::failure::{failure, input_name, Failure};
+use crate::memory;
 use crate::options::{BackendName, Place};
 use crate::progress::Progress;
+use crate::say::grouped;
 use crate::steps::{self, Step};
 use clap::Args;
-use factz::{BoundKind, Config, Dtype, Error, Report, Source, Status, StreamInfo};
+use factz::{BoundKind, Config, Dtype, Error, Execution, Report, Source, Status, StreamInfo, ViewMut};
+use serde_json::{json, Value};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -94,7 +97,7 @@ pub struct PartArguments {
     /// Take a rectangle alone: its first column and row, counted from 0, and its columns and rows
     #[arg(long, value_name = "X,Y,WxH")]
     pub region: Option<Region>,
-    /// Take some planes of a stack alone: one, or those from A on up to B, counted from 0; -1 is the last
+    /// Take some planes of a stack or of a volume alone: one, or those from A on up to B, counted from 0; -1 is the last
     /// one, and A or B may be left out
     #[arg(long, value_name = "K|A:B", allow_hyphen_values = true)]
     pub planes: Option<Planes>,
@@ -105,6 +108,16 @@ impl PartArguments {
     pub fn selection(&self) -> Option<Selection> {
         let PartArguments { region, planes } = *self;
         (region.is_some() || planes.is_some()).then_some(Selection { region, planes })
+    }
+
+    /// Where the part begins, and how many bytes were read.
+    pub fn json<H>(&self, part: &Part<H>) -> Value {
+        let [x, y, z] = part.first;
+        json!({
+            "region": self.region.map(|_| json!({ "x": x, "y": y })),
+            "planes": self.planes.map(|_| json!({ "z": z })),
+            "read_bytes": part.done.result.stream_bytes,
+        })
     }
 }
 
@@ -121,9 +134,9 @@ enum Bytes {
     Memory(Vec<u8>),
 }
 
-/// A decoded part of a field.
-pub struct Part {
-    pub held: Held,
+/// A decoded part of a field of planes, or of a volume.
+pub struct Part<H = Held> {
+    pub held: H,
     /// Its first column, row and plane.
     pub first: [u64; 3],
     pub done: Done<Report>,
@@ -142,6 +155,40 @@ impl Selection {
         place: &Place,
         progress: &Progress,
     ) -> Result<Part, Failure> {
+        self.read_as(path, step, place, |found| {
+            let mut held = Held::empty(found.dims, found.info.dtype, found.info.component)?;
+            let done = match found.info.dtype {
+                Dtype::F32 => found.decode::<f32>(&mut held, place.threads, progress),
+                Dtype::F64 => found.decode::<f64>(&mut held, place.threads, progress),
+            };
+            Ok((held, done?))
+        })
+    }
+
+    /// As [`Selection::read`], of the stream of a volume.
+    pub fn read_volume(
+        &self,
+        path: &Path,
+        step: Option<i64>,
+        place: &Place,
+        progress: &Progress,
+    ) -> Result<Part<(Dims, [Values; 3])>, Failure> {
+        self.read_as(path, step, place, |found| {
+            let (components, done) = match found.info.dtype {
+                Dtype::F32 => found.decode_volume::<f32>(place.threads, progress),
+                Dtype::F64 => found.decode_volume::<f64>(place.threads, progress),
+            }?;
+            Ok(((found.dims, components), done))
+        })
+    }
+
+    fn read_as<H>(
+        &self,
+        path: &Path,
+        step: Option<i64>,
+        place: &Place,
+        decode: impl FnOnce(&Found) -> Result<(H, Done<Report>), Failure>,
+    ) -> Result<Part<H>, Failure> {
         if place.backend == BackendName::Cuda {
             return Err(failure!("{self}: is decompressed on the processor: leave --backend cuda out"));
         }
@@ -158,8 +205,7 @@ impl Selection {
         };
         let name = input_name(path);
         let (first, dims) = self.within(&name, &info)?;
-        let decoded = decode(bytes, &info, (first, dims), (place.threads, progress));
-        let (held, done) = decoded.map_err(|e| e.about(&name))?;
+        let (held, done) = decode(&Found { bytes, info, first, dims }).map_err(|e| e.about(&name))?;
         Ok(Part { held, first, done, info, number })
     }
 
@@ -185,8 +231,21 @@ impl Selection {
         Ok(([region.x, region.y, z], Dims { nx, ny, nz }))
     }
 
-    /// Where the part begins, for a report.
-    pub fn place(&self, [x, y, z]: [u64; 3]) -> String {
+    /// What was read, for a report.
+    pub fn text<H>(&self, part: &Part<H>) -> String {
+        let (read, all) = (part.done.result.stream_bytes, part.info.stream_bytes);
+        format!(
+            "; {}: {} of {} bytes of the stream were read{}",
+            self.place(part.first),
+            grouped(read),
+            grouped(all),
+            // The library compares the checksum where it reads all bytes.
+            if read < all { ", and its checksum was not compared" } else { "" }
+        )
+    }
+
+    /// Where the part begins.
+    fn place(&self, [x, y, z]: [u64; 3]) -> String {
         match (self.region, self.planes) {
             (Some(_), Some(_)) => format!("from column {x}, row {y} and plane {z} on"),
             (Some(_), None) => format!("from column {x} and row {y} on"),
@@ -203,43 +262,65 @@ impl std::fmt::Display for Selection {
     }
 }
 
-fn decode(
+/// A stream that was found, and the part of it that is wanted.
+struct Found {
     bytes: Bytes,
-    info: &StreamInfo,
-    (first, dims): ([u64; 3], Dims),
-    (threads, progress): (usize, &Progress),
-) -> Result<(Held, Done<Report>), Failure> {
-    let mut held = Held::empty(dims, info.dtype, info.component)?;
-    let mut read = |offset: u64, to: &mut [u8]| match &bytes {
-        Bytes::Memory(_) => unreachable!("memory is not read"),
-        Bytes::File(file, start, _) => file
-            .read_exact_at(to, start + offset)
-            .map_err(|e| Error::new(Status::Read, format!("cannot be read: {e}"))),
-    };
-    let source = match &bytes {
-        Bytes::Memory(stream) => Source::Memory(stream),
-        Bytes::File(_, _, length) => Source::Read(*length, &mut read),
-    };
-    let start = Instant::now();
-    let result = match info.dtype {
-        Dtype::F32 => decode_part::<f32>(source, first, &mut held, threads, progress),
-        Dtype::F64 => decode_part::<f64>(source, first, &mut held, threads, progress),
-    }?;
-    Ok((held, Done { result, seconds: start.elapsed().as_secs_f64(), device: None }))
+    info: StreamInfo,
+    first: [u64; 3],
+    dims: Dims,
 }
 
-fn decode_part<T: Element>(
-    source: Source<'_>,
-    first: [u64; 3],
-    held: &mut Held,
-    threads: usize,
-    progress: &Progress,
-) -> Result<Report, Failure> {
-    let config = Config { dtype: held.dtype, ..held.dims.config(BoundKind::Absolute, 0.0) };
-    let [u, v] = held.views::<T>();
-    Ok(with_progress(threads, Some(progress), |execution| {
-        factz::decompress_region(&config, source, first, u, v, execution)
-    })?)
+impl Found {
+    fn decode<T: Element>(
+        &self,
+        held: &mut Held,
+        threads: usize,
+        progress: &Progress,
+    ) -> Result<Done<Report>, Failure> {
+        let config = Config { dtype: held.dtype, ..held.dims.config(BoundKind::Absolute, 0.0) };
+        let [u, v] = held.views::<T>();
+        self.run(threads, progress, |source, execution| {
+            factz::decompress_region(&config, source, self.first, u, v, execution)
+        })
+    }
+
+    fn decode_volume<T: Element>(
+        &self,
+        threads: usize,
+        progress: &Progress,
+    ) -> Result<([Values; 3], Done<Report>), Failure> {
+        let Dims { nx, ny, nz } = self.dims;
+        let config =
+            Config { dtype: self.info.dtype, ..Config::volume([nx, ny, nz], BoundKind::Absolute, 0.0) };
+        let room = || memory::zeros::<T>(self.dims.count(), format_args!("{} values", self.dims));
+        let mut components = [room()?, room()?, room()?];
+        let views = components.each_mut().map(|values| ViewMut::stack(values, nx, ny));
+        let done = self.run(threads, progress, |source, execution| {
+            factz::decompress_volume_region(&config, source, self.first, views, execution)
+        })?;
+        Ok((components.map(T::wrap), done))
+    }
+
+    fn run(
+        &self,
+        threads: usize,
+        progress: &Progress,
+        decompress: impl FnOnce(Source<'_>, Execution<'_>) -> factz::Result<Report>,
+    ) -> Result<Done<Report>, Failure> {
+        let mut read = |offset: u64, to: &mut [u8]| match &self.bytes {
+            Bytes::Memory(_) => unreachable!("memory is not read"),
+            Bytes::File(file, start, _) => file
+                .read_exact_at(to, start + offset)
+                .map_err(|e| Error::new(Status::Read, format!("cannot be read: {e}"))),
+        };
+        let source = match &self.bytes {
+            Bytes::Memory(stream) => Source::Memory(stream),
+            Bytes::File(_, _, length) => Source::Read(*length, &mut read),
+        };
+        let start = Instant::now();
+        let result = with_progress(threads, Some(progress), |execution| decompress(source, execution))?;
+        Ok(Done { result, seconds: start.elapsed().as_secs_f64(), device: None })
+    }
 }
 
 #[cfg(test)]

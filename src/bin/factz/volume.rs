@@ -5,11 +5,12 @@ use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Element, Values};
 use crate::engine::{with_progress, Done, Engine};
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
-use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json};
+use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json, shape_json};
 use crate::foreign::Product;
 use crate::options::{Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
+use crate::region::Part;
 use crate::say::{grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::stream::Stream;
@@ -268,37 +269,47 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         ));
     }
     let places = Places::new(&paths, a.format, &a.input)?;
-    if a.part.selection().is_some() {
-        return Err(failure!("--region and --planes are for planes: leave them out for a volume"));
-    }
     let voice = Voice::beside_data(&a.talk, places.are_standard());
-    let stream = steps::read(&a.input, a.step.step)?;
-    let engine = Engine::new(&a.place)?;
     let progress = Progress::new("decompressing", &voice);
-    let (components, done) = decode(&stream, &engine, &progress)?;
+    let selection = a.part.selection();
+    let part = match &selection {
+        Some(selection) => selection.read_volume(&a.input, a.step.step, &a.place, &progress)?,
+        None => whole(a, &progress)?,
+    };
     drop(progress);
-    let dims = stream.dims();
-    places.write(&components, dims)?;
-    let bytes = 3 * dims.count() * stream.info.dtype.bytes();
+    let ((dims, components), info, done) = (&part.held, &part.info, &part.done);
+    places.write(components, *dims)?;
+    let bytes = 3 * dims.count() * info.dtype.bytes();
     let speed = megabytes_per_second(bytes, done.seconds);
     let names = places.names();
     voice.report(
         || {
             let more = json!({
-                "command": "decompress", "step": stream.number, "u": names[0], "v": names.get(1), "w": names.get(2),
+                "command": "decompress", "step": part.number, "u": names[0], "v": names.get(1), "w": names.get(2),
                 "output_bytes": bytes, "exact_vertices": done.result.exact_vertices, "mb_per_second": speed,
             });
-            joined(info_json(&stream.info), joined(done.json(), more))
+            let more = joined(joined(more, shape_json(*dims, info.dtype)), a.part.json(&part));
+            joined(info_json(info), joined(done.json(), more))
         },
         || {
             format!(
-                "{}: {dims} values of {} each; decompressed{} in {:.3} s ({speed:.0} MB/s)\n",
+                "{}: {dims} values of {} each; decompressed{} in {:.3} s ({speed:.0} MB/s){}\n",
                 names.join(", "),
-                stream.info.dtype.name(),
+                info.dtype.name(),
                 done.place(),
-                done.seconds
+                done.seconds,
+                selection.as_ref().map_or(String::new(), |selection| selection.text(&part)),
             )
         },
     )?;
     Ok(Verdict::Good)
+}
+
+/// The whole volume.
+fn whole(a: &Decompress, progress: &Progress) -> Result<Part<(Dims, [Values; 3])>, Failure> {
+    let stream = steps::read(&a.input, a.step.step)?;
+    let engine = Engine::new(&a.place)?;
+    let (components, done) = decode(&stream, &engine, progress)?;
+    let held = (stream.dims(), components);
+    Ok(Part { held, first: [0; 3], done, info: stream.info, number: stream.number })
 }
