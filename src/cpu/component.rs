@@ -27,7 +27,7 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn read(name: &str, bytes: &'a [u8]) -> Result<Self> {
         let of = |error: Error| Error::new(error.status, format!("{name}: {}", error.message));
-        let header = Header::read(bytes).and_then(Header::of_planes).map_err(of)?;
+        let header = Header::read_planes(bytes).map_err(of)?;
         super::check_length(&header, bytes.len() as u64).map_err(of)?;
         let bytes = &bytes[..header.stream_bytes as usize];
         if !checksum::is_sealed(bytes) {

@@ -82,7 +82,7 @@ pub fn decompress<'a, T: Real + 'a>(
     v: impl Into<Option<ViewMut<'a, T>>>,
     execution: Execution<'_>,
 ) -> Result<Report> {
-    let header = Header::read(stream)?.of_planes()?;
+    let header = Header::read_planes(stream)?;
     check_dtype::<T>(config, &header)?;
     let grid = header.grid();
     if (grid.nx, grid.ny, grid.nz) != (config.nx, config.ny, config.nz) {
@@ -125,7 +125,7 @@ pub fn decompress_region<'a, T: Real + 'a>(
 ) -> Result<Report> {
     let length = source.length();
     let start = source.start(length.min(INSPECT_BYTES as u64))?;
-    let header = Header::read(&start)?.of_planes()?;
+    let header = Header::read_planes(&start)?;
     check_dtype::<T>(config, &header)?;
     check_length(&header, length)?;
     let region = Region::new(&header, first, [config.nx, config.ny, config.nz])?;
@@ -147,7 +147,7 @@ pub fn decompress_planes<'a, T: Real + 'a>(
     execution: Execution<'_>,
 ) -> Result<Report> {
     let length = source.length();
-    let grid = Header::read(&source.start(length.min(INSPECT_BYTES as u64))?)?.of_planes()?.grid();
+    let grid = Header::read_planes(&source.start(length.min(INSPECT_BYTES as u64))?)?.grid();
     if (grid.nx, grid.ny) != (config.nx, config.ny) {
         return Err(Error::argument(format!(
             "nx = {} and ny = {} but the planes of the stream have {} x {} vertices",

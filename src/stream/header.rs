@@ -230,13 +230,13 @@ impl Header {
         self.stream_bytes - self.volume.map_or(0, |volume| volume.list_bytes)
     }
 
-    /// Refuses the streams of volumes.
-    pub fn of_planes(self) -> Result<Self> {
-        match self.volume {
-            None => Ok(self),
-            Some(_) => {
+    /// Reads the header of planes, of which [`HEADER_BYTES`] suffice; the streams of volumes are refused.
+    pub fn read_planes(bytes: &[u8]) -> Result<Self> {
+        match bytes_of_header(bytes)?[at::COMPONENTS] {
+            3 => {
                 Err(Error::argument("the stream holds a volume of u, v and w: call the function for volumes"))
             }
+            _ => Self::read(bytes),
         }
     }
 

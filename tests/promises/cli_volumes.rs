@@ -2,6 +2,7 @@
 //! files or one.
 
 use crate::support::cli::{npy, Folder};
+use std::process::Stdio;
 
 const SIZES: [usize; 3] = [11, 9, 6];
 const SHAPE: &str = "(6, 9, 11)";
@@ -97,6 +98,48 @@ fn three_files_or_one_are_written() {
         (&told["u"], &told["v"], &told["nz"]),
         (&"all.f32".into(), &serde_json::Value::Null, &6.into())
     );
+}
+
+/// A box of a volume, from a part of a file or from a pipe.
+#[test]
+fn parts_are_crops() {
+    let f = volume("volume-parts");
+    f.succeeds("decompress flow.fz u0 v0 w0");
+    let [nx, ny, nz] = SIZES;
+    for (options, [x0, y0, z0], [w, h, d], text) in [
+        ("--planes 2:5", [0, 0, 2], [nx, ny, 3], "from plane 2 on"),
+        ("--planes -1", [0, 0, nz - 1], [nx, ny, 1], "from plane 5 on"),
+        ("--region 3,1,5x4", [3, 1, 0], [5, 4, nz], "from column 3 and row 1 on"),
+        ("--region 10,8,1x1 --planes 1", [10, 8, 1], [1, 1, 1], "from column 10, row 8 and plane 1 on"),
+    ] {
+        let said = f.succeeds(&format!("decompress flow.fz u1 v1 w1 {options}"));
+        assert!(said.contains(&format!("{w}x{h}")) && said.contains(text), "{said}");
+        for name in ["u", "v", "w"] {
+            let whole = f.values(&format!("{name}0"));
+            let at = |k: usize| ((z0 + k / w / h) * ny + y0 + k / w % h) * nx + x0 + k % w;
+            let expected: Vec<f32> = (0..w * h * d).map(|k| whole[at(k)]).collect();
+            assert_eq!(f.values(&format!("{name}1")), expected, "{name}, {options}");
+        }
+    }
+    let told = f.json("decompress flow.fz part.npy --planes 2:5 --region 3,1,5x4");
+    assert_eq!([&told["nx"], &told["ny"], &told["nz"], &told["planes"]["z"]], [5, 4, 3, 2]);
+    assert_eq!((&told["region"]["x"], &told["region"]["y"]), (&3.into(), &1.into()));
+    let mut child = f.command("decompress - u2 v2 w2 --planes 0").stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &f.read("flow.fz")).unwrap();
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(f.values("u2"), f.values("u0")[..nx * ny]);
+    f.fails("decompress flow.fz a b c --planes 6", &["--planes 6: is not inside the field of flow.fz"]);
+    f.fails("decompress flow.fz a b c --region 8,0,4x1", &["not inside", "11x9x6"]);
+    f.fails(
+        "decompress flow.fz a b c --planes 0 --backend cuda",
+        &["--planes 0", "leave --backend cuda out"],
+    );
+    for options in ["", " --planes 0"] {
+        let mut child =
+            f.command(&format!("decompress - all{options}")).stdin(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), &f.read("flow.fz")).unwrap();
+        assert!(!child.wait_with_output().unwrap().status.success());
+    }
 }
 
 #[test]

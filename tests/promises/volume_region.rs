@@ -11,8 +11,8 @@ use factz::capi::volume_region::*;
 use factz::stream::checksum::seal;
 use factz::stream::header::{Content, Header};
 use factz::{
-    decompress_volume_region, inspect, BoundKind, Config, Dtype, Error, Execution, Preserve, Real, Report,
-    Source, Status, ViewMut,
+    decompress_region, decompress_volume_region, inspect, BoundKind, Config, Dtype, Error, Execution,
+    Preserve, Real, Report, Source, Status, ViewMut,
 };
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -243,6 +243,14 @@ fn regions_outside_the_volume_are_refused() {
     let plane = std::fs::read(crate::support::golden::folder().join("groups_f32.fctz")).unwrap();
     let error = region::<f32>(&config_of(&plane, [1; 3]), (&plane[..]).into(), [0; 3], 1).0.unwrap_err();
     assert!(error.message.contains("call the function for planes"), "{error}");
+    // And that of a volume where planes are wanted.
+    let mut values = [[0f32; 1], [0f32; 1]];
+    let [u, v] = values.each_mut().map(|values| ViewMut::dense(values, 1));
+    let config = Config::new(1, 1, BoundKind::Absolute, 0.0);
+    let execution = Execution::default();
+    let answer = decompress_region(&config, (&whole.stream[..]).into(), [0; 3], u, v, execution);
+    let error = answer.unwrap_err();
+    assert!(error.message.contains("call the function for volumes"), "{error}");
 }
 
 /// The stream that the reader of the C tests reads.

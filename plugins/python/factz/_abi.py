@@ -182,6 +182,8 @@ _memory = [c_void_p, c_size_t]
 _volume = [c_void_p, c_void_p, c_void_p, c_size_t]
 # x0, y0, z0, u, v, n, report, threads.
 _part = [c_uint64, c_uint64, c_uint64, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int]
+# x0, y0, z0, u, v, w, n, report, threads.
+_volume_part = [c_uint64, c_uint64, c_uint64] + _volume + [ctypes.POINTER(Report), c_int]
 
 # Name without factz_: result and arguments.
 FUNCTIONS = {
@@ -218,6 +220,8 @@ FUNCTIONS = {
     "range_volume_host": (c_int32, _volume + [_config, ctypes.POINTER(Range), c_int]),
     "decompress_region_host": (c_int32, _memory + [_config] + _part),
     "read_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _part),
+    "decompress_volume_region_host": (c_int32, _memory + [_config] + _volume_part),
+    "read_volume_region_host": (c_int32, [c_void_p, c_void_p, c_uint64, _config] + _volume_part),
     "split_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),
     "join_host": (c_int32, _memory + _memory + _memory + [ctypes.POINTER(Report), c_int]),
     "range_host": (c_int32, _field + [ctypes.POINTER(Range), c_int]),

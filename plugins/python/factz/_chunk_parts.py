@@ -1,4 +1,4 @@
-"""Parts of a chunk, decoded from pieces of its content: planes, and regions of planes.
+"""Parts of a chunk, decoded from pieces of its content: planes, and regions of planes or of a volume.
 
 :meth:`Part.decode` raises :class:`Missing` for bytes that are not there yet. Its caller reads these and calls
 again: nothing waits inside the library, and the reader may be asynchronous.
@@ -12,14 +12,17 @@ from typing import Any, List, Optional, Tuple
 import numpy as np
 
 from . import _abi
+from ._chunk_options import PLANES, VOLUME, Content
 from ._chunk_streams import Shape, check_header, components
 from ._compression import decompress
+from ._volumes import decompress_volume
 from .errors import FactzError
 
 #: How many bytes are read at least where a chunk begins: its header, and usually its tables.
 HEAD = 4096
-#: Bytes of values per byte of group words: a word of 4 bytes for a group of 1 KiB, a 16th of its values.
-VALUES_PER_WORDS = 4096
+#: Bytes of values per byte of group words: a word of 4 bytes for a group of 1 KiB, a 16th of its values. Groups of
+#: volumes are smaller.
+VALUES_PER_WORDS, VALUES_PER_WORDS_OF_VOLUMES = 4096, 1024
 #: The side of a tile, and the most tiles of a group. Planes that lie closer are decoded together.
 TILE, GROUP_TILES = 32, 256
 
@@ -58,7 +61,8 @@ class _File:
     """The stream of a chunk as a binary file, for ``factz.decompress`` of a part.
 
     The library reads the start of a stream and then, before it decodes, all groups of tiles that the part
-    takes. Groups that are missing are zeros, so that one call finds all of them.
+    takes, and of a volume the directory of repaired vertices, then their chunks. What is missing is zeros, so that
+    one call finds all groups.
 
     Attributes:
         missing: the ranges that were read as zeros.
@@ -132,18 +136,18 @@ class Part:
         is_whole: whether the part is the chunk.
     """
 
-    def __init__(self, selection: Any, shape: Shape, dtype: Any):
-        self._selection = selection
+    def __init__(self, selection: Any, shape: Shape, dtype: Any, content: Content = PLANES):
+        self._selection, self._content = selection, content
         self._shape, self._dtype = tuple(shape), np.dtype(dtype)
-        whole = slice(0, shape[-2]), slice(0, shape[-1])
-        wanted, self._region = np.ones(shape[:-3], bool), whole
+        whole, leading = tuple(slice(0, size) for size in shape[-content.rank :]), len(shape) - content.rank - 1
+        wanted, self._region = np.ones(shape[:leading], bool), whole
         axes = selection if isinstance(selection, tuple) else (selection,)
         spans = [_span(part, size) for part, size in zip(axes, shape)]
         if len(axes) == len(shape) and None not in spans:
             wanted[...] = False
             if all(first < end for first, end in spans):
-                wanted[axes[:-3]] = True
-            self._region = slice(*spans[-2]), slice(*spans[-1])
+                wanted[axes[:leading]] = True
+            self._region = tuple(slice(*span) for span in spans[-content.rank :])
         self.is_whole = self._region == whole and bool(wanted.all())
         self._runs = _runs(wanted, GROUP_TILES // math.prod(-(-size // TILE) for size in shape[-2:]))
         self._out = np.empty(self._shape, self._dtype.newbyteorder("="))
@@ -151,9 +155,21 @@ class Part:
     def decode(self, pieces: Pieces) -> np.ndarray:
         """The selection."""
         if self._runs:
-            head = HEAD + self._out.nbytes // VALUES_PER_WORDS
-            info = check_header(pieces.read(0, _abi.INSPECT_BYTES, head), self._shape, self._out.dtype)
-            self._decode_runs(_File(pieces, info.stream_bytes))
+            is_volume = self._content is VOLUME
+            head = HEAD + self._out.nbytes // (
+                VALUES_PER_WORDS_OF_VOLUMES if is_volume else VALUES_PER_WORDS
+            )
+            least, component = (_abi.VOLUME_INSPECT_BYTES, "uvw") if is_volume else (_abi.INSPECT_BYTES, None)
+            info = check_header(pieces.read(0, least, head), self._shape, self._out.dtype, component)
+            file = _File(pieces, info.stream_bytes)
+            decode = self._decode_volume if is_volume else self._decode_runs
+            try:
+                decode(file)
+            except FactzError:
+                if not file.missing:
+                    raise
+            if file.missing:
+                raise Missing(_joined(file.missing))
         return np.asarray(self._out[self._selection]).astype(self._dtype, copy=False)
 
     def _decode_runs(self, file: _File) -> None:
@@ -162,7 +178,11 @@ class Part:
             try:
                 decompress(file, out, region=self._region, planes=planes, threads=1)
             except FactzError:
+                # The other runs tell what they miss.
                 if not file.missing:
                     raise
-        if file.missing:
-            raise Missing(_joined(file.missing))
+
+    def _decode_volume(self, file: _File) -> None:
+        volume = self._out.reshape(self._shape[-4:])
+        out = tuple(component[self._region] for component in volume)
+        decompress_volume(file, out=out, region=self._region, threads=1)

@@ -1,8 +1,8 @@
-"""decompress of a region or of planes of a field, from bytes or from a file of which only a part is read."""
+"""decompress of a region or of planes of a field or volume, from bytes or from a file of which only a part is read."""
 
 import ctypes
 import os
-from typing import Any, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 import numpy as np
 
@@ -57,22 +57,27 @@ def is_file(data: Any) -> bool:
     return hasattr(data, "read") and hasattr(data, "seek")
 
 
-def _bounds(region: Any, shape: Tuple[int, int]) -> Tuple[Tuple[int, int], Tuple[int, int]]:
-    """First row and column, and the shape, of slices of rows and columns."""
-    text = "region must be two slices, (rows, columns), such as numpy.s_[100:200, 300:]"
+def _bounds(region: Any, shape: Tuple[int, ...]) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
+    """First index along each axis, and the shape, of as many slices as there are axes."""
+    text = "region must be %s" % (
+        "two slices, (rows, columns), such as numpy.s_[100:200, 300:]"
+        if len(shape) == 2
+        else "three slices, (planes, rows, columns), such as numpy.s_[:16, 100:200, 300:]"
+    )
     try:
         slices = tuple(region)
     except TypeError:
         raise TypeError("%s, not %r" % (text, region)) from None
-    if len(slices) != 2 or not all(isinstance(part, slice) for part in slices):
+    if len(slices) != len(shape) or not all(isinstance(part, slice) for part in slices):
         raise TypeError("%s, not %r" % (text, region))
-    first, counts = [0, 0], [0, 0]
+    first, counts = [], []
     for axis, (part, size) in enumerate(zip(slices, shape)):
         start, stop, step = part.indices(size)
         if step != 1:
             raise ValueError("region[%d] = %r has a step: a region is without gaps" % (axis, part))
-        first[axis], counts[axis] = start, max(stop - start, 0)
-    return (first[0], first[1]), (counts[0], counts[1])
+        first.append(start)
+        counts.append(max(stop - start, 0))
+    return tuple(first), tuple(counts)
 
 
 def _planes(planes: Any, nz: int) -> Tuple[int, int]:
@@ -95,7 +100,7 @@ def _planes(planes: Any, nz: int) -> Tuple[int, int]:
 
 def _part(info: _abi.Info, region: Any, planes: Any) -> Tuple[Tuple[int, int, int], Tuple[int, ...]]:
     """First column, row and plane of a part, and its shape."""
-    (y0, x0), shape = ((0, 0), (info.ny, info.nx)) if region is None else _bounds(region, (info.ny, info.nx))
+    (y0, x0), shape = _bounds(np.s_[:, :] if region is None else region, (info.ny, info.nx))
     z0, nz = (0, info.nz) if planes is None else _planes(planes, info.nz)
     # A slice keeps its axis, as in NumPy.
     if isinstance(planes, slice) or planes is None and len(Info.shape_of(info)) == 3:
@@ -110,23 +115,62 @@ def of_components(info: _abi.Info, field: Placed) -> Tuple[Optional[int], Option
     return (field.u, None, field.n) if info.component == _abi.COMPONENT_U else (None, field.v, field.n)
 
 
+class _Source:
+    """Data, or a file at whose position they begin and of which a part is read.
+
+    Attributes:
+        info: the header of the stream.
+    """
+
+    def __init__(self, data: Any):
+        self._reader = Reader(data) if is_file(data) else None
+        if self._reader is not None:
+            data = self._reader.read(0, min(_abi.VOLUME_INSPECT_BYTES, self._reader.length))
+        self._data = find_bytes("data", data, None)
+        self.info = _abi.Info()
+
+    def __enter__(self) -> "_Source":
+        try:
+            check(library.inspect_host(*self._data.memory, self.info))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        if self._reader is not None:
+            self._reader.close()
+
+    def decompress(self, region: str, call: Tuple[Any, ...]) -> None:
+        """Calls the function of the library for a "region" or a "volume_region"."""
+        if self._reader is None:
+            check(getattr(library, "decompress_%s_host" % region)(*self._data.memory, *call))
+        else:
+            read = getattr(library, "read_%s_host" % region)
+            check(read(self._reader.function, None, self._reader.length, *call))
+
+
+def _outputs(
+    out: Optional[Tuple[Any, ...]], shape: Tuple[int, ...], info: _abi.Info, count: int
+) -> Tuple[Any, ...]:
+    """The arrays of a part, new ones unless they are given."""
+    if out is None:
+        dtype = np.dtype(name_of(info.dtype, DTYPES))
+        return tuple(np.empty(shape, dtype) for _ in range(count))
+    for number, array in enumerate(out):
+        if np.shape(array) != shape:
+            given = (number, np.shape(array), shape)
+            raise ValueError("out[%d] has the shape %s, and the part of the field %s" % given)
+    return out
+
+
 def decompress_part(
     data: Any, out: Optional[Tuple[Any, ...]], region: Any, planes: Any, verify: bool, threads: int
 ) -> Tuple[Any, ...]:
-    reader = Reader(data) if is_file(data) else None
-    try:
-        source = find_bytes("data", reader.read(0, _abi.INSPECT_BYTES) if reader else data, None)
-        info = _abi.Info()
-        check(library.inspect_host(*source.memory, info))
+    with _Source(data) as source:
+        info = source.info
         first, shape = _part(info, region, planes)
-        dtype = np.dtype(name_of(info.dtype, DTYPES))
-        if out is None:
-            count = 2 if info.component == _abi.COMPONENT_BOTH else 1
-            out = tuple(np.empty(shape, dtype) for _ in range(count))
-        for number, array in enumerate(out):
-            if np.shape(array) != shape:
-                given = (number, np.shape(array), shape)
-                raise ValueError("out[%d] has the shape %s, and the part of the field %s" % given)
+        out = _outputs(out, shape, info, 2 if info.component == _abi.COMPONENT_BOTH else 1)
         # NumPy has empty slices, the library no empty fields.
         if 0 in shape:
             return out
@@ -134,11 +178,25 @@ def decompress_part(
         config.verify_checksum = bool(verify)
         field = place_output(config, out, None)
         call = (config, *first, *of_components(info, field), _abi.Report(), count_of("threads", threads))
-        if reader is None:
-            check(library.decompress_region_host(*source.memory, *call))
-        else:
-            check(library.read_region_host(reader.function, None, reader.length, *call))
+        source.decompress("region", call)
         return out
-    finally:
-        if reader is not None:
-            reader.close()
+
+
+def decompress_volume_part(
+    data: Any,
+    out: Optional[Tuple[Any, ...]],
+    region: Any,
+    place: Callable[[_abi.Config, Tuple[Any, ...]], Tuple[Any, ...]],
+    config: _abi.Config,
+    report: _abi.Report,
+    threads: int,
+) -> Tuple[Any, ...]:
+    """The part of a volume; ``place`` gives the arguments of a call that name arrays."""
+    with _Source(data) as source:
+        info = source.info
+        (z0, y0, x0), shape = _bounds(region, (info.nz, info.ny, info.nx))
+        out = _outputs(out, shape, info, 3)
+        if 0 not in shape:
+            call = (config, x0, y0, z0, *place(config, out), report, threads)
+            source.decompress("volume_region", call)
+        return out

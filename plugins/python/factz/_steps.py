@@ -152,15 +152,16 @@ def load(
         step: the number of the stream: 0 is the first one, -1 the last one. It may be left out if the file
             holds one stream. For 0 and above, what follows the stream is not looked at: the streams before
             one that is still being written can be read.
-        out, region, planes, verify, threads: as in :func:`decompress`; arrays are in host memory. Of a region
-            or of planes only their groups are read.
+        out, region, planes, verify, threads: as in :func:`decompress`, of a volume as in
+            :func:`decompress_volume`; arrays are in host memory. Of a region or of planes only their groups are
+            read.
 
     Returns:
         (u, v), as :func:`decompress` does, or (u, v, w) of a volume, as :func:`decompress_volume` does.
 
     Raises:
         IndexError: the file has no such stream, or the stream no such plane.
-        ValueError: the file holds several streams, and ``step`` is left out, or a part of a volume is asked for.
+        ValueError: the file holds several streams, and ``step`` is left out, or ``planes`` of a volume are asked for.
         CorruptStreamError, UnsupportedVersionError, OSError: as :func:`steps` and :func:`decompress`.
     """
     wanted = None if step is None else count_of("step", step, -(2**63), 2**63 - 1)
@@ -183,8 +184,13 @@ def load(
         chosen = found[wanted or 0]
         opened.seek(chosen.offset)
         is_volume, in_part = chosen.component == "uvw", region is not None or planes is not None
+        if is_volume and planes is not None:
+            raise ValueError(
+                "planes=%r is for stacks, and the stream is that of a volume: give region=, three slices, such as "
+                "numpy.s_[3:9, :, :]" % (planes,)
+            )
         if is_volume and in_part:
-            raise ValueError("region= and planes= are for planes, and the stream is that of a volume: leave them out")
+            return decompress_volume(opened, out=out, region=region, verify=verify, threads=threads)
         if in_part:
             return decompress(opened, out, region=region, planes=planes, verify=verify, threads=threads)
         data = _read(opened, chosen.stream_bytes)

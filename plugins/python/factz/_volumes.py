@@ -9,6 +9,7 @@ from ._arrays import Array, plane_rows, set_layout
 from ._config import DTYPES, Sides, configured_volume, count_of, name_of
 from ._fields import check_output, find_bytes, find_output
 from ._library import check, library
+from ._region import decompress_volume_part, is_file
 from ._results import Report
 from ._volume_config import check_volume, components_of, inputs, room_of_volume
 
@@ -85,37 +86,57 @@ def compress_volume(
     return data[: found.stream_bytes].tobytes()
 
 
+def _place(config: _abi.Config, out: Any) -> Tuple[Any, ...]:
+    """The arguments of a call that name the arrays of an output, whose layout the configuration gets."""
+    return tuple(set_layout(config, *_outputs(out)[1]))
+
+
 def decompress_volume(
-    data: Any, *, out: Any = None, threads: int = 0, verify: bool = True, report: Optional[Report] = None
+    data: Any,
+    *,
+    out: Any = None,
+    region: Any = None,
+    threads: int = 0,
+    verify: bool = True,
+    report: Optional[Report] = None,
 ) -> Tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Restores a volume from data of :func:`compress_volume`.
+    """Restores a volume from data of :func:`compress_volume`, or a part of it.
 
     Args:
         data: bytes or another contiguous buffer. Bytes behind the end are ignored.
-        out: what is written to: arrays (u, v, w) of the shape (nz, ny, nx) and the dtype of the data, or one array
+        out: what is written to: arrays (u, v, w) of the shape of the result and the dtype of the data, or one array
             (3, nz, ny, nx) or (nz, ny, nx, 3). They need not be dense.
+        region: three slices (planes, rows, columns) without a step, such as ``numpy.s_[:16, 100:200, -300:]``: the
+            result is the same part of u, v and w, bit for bit. Only the groups of tiles that hold it are decoded.
+            Then ``data`` may also be a binary file that can seek, at the start of the data, of which only these
+            groups are read.
         threads, verify, report: as in :func:`decompress`.
 
     Returns:
         Arrays (u, v, w) of the shape (nz, ny, nx): new ones, or those of ``out``.
 
     Raises:
-        ValueError, TypeError: ``out`` is no volume.
+        ValueError, TypeError: ``out`` is no volume, or ``region`` no part of one.
         InvalidArgumentError: the data hold planes, or ``out`` has another shape or dtype.
-        CorruptStreamError, UnsupportedVersionError: as :func:`decompress`.
+        CorruptStreamError, UnsupportedVersionError, ReadError: as :func:`decompress`.
     """
-    memory = find_bytes("data", data, None).memory
-    if out is None:
-        info = _abi.Info()
-        check(library.inspect_host(*memory, info))
-        dtype = np.dtype(name_of(info.dtype, DTYPES))
-        out = tuple(np.empty((info.nz, info.ny, info.nx), dtype) for _ in range(3))
-    components, arrays = _outputs(out)
     config, found = configured_volume(abs=0.0), _abi.Report()
     config.verify_checksum = int(verify)
-    *addresses, vertices = set_layout(config, *arrays)
-    call = (*memory, config, *addresses, vertices, found)
-    check(library.decompress_volume_host(*call, count_of("threads", threads)))
+    most = count_of("threads", threads)
+    if region is not None:
+        given = None if out is None else components_of(out, ["out"]) if hasattr(out, "shape") else tuple(out)
+        components = decompress_volume_part(data, given, region, _place, config, found, most)
+    elif is_file(data):
+        raise TypeError("data is a file: pass its bytes, data.read(), or a part of the volume, region=")
+    else:
+        memory = find_bytes("data", data, None).memory
+        if out is None:
+            info = _abi.Info()
+            check(library.inspect_host(*memory, info))
+            dtype = np.dtype(name_of(info.dtype, DTYPES))
+            out = tuple(np.empty((info.nz, info.ny, info.nx), dtype) for _ in range(3))
+        components, arrays = _outputs(out)
+        check(library.decompress_volume_host(*memory, config, *set_layout(config, *arrays), found, most))
     if report is not None:
         report._take(found)
     return components

@@ -127,11 +127,9 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
 
     async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Any:
-        part = None
-        if self.options.content is not VOLUME:
-            part = Part(selection, tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype))
-        # Volumes are not decoded in part.
-        if part is None or part.is_whole:
+        shape, dtype = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype)
+        part = Part(selection, shape, dtype, self.options.content)
+        if part.is_whole:
             data = await byte_getter.get(chunk_spec.prototype)
             return None if data is None else (await self._decode_single(data, chunk_spec))[selection]
         source = _Source(byte_getter, chunk_spec.prototype)

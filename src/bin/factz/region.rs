@@ -8,6 +8,7 @@ use crate::options::{BackendName, Place};
 use crate::progress::Progress;
 use crate::say::grouped;
 use crate::steps::{self, Step};
+use crate::stream::needs_planes;
 use clap::Args;
 use factz::{BoundKind, Config, Dtype, Error, Execution, Report, Source, Status, StreamInfo, ViewMut};
 use serde_json::{json, Value};
@@ -156,6 +157,7 @@ impl Selection {
         progress: &Progress,
     ) -> Result<Part, Failure> {
         self.read_as(path, step, place, |found| {
+            needs_planes(&input_name(path), &found.info)?;
             let mut held = Held::empty(found.dims, found.info.dtype, found.info.component)?;
             let done = match found.info.dtype {
                 Dtype::F32 => found.decode::<f32>(&mut held, place.threads, progress),
@@ -205,7 +207,7 @@ impl Selection {
         };
         let name = input_name(path);
         let (first, dims) = self.within(&name, &info)?;
-        let (held, done) = decode(&Found { bytes, info, first, dims }).map_err(|e| e.about(&name))?;
+        let (held, done) = decode(&Found { name, bytes, info, first, dims })?;
         Ok(Part { held, first, done, info, number })
     }
 
@@ -264,6 +266,8 @@ impl std::fmt::Display for Selection {
 
 /// A stream that was found, and the part of it that is wanted.
 struct Found {
+    /// For messages.
+    name: String,
     bytes: Bytes,
     info: StreamInfo,
     first: [u64; 3],
@@ -301,6 +305,7 @@ impl Found {
         Ok((components.map(T::wrap), done))
     }
 
+    /// Runs a function of the library.
     fn run(
         &self,
         threads: usize,
@@ -318,7 +323,8 @@ impl Found {
             Bytes::File(_, _, length) => Source::Read(*length, &mut read),
         };
         let start = Instant::now();
-        let result = with_progress(threads, Some(progress), |execution| decompress(source, execution))?;
+        let result = with_progress(threads, Some(progress), |execution| decompress(source, execution))
+            .map_err(|e| Failure::from(e).about(&self.name))?;
         Ok(Done { result, seconds: start.elapsed().as_secs_f64(), device: None })
     }
 }

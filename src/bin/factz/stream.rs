@@ -19,6 +19,16 @@ pub fn needs_both(name: &str, info: &StreamInfo) -> Result<(), Failure> {
     }
 }
 
+/// Refuses the stream of a volume, of which a pipe tells too late.
+pub fn needs_planes(name: &str, info: &StreamInfo) -> Result<(), Failure> {
+    match info.components {
+        2 => Ok(()),
+        _ => Err(failure!(
+            "{name}: holds a volume of u, v and w: give three outputs, U, V and W, or the name of a file with the stream"
+        )),
+    }
+}
+
 /// A whole stream with its header.
 pub struct Stream {
     /// For messages.
@@ -53,6 +63,7 @@ impl Stream {
 
     /// The arrays that the stream holds, and what decoding them took.
     pub fn decode_held(&self, engine: &Engine, progress: &Progress) -> Result<(Held, Done<Report>), Failure> {
+        needs_planes(&self.name, &self.info)?;
         let Some(component) = self.info.component else {
             return self.decode(engine, progress).map(|(field, done)| (field.into(), done));
         };

@@ -118,6 +118,36 @@ class Contents(Folder):
             self.assertLess(store.bytes, 0.5 * size)
 
 
+class Volumes(Folder):
+    def test_regions(self):
+        n = 96
+        z, y, x = np.meshgrid(*[np.arange(n)] * 3, indexing="ij")
+        waves = [np.sin(0.2 * x + 0.1 * z), np.cos(0.17 * y - 0.1 * x), np.sin(0.3 * z + 0.1 * y)]
+        values = np.stack(waves) + np.random.default_rng(5).normal(0, 0.02, (3, n, n, n))
+        store = Counting("v.zarr")
+        layout = {"shape": (2, 3, n, n, n), "dtype": "f4", "chunks": (1, 3, n, n, n), "compressors": None}
+        codec = Pair(abs=1e-2, mode="repair", field=(n, n, n))
+        zarr.create_array(store, serializer=codec, **layout)[1] = values
+        array = zarr.open_array(store)
+        [size], whole = store.sizes().values(), array[1]
+        # The start of the chunk, then groups and the directory of repaired vertices, then these.
+        for part, of_chunk in (
+            (np.s_[:, 0:8, 0:8, 0:8], 0.15),
+            (np.s_[0, 40, :, :], 0.5),
+            (np.s_[2, 95, 95, 95], 0.15),
+            (np.s_[1, 16:40:5, 3, -20:], 0.3),
+            (np.s_[:, 5:5], 0),
+        ):
+            with self.subTest(part=part):
+                store.forget()
+                found = array[(1, *(part if isinstance(part, tuple) else (part,)))]
+                self.assertEqual(found.tobytes(), whole[part].tobytes())
+                self.assertLessEqual(store.bytes, of_chunk * size)
+                self.assertLessEqual(store.rounds, 3)
+        # A chunk that was never written.
+        self.assertTrue((array[0, :, 3:5, 7] == 0).all())
+
+
 class Stores(Folder):
     def test_chunks_shorter_than_the_first_request(self):
         values = stack(2, nx=20, ny=12)
