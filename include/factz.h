@@ -2215,7 +2215,7 @@ factz_status factz_decompress_volume_host(const void *src,
  *
  * The values are bit for bit those of `factz_decompress_volume_host`. Tiles of 16 x 16 x 16 vertices are coded in
  * groups of up to 256, and repaired vertices in chunks of up to 512. The groups that hold tiles of the region or
- * next to it are decoded, and the chunks of these tiles. Working memory is in proportion to the region, to the
+ * next to it are decoded, and the chunks of these tiles. Working memory is in proportion to these tiles, to the
  * number of groups and to that of chunks, not to the volume. About the checksum see `factz_decompress_region_host`.
  *
  * @param src        the stream; any alignment
