@@ -207,17 +207,6 @@ void stack()
 
 constexpr std::uint64_t width = 20, height = 17, depth = 18;
 
-/* The violations in a volume that is to keep what `config` says. */
-std::uint64_t violations(
-    const factz::volume<float> &before, const factz::volume<float> &after, const factz_config &config)
-{
-    const factz_config first = factz::configured(config, before), second = factz::configured(config, after);
-    factz_volume_comparison comparison;
-    factz::check(factz_compare_volume_host(before.u, before.v, before.w, before.vertices(), &first, after.u,
-        after.v, after.w, &second, &comparison, 0));
-    return comparison.violations;
-}
-
 /* The fix of a volume, and that of the block inside its outermost vertices, which are ghosts then. */
 void volume_fixes(std::vector<float> &uvw)
 {
@@ -229,14 +218,16 @@ void volume_fixes(std::vector<float> &uvw)
     std::vector<float> inside = rounded;
     const auto before = factz::triple(uvw.data(), width, height, depth),
                after = factz::triple(rounded.data(), width, height, depth);
-    require(violations(before, after, config) > 0, "rounding changes critical points of a volume");
+    require(
+        factz::compare(before, after, config).violations > 0, "rounding changes critical points of a volume");
     factz_fix_report report;
     const std::vector<std::byte> fix = factz::protect(before, after, config, &report);
     const factz::volume<const float> original = before;
     require(factz::protect(original, after, config, nullptr, 1) == fix, "the fix of a const volume");
     require(report.violated_triangles > 0 && factz::inspect_fix(fix).components == 3, "the fix of a volume");
     require(factz::apply(fix, after).repaired_vertices == report.repaired_vertices, "the repaired vertices");
-    require(violations(before, after, config) == 0, "critical points of a volume with the fix");
+    require(
+        factz::compare(before, after, config).violations == 0, "critical points of a volume with the fix");
     std::printf("%-24s %8zu bytes\n", "a fix of a volume", fix.size());
     refused([&] { factz::apply(fix, after); }, FACTZ_ERROR_INVALID_ARGUMENT, "another reconstruction");
 
@@ -250,7 +241,8 @@ void volume_fixes(std::vector<float> &uvw)
     require(factz::inspect_fix(inner).nz == depth - 2, "the fix of a block with ghosts");
     const std::vector<float> outside = inside;
     factz::apply(inner, block(inside));
-    require(violations(block(uvw), block(inside), config) == 0, "critical points inside the block");
+    require(factz::compare(block(uvw), block(inside), config).violations == 0,
+        "critical points inside the block");
     for (std::uint64_t k = 0; k < 3 * n; k++) {
         const std::uint64_t x = k % width, y = k / width % height, z = k / width / height % depth;
         if (x % (width - 1) == 0 || y % (height - 1) == 0 || z % (depth - 1) == 0)
@@ -262,8 +254,87 @@ void volume_fixes(std::vector<float> &uvw)
         if (x % (width - 1) == 0 || y % (height - 1) == 0 || z % (depth - 1) == 0)
             inside[k] = uvw[k];
     }
-    require(violations(before, factz::triple(inside.data(), width, height, depth), config) == 0,
-        "critical points between blocks");
+    const auto joined = factz::triple(inside.data(), width, height, depth);
+    require(factz::compare(before, joined, config).violations == 0, "critical points between blocks");
+}
+
+/* A volume with one zero: its place and type, the range, and how it differs from volumes with another zero.
+ */
+template <class T>
+void volume_analysis()
+{
+    constexpr std::uint64_t n = width * height * depth, pitch = width + 2, rows = height + 2,
+                            plane = pitch * rows, all = plane * (depth + 2);
+    /* The same values one component after another, in turn, and inside ghosts. */
+    std::vector<T> uvw(3 * n), mixed(3 * n), whole(3 * all, T(1e9));
+    for (std::uint64_t k = 0; k < n; k++) {
+        const std::uint64_t x = k % width, y = k / width % height, z = k / width / height;
+        const T values[3] = {static_cast<T>(static_cast<double>(x) - 5.25),
+            static_cast<T>(static_cast<double>(y) - 6.5), static_cast<T>(static_cast<double>(z) - 7.125)};
+        for (std::uint64_t c = 0; c < 3; c++) {
+            uvw[c * n + k] = mixed[3 * k + c] = values[c];
+            whole[c * all + (z + 1) * plane + (y + 1) * pitch + x + 1] = values[c];
+        }
+    }
+    const factz::volume<const T> volumes[] = {factz::triple(uvw.data(), width, height, depth),
+        factz::interleaved_volume(mixed.data(), width, height, depth),
+        factz::ghosted(whole.data(), whole.data() + all, whole.data() + 2 * all, width, height, depth, 1)};
+    factz_config config = factz::absolute_bound(0.5);
+    config.dz = -2;
+    for (const factz::volume<const T> &volume : volumes) {
+        const std::vector<factz_volume_point> points = factz::critical_points(volume, config, 2);
+        require(points.size() == 1, "one critical point of a volume");
+        const factz_volume_point &point = points.front();
+        require(point.cell_x == 5 && point.cell_y == 6 && point.cell_z == 7, "the cell of the point");
+        require(point.x == 5.25 && point.y == 6.5 && point.z == -14.25, "the place of the point");
+        require(point.point_type == FACTZ_VOLUME_POINT_REPELLING_NODE_SADDLE && point.index == -1,
+            "the type of the point, of an axis that runs backwards");
+        require(point.simplex == FACTZ_VOLUME_SIMPLEX_TETRAHEDRON + 2 && point.dimension == 3,
+            "the tetrahedron with the steps y, x, z");
+        factz_config filled = config;
+        filled.halo = FACTZ_SIDES_ALL_OF_VOLUME; /* no part of the range */
+        filled.has_fill_value = 1;
+        filled.fill_value = -7.125;
+        const factz_range range = factz::range(volume), rest = factz::range(volume, filled, 1);
+        require(range.low == -7.125 && range.high == 13.75 && range.filled_vertices == 0,
+            "the range of a volume");
+        require(
+            rest.low == -6.5 && rest.filled_vertices == width * height, "the range without filled vertices");
+        for (const factz::volume<const T> &other : volumes) {
+            const factz_volume_comparison same = factz::compare(volume, other, config);
+            require(same.violations == 0 && same.critical_points == 1 && same.max_error == 0, "layouts");
+        }
+    }
+
+    std::vector<T> changed = uvw;
+    const auto other = factz::triple(changed.data(), width, height, depth);
+    for (std::uint64_t k = n; k < 2 * n; k++)
+        changed[k] -= T(0.75);
+    const factz_volume_comparison moved = factz::compare(volumes[1], other, config);
+    require(
+        moved.lost_points == 1 && moved.spurious_points == 1 && moved.changed_types == 0, "a moved point");
+    require(moved.bound_exceeded == n && moved.max_error == 0.75 && moved.bound == 0.5, "the bound");
+    require(factz::critical_points(other, config).front().y == 7.25, "the place of a moved point");
+    changed = uvw;
+    for (std::uint64_t k = 0; k < n; k++)
+        changed[k] = -changed[k];
+    const factz_volume_comparison turned = factz::compare(volumes[2], other, config, 1);
+    require(turned.changed_types == 1 && turned.lost_points == 0, "a point of another type");
+    changed.assign(3 * n, T(1));
+    require(factz::critical_points(other, config).empty(), "a volume without points");
+
+    factz_config wrong = config;
+    wrong.halo = FACTZ_SIDE_Z_MAX;
+    refused([&] { factz::critical_points(volumes[2], wrong); }, FACTZ_ERROR_UNSUPPORTED, "halo = 0x20");
+    refused([&] { factz::compare(volumes[0], other, wrong); }, FACTZ_ERROR_UNSUPPORTED, "set halo = 0");
+    refused(
+        [&] { factz::compare(volumes[0], factz::triple(changed.data(), width, height, depth - 1), config); },
+        FACTZ_ERROR_INVALID_ARGUMENT, "other_config describes 20 x 17 x 17 vertices, config 20 x 17 x 18");
+    T *const null = nullptr;
+    refused([&] { factz::range(factz::dense(other.u, other.v, null, width, height, depth)); },
+        FACTZ_ERROR_INVALID_ARGUMENT, "w is null");
+    std::printf("%-24s %8s  %zu critical point\n", "a volume, analysed", sizeof(T) == 4 ? "float" : "double",
+        factz::critical_points(volumes[0], config).size());
 }
 
 /* A volume in three arrays, in one array after another, interleaved, and with padded rows: one stream. */
@@ -317,6 +388,8 @@ void volume()
     refused([&] { factz::decompress(stream, factz::dense(u, v, w, width, height, depth - 1)); },
         FACTZ_ERROR_INVALID_ARGUMENT, "nz = 17");
     volume_fixes(uvw);
+    volume_analysis<float>();
+    volume_analysis<double>();
 }
 
 /* One component alone: the stream is split, each half decompressed, as a whole and in part, and both joined.

@@ -17,6 +17,7 @@ program roundtrip
   call sections()
   call stack()
   call volume()
+  call volume_analysis()
   call fixes()
   call volume_fixes()
   call parts()
@@ -238,6 +239,75 @@ contains
     print '(a,i0,a)', 'a volume: ', size(again), ' bytes'
   end subroutine volume
 
+  ! A volume with one zero, in both kinds and inside ghost layers: its place and type, the range, and how it differs
+  ! from volumes with another zero.
+  subroutine volume_analysis()
+    integer, parameter :: n(3) = [20, 17, 18]
+    real(real64), allocatable :: u(:, :, :), v(:, :, :), w(:, :, :)
+    real(real32), allocatable :: whole(:, :, :, :)
+    type(factz_config) :: config
+    type(factz_volume_point), allocatable :: points(:), again(:)
+    type(factz_volume_comparison) :: comparison
+    type(factz_range) :: range
+    integer(c_int32_t) :: status
+    character(500) :: reason
+    integer :: x, y, z
+    allocate (u(n(1), n(2), n(3)), whole(0:n(1) + 1, 0:n(2) + 1, 0:n(3) + 1, 3))
+    allocate (v, w, mold=u)
+    whole = 1e9
+    do z = 1, n(3)
+      do y = 1, n(2)
+        do x = 1, n(1)
+          u(x, y, z) = x - 6.25_real64
+          v(x, y, z) = y - 7.5_real64
+          w(x, y, z) = z - 8.125_real64
+          whole(x, y, z, :) = real([u(x, y, z), v(x, y, z), w(x, y, z)], real32)
+        end do
+      end do
+    end do
+    config = factz_absolute_bound(0.5_real64)
+    config%dz = -2
+    call factz_critical_points(u, v, w, config, points, threads=2)
+    call require(size(points) == 1, 'one critical point of a volume')
+    call require(all([points(1)%cell_x, points(1)%cell_y, points(1)%cell_z] == [5, 6, 7]), 'cells count from 0')
+    call require(all(abs([points(1)%x - 5.25, points(1)%y - 6.5, points(1)%z + 14.25]) <= 0), 'the place of the point')
+    call require(points(1)%point_type == FACTZ_VOLUME_POINT_REPELLING_NODE_SADDLE .and. points(1)%index == -1, &
+        'the type of the point, of an axis that runs backwards')
+    call require(points(1)%simplex == FACTZ_VOLUME_SIMPLEX_TETRAHEDRON + 2 .and. points(1)%dimension == 3, &
+        'the tetrahedron with the steps y, x, z')
+    call factz_critical_points(whole(:, :, :, 1), whole(:, :, :, 2), whole(:, :, :, 3), config, again, ghosts=1)
+    call require(size(again) == 1, 'ghost layers hold no points')
+    call require(again(1)%simplex == points(1)%simplex .and. again(1)%cell_z == 7, 'the point inside ghost layers')
+
+    call factz_compare(u, v, w, u, v - 0.75_real64, w, config, comparison, threads=1)
+    call require(comparison%lost_points == 1 .and. comparison%spurious_points == 1 .and. &
+        comparison%changed_types == 0, 'a moved point')
+    call require(comparison%bound_exceeded == product(n) .and. abs(comparison%max_error - 0.75) <= 0, 'the bound')
+    call factz_compare(-whole(:, :, :, 1), whole(:, :, :, 2), whole(:, :, :, 3), real(u, real32), real(v, real32), &
+        real(w, real32), config, comparison, ghosts=1, other_ghosts=0)
+    call require(comparison%changed_types == 1 .and. comparison%lost_points == 0, 'a point of another type')
+    call require(comparison%points_by_type(FACTZ_VOLUME_POINT_ATTRACTING_NODE_SADDLE + 1) == 1, 'the types of points')
+
+    config%halo = FACTZ_SIDES_ALL_OF_VOLUME     ! no part of the range
+    call factz_find_range(whole(:, :, :, 1), whole(:, :, :, 2), whole(:, :, :, 3), config, range, ghosts=1)
+    call require(abs(range%low + 7.125) <= 0 .and. abs(range%high - 13.75) <= 0, 'the range of a volume')
+    call factz_find_range(u, v, w(:, :, 8:), config, range, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'u has 20 x 17 x 18 vertices but w has 20 x 17 x 11')
+    call require(range%status == status .and. range%low > range%high, 'a range without values')
+    call factz_critical_points(whole(:, :, :, 1), whole(:, :, :, 2), whole(:, :, :, 3), config, again, ghosts=1, &
+        stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_UNSUPPORTED, reason, 'halo = 0x3f')
+    call require(.not. allocated(again), 'no points of a call that failed')
+    config%halo = 0
+    call factz_compare(u, v, w, u(:, :, 2:), v(:, :, 2:), w(:, :, 2:), config, comparison, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'u has 20 x 17 x 18 vertices with ghosts = 0 but other_u has')
+    call require(comparison%status == status, 'the status of a comparison')
+    u = 1
+    call factz_critical_points(u, v, w, config, points)
+    call require(size(points) == 0, 'a volume without points')
+    print '(a)', 'a volume, analysed, real32 and real64'
+  end subroutine volume_analysis
+
   ! A reconstruction that another method made, and its fix: then all critical points are there.
   subroutine fixes()
     real(real32), parameter :: step = 0.19
@@ -273,19 +343,14 @@ contains
 
   ! The violations in a volume that is to keep what config says.
   integer(int64) function violations(before, after, config)
-    real(real32), contiguous, intent(in), target :: before(:, :, :, :), after(:, :, :, :)
+    real(real32), intent(in) :: before(:, :, :, :), after(:, :, :, :)
     type(factz_config), intent(in) :: config
-    type(factz_config) :: c
+    type(factz_config) :: without_ghosts
     type(factz_volume_comparison) :: comparison
-    integer(int64) :: n(4)
-    integer(c_int32_t) :: status
-    n = shape(before, int64)
-    status = factz_config_init_volume(c, n(1), n(2), n(3), config%bound_kind, config%bound)
-    call require(status == FACTZ_OK, 'the configuration of a volume')
-    status = factz_compare_volume_host(c_loc(before(1, 1, 1, 1)), c_loc(before(1, 1, 1, 2)), c_loc(before(1, 1, 1, 3)), &
-        int(product(n(:3)), c_size_t), c, c_loc(after(1, 1, 1, 1)), c_loc(after(1, 1, 1, 2)), c_loc(after(1, 1, 1, 3)), &
-        c, comparison, 0)
-    call require(status == FACTZ_OK, 'the comparison of volumes')
+    without_ghosts = config
+    without_ghosts%halo = 0
+    call factz_compare(before(:, :, :, 1), before(:, :, :, 2), before(:, :, :, 3), after(:, :, :, 1), &
+        after(:, :, :, 2), after(:, :, :, 3), without_ghosts, comparison)
     violations = comparison%violations
   end function violations
 

@@ -357,9 +357,13 @@ module factz
 
   ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads]
   !                    [, stat] [, errmsg])
-  ! Both fields need ghosts on the sides in config%halo.
+  ! call factz_compare(u, v, w, other_u, other_v, other_w, config, comparison [, ghosts] [, other_ghosts]
+  !                    [, threads] [, stat] [, errmsg])
+  ! Both fields need ghosts on the sides in config%halo. The comparison of volumes is a factz_volume_comparison;
+  ! config%halo must be 0, and ghost layers are left out.
   interface factz_compare
-    module procedure compare_real32, compare_real64, compare_stack_real32, compare_stack_real64
+    module procedure compare_real32, compare_real64, compare_stack_real32, compare_stack_real64, &
+        compare_volume_real32, compare_volume_real64
   end interface factz_compare
 
   ! call factz_protect(u, v, other_u, other_v, config, fix [, report] [, ghosts] [, other_ghosts] [, threads]
@@ -382,9 +386,11 @@ module factz
   end interface factz_apply
 
   ! call factz_critical_points(u, v, config, points [, ghosts] [, threads] [, stat] [, errmsg])
+  ! call factz_critical_points(u, v, w, config, points [, ghosts] [, threads] [, stat] [, errmsg])
+  ! The points of a volume are of the type factz_volume_point; config%halo must be 0, and ghost layers are left out.
   interface factz_critical_points
     module procedure critical_points_real32, critical_points_real64, critical_points_stack_real32, &
-        critical_points_stack_real64
+        critical_points_stack_real64, critical_points_volume_real32, critical_points_volume_real64
   end interface factz_critical_points
 
   ! config = factz_relative_bound(fraction)
@@ -394,10 +400,12 @@ module factz
   end interface factz_relative_bound
 
   ! call factz_find_range(u, v, config, range [, ghosts] [, threads] [, stat] [, errmsg])
+  ! call factz_find_range(u, v, w, config, range [, ghosts] [, threads] [, stat] [, errmsg])
   ! Ranks share a relative bound: with low the MPI_MIN of range%low and high the MPI_MAX of range%high,
   ! config = factz_absolute_bound(factz_relative_bound(fraction, low, high)).
   interface factz_find_range
-    module procedure find_range_real32, find_range_real64, find_range_stack_real32, find_range_stack_real64
+    module procedure find_range_real32, find_range_real64, find_range_stack_real32, find_range_stack_real64, &
+        find_range_volume_real32, find_range_volume_real64
   end interface factz_find_range
 
   public :: factz_find_range
@@ -924,7 +932,7 @@ contains
         error stop 'factz_absolute_bound: the library refuses its own constant'
   end function factz_absolute_bound
 
-  ! The default configuration with a bound as a fraction of the joint range of u and v.
+  ! The default configuration with a bound as a fraction of the joint range of u and v, and of w of a volume.
   type(factz_config) function configured_relative_bound(bound) result(config)
     real(real64), intent(in) :: bound
     if (factz_config_init(config, 0_c_int64_t, 0_c_int64_t, FACTZ_BOUND_RELATIVE, bound) /= FACTZ_OK) &
@@ -1481,6 +1489,80 @@ contains
         volume_real64('w', w, ghosts))
   end subroutine apply_volume_real64
 
+  subroutine compare_volume_real32(u, v, w, other_u, other_v, other_w, config, comparison, ghosts, other_ghosts, &
+      threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    real(real32), intent(in), target :: other_u(:, :, :), other_v(:, :, :), other_w(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_volume_comparison), intent(out) :: comparison
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compare(volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), &
+        volume_real32('other_u', other_u, other_ghosts), volume_real32('other_v', other_v, other_ghosts), config, &
+        threads=threads, stat=stat, errmsg=errmsg, w=volume_real32('w', w, ghosts), &
+        other_w=volume_real32('other_w', other_w, other_ghosts), of_volume=comparison)
+  end subroutine compare_volume_real32
+
+  subroutine compare_volume_real64(u, v, w, other_u, other_v, other_w, config, comparison, ghosts, other_ghosts, &
+      threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    real(real64), intent(in), target :: other_u(:, :, :), other_v(:, :, :), other_w(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_volume_comparison), intent(out) :: comparison
+    class(*), intent(in), optional :: ghosts, other_ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compare(volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), &
+        volume_real64('other_u', other_u, other_ghosts), volume_real64('other_v', other_v, other_ghosts), config, &
+        threads=threads, stat=stat, errmsg=errmsg, w=volume_real64('w', w, ghosts), &
+        other_w=volume_real64('other_w', other_w, other_ghosts), of_volume=comparison)
+  end subroutine compare_volume_real64
+
+  subroutine find_range_volume_real32(u, v, w, config, range, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_range), intent(out) :: range
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call find_range(volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), config, range, threads, stat, errmsg, &
+        volume_real32('w', w, ghosts))
+  end subroutine find_range_volume_real32
+
+  subroutine find_range_volume_real64(u, v, w, config, range, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_range), intent(out) :: range
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call find_range(volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), config, range, threads, stat, errmsg, &
+        volume_real64('w', w, ghosts))
+  end subroutine find_range_volume_real64
+
+  subroutine critical_points_volume_real32(u, v, w, config, points, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_volume_point), allocatable, intent(out) :: points(:)
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call critical_points(volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), config, threads=threads, &
+        stat=stat, errmsg=errmsg, w=volume_real32('w', w, ghosts), of_volume=points)
+  end subroutine critical_points_volume_real32
+
+  subroutine critical_points_volume_real64(u, v, w, config, points, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_config), intent(in) :: config
+    type(factz_volume_point), allocatable, intent(out) :: points(:)
+    class(*), intent(in), optional :: ghosts, threads
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call critical_points(volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), config, threads=threads, &
+        stat=stat, errmsg=errmsg, w=volume_real64('w', w, ghosts), of_volume=points)
+  end subroutine critical_points_volume_real64
+
   function component_real32(name, values, ghosts) result(c)
     character(*), intent(in) :: name
     real(real32), intent(in), target :: values(:, :)
@@ -1856,13 +1938,16 @@ contains
     origin = origin - 1
   end subroutine take_first
 
-  subroutine compare(u, v, other_u, other_v, config, comparison, threads, stat, errmsg)
+  ! Compares fields, or with w, other_w and of_volume volumes.
+  subroutine compare(u, v, other_u, other_v, config, comparison, threads, stat, errmsg, w, other_w, of_volume)
     type(component), intent(in) :: u, v, other_u, other_v
     type(factz_config), intent(in) :: config
-    type(factz_comparison), intent(out) :: comparison
+    type(factz_comparison), intent(out), optional :: comparison
     class(*), intent(in), optional :: threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(component), intent(in), optional :: w, other_w
+    type(factz_volume_comparison), intent(out), optional :: of_volume
     type(factz_config) :: c, other
     character(:), allocatable :: reason
     integer(c_size_t) :: n
@@ -1870,9 +1955,9 @@ contains
     integer(c_int) :: threads_used
     c = config
     other = c
-    call describe(u, v, c, n, reason)
+    call describe_all(u, v, w, c, n, reason)
     call take_threads(threads, threads_used, reason)
-    if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
+    if (.not. allocated(reason)) call describe_all(other_u, other_v, other_w, other, n, reason)
     if (.not. allocated(reason) .and. any([u%nx, u%ny, u%nz] /= [other_u%nx, other_u%ny, other_u%nz])) then
       reason = 'u has '//size_of(u)//' vertices with '//ghosts_of(u)//' but other_u has '//size_of(other_u)//' with '// &
           ghosts_of(other_u)//': both fields must lie at the same vertices; arrays with ghost layers are passed whole, '// &
@@ -1880,10 +1965,16 @@ contains
     end if
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
-      comparison%status = status
+      if (present(comparison)) comparison%status = status
+      if (present(of_volume)) of_volume%status = status
     else
-      status = factz_compare_host(u%first, v%first, n, c, other_u%first, other_v%first, other, comparison, &
-          threads_used)
+      if (present(w)) then
+        status = factz_compare_volume_host(u%first, v%first, w%first, n, c, other_u%first, other_v%first, &
+            other_w%first, other, of_volume, threads_used)
+      else
+        status = factz_compare_host(u%first, v%first, n, c, other_u%first, other_v%first, other, comparison, &
+            threads_used)
+      end if
       reason = library_reason(status)
     end if
     call conclude('factz_compare', status, reason, stat, errmsg)
@@ -1978,13 +2069,15 @@ contains
     call conclude('factz_apply', status, reason, stat, errmsg)
   end subroutine apply
 
-  subroutine find_range(u, v, config, range, threads, stat, errmsg)
+  ! Finds the range of a field, or with w that of a volume.
+  subroutine find_range(u, v, config, range, threads, stat, errmsg, w)
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
     type(factz_range), intent(out) :: range
     class(*), intent(in), optional :: threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(component), intent(in), optional :: w
     type(factz_config) :: c
     character(:), allocatable :: reason
     integer(c_size_t) :: n
@@ -1992,26 +2085,33 @@ contains
     integer(c_int) :: threads_used
     c = config
     c%halo = 0     ! ghost vertices are not looked at
-    call describe(u, v, c, n, reason)
+    call describe_all(u, v, w, c, n, reason)
     call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
       range = factz_range(status, 0, ieee_value(1.0_c_double, ieee_positive_inf), &
           ieee_value(1.0_c_double, ieee_negative_inf), 0, 0, 0, 0)
     else
-      status = factz_range_host(u%first, v%first, n, c, range, threads_used)
+      if (present(w)) then
+        status = factz_range_volume_host(u%first, v%first, w%first, n, c, range, threads_used)
+      else
+        status = factz_range_host(u%first, v%first, n, c, range, threads_used)
+      end if
       reason = library_reason(status)
     end if
     call conclude('factz_find_range', status, reason, stat, errmsg)
   end subroutine find_range
 
-  subroutine critical_points(u, v, config, points, threads, stat, errmsg)
+  ! Lists the critical points of a field, or with w and of_volume those of a volume.
+  subroutine critical_points(u, v, config, points, threads, stat, errmsg, w, of_volume)
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
-    type(factz_critical_point), allocatable, intent(out), target :: points(:)
+    type(factz_critical_point), allocatable, intent(out), optional, target :: points(:)
     class(*), intent(in), optional :: threads
     class(*), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
+    type(component), intent(in), optional :: w
+    type(factz_volume_point), allocatable, intent(out), optional, target :: of_volume(:)
     type(factz_config) :: c
     character(:), allocatable :: reason
     integer(c_size_t) :: n, capacity
@@ -2019,22 +2119,36 @@ contains
     integer(c_int32_t) :: status
     integer(c_int) :: threads_used
     c = config
-    call describe(u, v, c, n, reason)
+    call describe_all(u, v, w, c, n, reason)
     call take_threads(threads, threads_used, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
       ! The number first; a capacity of 0 needs no array.
-      status = factz_critical_points_host(u%first, v%first, n, c, c_null_ptr, 0_c_size_t, count, threads_used)
+      call list(c_null_ptr, 0_c_size_t)
       if (status == FACTZ_OK .or. status == FACTZ_ERROR_BUFFER_TOO_SMALL) then
         capacity = int(count, c_size_t)
-        allocate (points(capacity))
-        if (capacity > 0) status = factz_critical_points_host(u%first, v%first, n, c, c_loc(points), capacity, count, &
-            threads_used)
+        if (present(points)) then
+          allocate (points(capacity))
+          if (capacity > 0) call list(c_loc(points), capacity)
+        else
+          allocate (of_volume(capacity))
+          if (capacity > 0) call list(c_loc(of_volume), capacity)
+        end if
       end if
       reason = library_reason(status)
     end if
     call conclude('factz_critical_points', status, reason, stat, errmsg)
+  contains
+    subroutine list(found, room)
+      type(c_ptr), intent(in) :: found
+      integer(c_size_t), intent(in) :: room
+      if (present(w)) then
+        status = factz_critical_points_volume_host(u%first, v%first, w%first, n, c, found, room, count, threads_used)
+      else
+        status = factz_critical_points_host(u%first, v%first, n, c, found, room, count, threads_used)
+      end if
+    end subroutine list
   end subroutine critical_points
 
   ! ---------------------------------------------------------------- small things

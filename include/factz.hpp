@@ -306,7 +306,7 @@ inline factz_config absolute_bound(double bound) {
     return config;
 }
 
-/* The bound as a fraction of the joint range of u and v. */
+/* The bound as a fraction of the joint range of u and v, and of w of a volume. */
 inline factz_config relative_bound(double bound) {
     factz_config config;
     check(factz_config_init(&config, 0, 0, FACTZ_BOUND_RELATIVE, bound));
@@ -638,19 +638,51 @@ factz_range range(const field<T>& field, const factz_config& config = absolute_b
     return found;
 }
 
+/* The same of a volume, u, v and w together. */
+template <class T>
+factz_range range(const volume<T>& volume, const factz_config& config = absolute_bound(0), int threads = 0) {
+    factz_range found;
+    factz_config c = configured(config, volume);
+    c.halo = 0; /* ghost vertices are not looked at */
+    check(factz_range_volume_host(volume.u, volume.v, volume.w, volume.vertices(), &c, &found, threads));
+    return found;
+}
+
+namespace detail {
+
+/* All points that find(points, capacity, count) lists, a function of factz.h. */
+template <class Point, class Find>
+std::vector<Point> all_points(const Find& find) {
+    std::uint64_t count = 0;
+    const factz_status status = find(static_cast<Point*>(nullptr), std::size_t{0}, &count);
+    if (status != FACTZ_ERROR_BUFFER_TOO_SMALL) check(status);
+    std::vector<Point> points(count);
+    if (count > 0) check(find(points.data(), points.size(), &count));
+    return points;
+}
+
+} /* namespace detail */
+
 /* The critical points of a field, zeros at vertices and on edges included. */
 template <class T>
 std::vector<factz_critical_point> critical_points(
     const field<T>& field, const factz_config& config, int threads = 0) {
     const factz_config c = configured_with_ghosts(config, field);
-    std::uint64_t count = 0;
-    const factz_status status =
-        factz_critical_points_host(field.u, field.v, field.vertices(), &c, nullptr, 0, &count, threads);
-    if (status != FACTZ_ERROR_BUFFER_TOO_SMALL) check(status);
-    std::vector<factz_critical_point> points(count);
-    check(factz_critical_points_host(
-        field.u, field.v, field.vertices(), &c, points.data(), points.size(), &count, threads));
-    return points;
+    return detail::all_points<factz_critical_point>([&](auto* points, std::size_t capacity, auto* count) {
+        return factz_critical_points_host(
+            field.u, field.v, field.vertices(), &c, points, capacity, count, threads);
+    });
+}
+
+/* The same of a volume, zeros on faces included, without ghost vertices: config.halo must be 0. */
+template <class T>
+std::vector<factz_volume_point> critical_points(
+    const volume<T>& volume, const factz_config& config, int threads = 0) {
+    const factz_config c = configured(config, volume);
+    return detail::all_points<factz_volume_point>([&](auto* points, std::size_t capacity, auto* count) {
+        return factz_critical_points_volume_host(
+            volume.u, volume.v, volume.w, volume.vertices(), &c, points, capacity, count, threads);
+    });
 }
 
 /* What must be the same in another field, usually the decompressed copy: `violations` is 0 then. */
@@ -663,6 +695,19 @@ factz_comparison compare(
     const factz_config c = configured_with_ghosts(config, field), d = configured_with_ghosts(config, other);
     check(factz_compare_host(
         field.u, field.v, field.vertices(), &c, other.u, other.v, &d, &comparison, threads));
+    return comparison;
+}
+
+/* The same of a volume, without ghost vertices: config.halo must be 0. */
+template <class T, class U>
+factz_volume_comparison compare(
+    const volume<T>& volume, const factz::volume<U>& other, const factz_config& config, int threads = 0) {
+    static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
+        "only volumes of the same element type can be compared: convert one of them first");
+    factz_volume_comparison comparison;
+    const factz_config c = configured(config, volume), d = configured(config, other);
+    check(factz_compare_volume_host(volume.u, volume.v, volume.w, volume.vertices(), &c, other.u, other.v,
+        other.w, &d, &comparison, threads));
     return comparison;
 }
 

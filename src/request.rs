@@ -330,14 +330,15 @@ impl VolumeRequest {
     pub fn field_bytes(&self) -> u64 {
         self.request.field_bytes()
     }
-    /// Refuses a halo, which volumes do not have yet.
+    /// Refuses a halo, which the analysis of volumes does not read.
     pub(crate) fn check_no_halo(&self) -> Result<()> {
         match self.config().halo {
             0 => Ok(()),
             halo => Err(Error::new(
                 Status::Unsupported,
                 format!(
-                    "halo = {halo:#x}: volumes have no halo yet; give pin the sides that other blocks lie beside"
+                    "halo = {halo:#x}: the analysis of volumes reads no ghosts; set halo = 0, which leaves \
+                     out the cells between blocks"
                 ),
             )),
         }

@@ -1,9 +1,10 @@
 //! The C and C++ programs of examples-c compile without warnings, hold what they check, and are clean under
 //! valgrind, with the shared and with the static library, and run without any shared library. The headers are
-//! valid on their own, and what they cannot accept they refuse at compile time with a sentence.
+//! valid on their own, and what they cannot accept they refuse at compile time with a sentence. The examples of
+//! docs/linking.md compile.
 
 use crate::support::{
-    both, fresh_folder, holds, linkings, refuses, root, run, valgrind, STRICT_C, STRICT_CPP,
+    both, examples_of, fresh_folder, holds, linkings, refuses, root, run, valgrind, STRICT_C, STRICT_CPP,
 };
 use std::process::Command;
 
@@ -91,6 +92,11 @@ fn wrong_types_are_refused_by_the_compiler_with_advice() {
              factz::compare(factz::dense(x, x, 2, 2), factz::dense(y, y, 2, 2), factz::absolute_bound(0));",
             "convert one of them first",
         ),
+        (
+            "float x[24]; double y[24]; \
+             factz::compare(factz::triple(x, 2, 2, 2), factz::triple(y, 2, 2, 2), factz::absolute_bound(0));",
+            "only volumes of the same element type can be compared",
+        ),
         ("std::vector<int> n; factz::inspect(n);", "a stream is a container of bytes"),
     ];
     for (statement, advice) in cases {
@@ -102,6 +108,28 @@ fn wrong_types_are_refused_by_the_compiler_with_advice() {
         let mut compiler = Command::new("g++");
         compiler.args(["-std=c++17", "-fsyntax-only", "-I"]).arg(root().join("include")).arg(&source);
         refuses(&mut compiler, advice);
+    }
+}
+
+#[test]
+fn the_examples_of_the_page_about_linking_compile() {
+    needs!("gcc", "g++");
+    let folder = fresh_folder("examples_c-page");
+    let [c, cpp] = ["c", "cpp"].map(|language| examples_of("docs/linking.md", language).join("\n"));
+    assert!(c.contains("read_window(") && cpp.contains("factz::critical_points("), "{c}{cpp}");
+    let cpp = format!(
+        "#include <factz.hpp>\nvoid page(const float* u, const float* v, const float* w, float* u2, \
+         float* v2, float* w2, std::uint64_t nx, std::uint64_t ny, std::uint64_t nz) {{\n{cpp}\n}}\n"
+    );
+    for (compiler, strict, name, text) in
+        [("gcc", &STRICT_C[..], "page.c", c), ("g++", &STRICT_CPP[..], "page.cpp", cpp)]
+    {
+        let source = folder.join(name);
+        std::fs::write(&source, text).unwrap();
+        // An example ends with its results.
+        let options = ["-Wno-unused-but-set-variable", "-fsyntax-only", "-I"];
+        let mut compiler = Command::new(compiler);
+        run(compiler.args(strict).args(options).arg(root().join("include")).arg(&source));
     }
 }
 

@@ -1,9 +1,10 @@
 //! The Fortran module compiles without warnings, the programs of examples-fortran hold what they check with
 //! the shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by
-//! the compiler. Integers may have any kind, and errors name the arguments of Fortran.
+//! the compiler. Integers may have any kind, and errors name the arguments of Fortran. The examples of docs/linking.md
+//! compile.
 
 use crate::support::{
-    both, fresh_folder, holds, linkings, output, refuses, root, run, valgrind, STRICT_FORTRAN,
+    both, examples_of, fresh_folder, holds, linkings, output, refuses, root, run, valgrind, STRICT_FORTRAN,
 };
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,6 +83,30 @@ fn wrong_kinds_and_ranks_are_refused_by_the_compiler() {
     assert!(!copy.status.success(), "a copy would have received the values");
 }
 
+/// Declarations of all examples come first, and the arrays that they use.
+#[test]
+fn the_examples_of_the_page_about_linking_compile() {
+    needs!("gcc", "gfortran");
+    let folder = fresh_folder("examples_fortran-page");
+    module(&folder);
+    let mut lines = examples_of("docs/linking.md", "fortran");
+    lines.retain(|line| line != "use factz");
+    let (declared, calls): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.contains("::"));
+    assert!(calls.iter().any(|line| line.contains("factz_find_range")), "{calls:?}");
+    let source = folder.join("page.f90");
+    let text = format!(
+        "program page\nuse factz\nimplicit none\n{}\n\
+         real(real32), dimension(4, 4, 4) :: u, v, w, u2, v2, w2\n\
+         real(real32), dimension(4, 4, 4) :: planes_u, planes_v\n\
+         real(real32), dimension(4, 4) :: window_u, window_v\n\
+         u = 0\nv = 0\nw = 0\n{}\nend program page\n",
+        declared.join("\n"),
+        calls.join("\n")
+    );
+    std::fs::write(&source, text).unwrap();
+    run(Command::new("gfortran").args(STRICT_FORTRAN).arg("-fsyntax-only").arg(&source).current_dir(&folder));
+}
+
 /// The module and its users need not agree on the kind of a default integer.
 #[test]
 fn integers_have_any_kind_and_errors_name_their_arguments() {
@@ -92,10 +117,12 @@ fn integers_have_any_kind_and_errors_name_their_arguments() {
   use factz
   use, intrinsic :: iso_fortran_env, only: int16, int32
   implicit none
-  real(real32) :: whole(12, 14), block(10, 12), u(10, 12), v(10, 12)
+  real(real32) :: whole(12, 14), block(10, 12), u(10, 12), v(10, 12), volume(7, 6, 8)
   integer(int8), allocatable :: stream(:)
   type(factz_config) :: config
   type(factz_comparison) :: comparison
+  type(factz_volume_comparison) :: of_volume
+  type(factz_volume_point), allocatable :: points(:)
   type(factz_range) :: range
   character(400) :: reason
   integer :: default_kind
@@ -133,6 +160,23 @@ fn integers_have_any_kind_and_errors_name_their_arguments() {
   print '(i0,1x,a)', four, trim(reason)
   call factz_find_range(block, block, config, range, threads=.true., stat=four, errmsg=reason)
   print '(i0,1x,a)', four, trim(reason)
+  call random_number(volume)
+  call factz_compare(volume, volume, volume, volume, volume, volume, config, of_volume, ghosts=1_int8, &
+      other_ghosts=1_int64, threads=2_int16, stat=two)
+  call factz_critical_points(volume - 0.5, volume, volume - 0.5, config, points, ghosts=0_int16, stat=eight)
+  print '(3(i0,1x))', two, eight, of_volume%violations
+  call factz_compare(volume, volume, volume, volume, volume, volume, config, of_volume, other_ghosts=2, &
+      stat=default_kind, errmsg=reason)
+  print '(i0,1x,a)', default_kind, trim(reason)
+  call factz_compare(volume, volume, volume, volume, volume, volume(:, :, :3), config, of_volume, stat=two, &
+      errmsg=reason)
+  print '(i0,1x,a)', two, trim(reason)
+  call factz_critical_points(volume, volume, volume, config, points, ghosts=3, stat=one, errmsg=reason)
+  print '(i0,1x,a)', one, trim(reason)
+  config%halo = FACTZ_SIDE_Z_MIN
+  call factz_compare(volume, volume, volume, volume, volume, volume, config, of_volume, ghosts=1, &
+      other_ghosts=1, stat=four, errmsg=reason)
+  print '(i0,1x,a)', four, trim(reason)
 end program kinds
 "#;
     std::fs::write(&source, text).unwrap();
@@ -149,6 +193,13 @@ end program kinds
         "1 factz_compress: invalid argument: ghosts is no integer",
         "1 factz_compare: invalid argument: other_ghosts is no integer",
         "1 factz_find_range: invalid argument: threads is no integer",
+        "0 0 0",
+        "1 factz_compare: invalid argument: u has 7 x 6 x 8 vertices with ghosts = 0 but other_u has 3 x 2 \
+         x 4 with other_ghosts = 2: ",
+        "1 factz_compare: invalid argument: other_u has 7 x 6 x 8 vertices but other_w has 7 x 6 x 3",
+        "1 factz_critical_points: invalid argument: u has the shape (7, 6), which leaves no vertex inside \
+         ghost layers of width 3",
+        "10 factz_compare: not available in this version: halo = 0x10: the analysis of volumes reads no ghosts",
     ];
     let [shared, ..] = linkings(&folder);
     for of_module in [&[][..], &["-fdefault-integer-8"]] {

@@ -48,6 +48,14 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The lines of the examples of a page in one language, one example after the other.
+pub fn examples_of(page: &str, language: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let opening = format!("\n```{language}\n");
+    let lines = text.split(&opening).skip(1).flat_map(|rest| rest.split_once("\n```").unwrap().0.lines());
+    lines.map(str::to_owned).collect()
+}
+
 /// A fresh folder for a test.
 pub fn fresh_folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

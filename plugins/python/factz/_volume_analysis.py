@@ -10,7 +10,7 @@ from ._arrays import Array, set_layout
 from ._config import configured_volume, count_of
 from ._library import check, library
 from ._results import VOLUME_POINT, Range, VolumeComparison
-from ._volume_config import inputs
+from ._volume_config import inputs, inputs_of_two
 
 
 def _call(components: List[Array], **options: Any) -> Tuple[Any, ...]:
@@ -41,7 +41,8 @@ def compare_volume(
 
     Args:
         u, v, w: the first volume, three arrays or u alone, as in :func:`compress_volume`.
-        u2, v2, w2: the other volume, of the same shape and dtype: three arrays, or ``u2=`` alone.
+        u2, v2, w2: the other volume, of the same shape and dtype: three arrays, or ``u2=`` alone. Two volumes of one
+            array each need no names: ``compare_volume(a, b, abs=1e-3)``.
         abs, rel: the bound to check; give one of them.
         ties, dx, dy, dz, fill, periodic, threads: as in :func:`compress_volume`.
 
@@ -51,7 +52,7 @@ def compare_volume(
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`. Differences are no error.
     """
-    first, other = inputs(u, v, w), inputs(u2, v2, w2, ("u2", "v2", "w2"))
+    first, other = inputs_of_two(u, v, w, u2, v2, w2)
     if first[0].shape != other[0].shape or first[0].dtype != other[0].dtype:
         raise ValueError(
             "u2, v2 and w2 must have the shape and dtype of u, v and w: they have %s of %s and %s of %s"

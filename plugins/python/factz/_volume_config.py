@@ -53,6 +53,14 @@ def inputs(u: Any, v: Any, w: Any, names: Sequence[str] = ("u", "v", "w")) -> Li
     return [host_array(name, copy) for name, copy in zip(names, copies)]
 
 
+def inputs_of_two(u: Any, v: Any, w: Any, u2: Any, v2: Any, w2: Any) -> Tuple[List[Array], List[Array]]:
+    """The components of a volume and of another. Each is three arrays or one; where both are one, v may be
+    given in place of u2."""
+    if v is not None and w is u2 is v2 is w2 is None and (isinstance(u, (list, tuple)) or np.ndim(u) == 4):
+        v, u2 = None, v
+    return inputs(u, v, w), inputs(u2, v2, w2, ("u2", "v2", "w2"))
+
+
 def room_of_volume(config: _abi.Config) -> int:
     """The bytes that hold any stream of a volume, or any fix."""
     most = ctypes.c_uint64()

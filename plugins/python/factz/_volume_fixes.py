@@ -10,7 +10,7 @@ from ._config import Sides, configured_volume, count_of
 from ._fields import find_bytes
 from ._library import check, library
 from ._results import FixReport
-from ._volume_config import inputs, room_of_volume
+from ._volume_config import inputs, inputs_of_two, room_of_volume
 
 
 def protect_volume(
@@ -41,7 +41,7 @@ def protect_volume(
     Args:
         u, v, w: the original, three arrays or u alone, as in :func:`compress_volume`.
         u2, v2, w2: the reconstruction, of the same shape (without ghosts) and dtype: three arrays, or ``u2=``
-            alone. It must be within the bound at every vertex with data.
+            alone, as in :func:`compare_volume`. It must be within the bound at every vertex with data.
         abs, rel: the bound of the reconstruction; give one of them. ``rel`` is a fraction of the joint range of
             the original.
         preserve, ties, dx, dy, dz, pin, halo, fill, periodic, threads: as in :func:`compress_volume`.
@@ -55,7 +55,7 @@ def protect_volume(
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
     options = {"preserve": preserve, "ties": ties, "dx": dx, "dy": dy, "dz": dz, "pin": pin, "fill": fill}
-    components, others = inputs(u, v, w), inputs(u2, v2, w2, ("u2", "v2", "w2"))
+    components, others = inputs_of_two(u, v, w, u2, v2, w2)
     config = configured_volume(abs, rel, halo=halo, periodic=periodic, **options)
     other = configured_volume(abs, rel, periodic=periodic)
     *addresses, vertices = set_layout(config, *components)

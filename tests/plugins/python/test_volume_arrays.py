@@ -81,6 +81,9 @@ class Arrays(unittest.TestCase):
             for name, layout in ONE.items():
                 with self.subTest(name, dtype=dtype):
                     self.assertEqual(results({"u": layout(field)}, {"u2": layout(other)}, fix), expected)
+                    both = (layout(field), layout(other))
+                    self.assertEqual(factz.protect_volume(*both, abs=BOUND), expected[1])
+                    self.assertEqual(factz.compare_volume(*both, abs=BOUND), expected[3])
                     self.assertEqual(results(three(field), {"u2": layout(other)}, fix), expected)
                     self.assertEqual(results({"u": layout(field)}, three(other, OTHERS), fix), expected)
             for name, layout in THREE.items():
@@ -119,6 +122,8 @@ class Arrays(unittest.TestCase):
                         call(u=array)
         for call in (factz.protect_volume, factz.compare_volume):
             with self.assertRaisesRegex(TypeError, "^u2 is a masked array"):
+                call(np.stack(field), whole, abs=BOUND)
+            with self.assertRaisesRegex(TypeError, "^u2 is a masked array"):
                 call(*field, u2=whole, abs=BOUND)
             with self.assertRaisesRegex(TypeError, "^w2 is a masked array"):
                 call(*field, *field[:2], masked[2], abs=BOUND)
@@ -128,7 +133,14 @@ class Arrays(unittest.TestCase):
         whole, flat = np.stack(field), np.zeros((4, 6, 7), "f4")
         for call, error, text in [
             (lambda: factz.compare_volume(whole, abs=1), TypeError, "^u2 is missing: give u2, v2 and w2, or one array"),
-            (lambda: factz.compare_volume(whole, whole, abs=1), TypeError, "^w is missing: give u, v and w, or one"),
+            (lambda: factz.compare_volume(*field[:2], abs=1), TypeError, "^w is missing: give u, v and w, or one"),
+            (lambda: factz.compare_volume(None, whole, abs=1), TypeError, "^u is missing"),
+            (lambda: factz.compare_volume(whole, v=whole, w=whole, abs=1), ValueError, "^u, v and w must have one"),
+            (lambda: factz.compare_volume(whole, v=whole, u2=whole, abs=1), TypeError, "^w is missing"),
+            (lambda: factz.compare_volume(whole, *field, abs=1), ValueError, "^u, v and w must have one shape"),
+            (lambda: factz.compare_volume(whole, flat, abs=1), ValueError, r"^u2 without .* of the shape \(4, 6, 7\)"),
+            (lambda: factz.compare_volume(whole, whole[:, 1:], abs=1), ValueError, "^u2, v2 and w2 must have the shape"),
+            (lambda: factz.protect_volume(whole, field[0], abs=1), ValueError, "^u2 without v2 and w2 must be an array"),
             (lambda: factz.protect_volume(*field, u2=whole, v2=field[1], abs=1), TypeError, "^w2 is missing"),
             (lambda: factz.protect_volume(*field, u2=whole, w2=field[2], abs=1), TypeError, "^v2 is missing"),
             (lambda: factz.critical_points_volume(None), TypeError, "^u is missing"),
