@@ -337,6 +337,30 @@ void volume_analysis()
         factz::critical_points(volumes[0], config).size());
 }
 
+/* A box of a volume and a plane of it, from memory and from a reader; `all` is the whole. */
+void volume_region(const std::vector<std::byte> &stream, const std::vector<float> &all)
+{
+    constexpr std::uint64_t x0 = 3, y0 = 2, z0 = 15;
+    const auto read = [&](std::uint64_t offset, std::uint64_t bytes, void *to) {
+        std::memcpy(to, stream.data() + offset, bytes);
+    };
+    for (const std::uint64_t planes : {std::uint64_t{1}, depth - z0}) {
+        const std::uint64_t nx = width - x0, ny = height - y0 - 1, n = nx * ny * planes;
+        std::vector<float> part(3 * n), mixed(3 * n);
+        factz::decompress_region(stream, x0, y0, z0, factz::triple(part.data(), nx, ny, planes));
+        const auto box = factz::interleaved_volume(mixed.data(), nx, ny, planes);
+        const factz_report report = factz::read_region(read, stream.size(), x0, y0, z0, box);
+        require(report.required_bytes == stream.size(), "the length of the stream of a box");
+        for (std::uint64_t k = 0; k < 3 * n; k++) {
+            const std::uint64_t x = x0 + k % nx, y = y0 + k / nx % ny, z = z0 + k / nx / ny % planes;
+            const float expected = all[((k / n * depth + z) * height + y) * width + x];
+            require(part[k] == expected && mixed[k % n * 3 + k / n] == expected, "a box of a volume");
+        }
+        refused([&] { factz::decompress_region(stream, x0, y0 + 2, z0, box); }, FACTZ_ERROR_INVALID_ARGUMENT,
+            "the region is not inside");
+    }
+}
+
 /* A volume in three arrays, in one array after another, interleaved, and with padded rows: one stream. */
 void volume()
 {
@@ -387,6 +411,7 @@ void volume()
         FACTZ_ERROR_INVALID_ARGUMENT, "volume");
     refused([&] { factz::decompress(stream, factz::dense(u, v, w, width, height, depth - 1)); },
         FACTZ_ERROR_INVALID_ARGUMENT, "nz = 17");
+    volume_region(stream, after);
     volume_fixes(uvw);
     volume_analysis<float>();
     volume_analysis<double>();

@@ -179,7 +179,7 @@ contains
   ! Volumes of both kinds, in whole arrays and in sections.
   subroutine volume()
     integer, parameter :: n(3) = [20, 17, 18]
-    real(real32), allocatable, dimension(:, :, :, :) :: whole, after
+    real(real32), allocatable, dimension(:, :, :, :) :: whole, after, box
     real(real64), allocatable :: u(:, :, :), v(:, :, :), w(:, :, :), found(:, :, :, :)
     integer(int8), allocatable :: stream(:), again(:)
     type(factz_config) :: config
@@ -224,6 +224,18 @@ contains
     call factz_decompress(stream, after(:, :, :, 1), after(:, :, :, 2), after(:, :, :, 3), verify_checksum=.false.)
     call require(maxval(abs(after - whole(1:n(1), 1:n(2), :, :))) <= real(bound, real32), 'the bound of sections')
     call require(.not. any(abs(after(:, :, 1, :) - whole(1:n(1), 1:n(2), 1, :)) > 0), 'the side z = 1 is pinned')
+
+    ! A box and a plane of the volume.
+    call factz_decompress(stream, after(:, :, :, 1), after(:, :, :, 2), after(:, :, :, 3))
+    do z = 1, 4, 3
+      allocate (box(n(1) - 3, n(2) - 4, z, 3))
+      call factz_decompress_region(stream, [3, 5, 14], box(:, :, :, 1), box(:, :, :, 2), box(:, :, :, 3), report)
+      call require(.not. any(abs(box - after(3:n(1) - 1, 5:, 14:13 + z, :)) > 0), 'a box of a volume')
+      call require(report%required_bytes == size(stream), 'the length of the stream of a box')
+      deallocate (box)
+    end do
+    call factz_decompress_region(stream, [3, 5, 14], u, v, w, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'first - 1')
 
     call factz_compress(u, v, w(:, :, :n(3) - 1), config, stream, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'u has 20 x 17 x 18 vertices but w has 20 x 17 x 17')

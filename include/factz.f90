@@ -349,10 +349,10 @@ module factz
   !                              [, stat] [, errmsg])
   ! The vertices of the field from first on, as many as u and v have: first is an array of integers of any kind,
   ! [column, row] or [column, row, plane], counted from 1. Only the part of the stream that holds them is decoded,
-  ! and the checksum is compared only if that is all of it.
+  ! and the checksum is compared only if that is all of it. With three arrays u, v and w of rank 3 a box of a volume.
   interface factz_decompress_region
     module procedure decompress_region_real32, decompress_region_real64, decompress_region_stack_real32, &
-        decompress_region_stack_real64
+        decompress_region_stack_real64, decompress_region_volume_real32, decompress_region_volume_real64
   end interface factz_decompress_region
 
   ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads]
@@ -418,7 +418,8 @@ module factz
   ! ---------------------------------------------------------------- the functions of factz.h
 
   public :: factz_config_init_volume, factz_volume_stream_bytes, factz_compress_volume_host, &
-      factz_decompress_volume_host, factz_compress_volume_sizes, factz_compress_volume_device, &
+      factz_decompress_volume_host, factz_decompress_volume_region_host, factz_read_volume_region_host, &
+      factz_compress_volume_sizes, factz_compress_volume_device, &
       factz_decompress_volume_sizes, factz_decompress_volume_device, &
       factz_critical_points_volume_host, factz_compare_volume_host, factz_range_volume_host
   public :: factz_config_init, factz_config_from_info, factz_config_to_words, factz_config_from_words, &
@@ -474,6 +475,33 @@ module factz
       type(factz_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_decompress_volume_host
+    ! nx, ny and nz of config are those of the box, whose first vertex is (x0, y0, z0), counted from 0.
+    integer(c_int32_t) function factz_decompress_volume_region_host(src, src_bytes, config, x0, y0, z0, u, v, w, n, &
+        report, threads) bind(c)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), value :: x0, y0, z0
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_decompress_volume_region_host
+    ! The function read is that of factz_read_region_host.
+    integer(c_int32_t) function factz_read_volume_region_host(read, user, src_bytes, config, x0, y0, z0, u, v, w, n, &
+        report, threads) bind(c)
+      import :: c_funptr, c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_funptr), value :: read
+      type(c_ptr), value :: user
+      integer(c_int64_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      integer(c_int64_t), value :: x0, y0, z0
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_read_volume_region_host
     integer(c_int32_t) function factz_compress_volume_sizes(config, sizes) bind(c)
       import :: c_int32_t, factz_config, factz_sizes
       type(factz_config), intent(in) :: config
@@ -1423,6 +1451,20 @@ contains
         verify_checksum, stat, errmsg, w=volume_real32('w', w, ghosts))
   end subroutine decompress_volume_real32
 
+  subroutine decompress_region_volume_real32(stream, first, u, v, w, report, ghosts, threads, verify_checksum, stat, &
+      errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    class(*), intent(in) :: first(:)
+    real(real32), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, volume_real32('u', u, ghosts), volume_real32('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, first, volume_real32('w', w, ghosts))
+  end subroutine decompress_region_volume_real32
+
   subroutine decompress_volume_real64(stream, u, v, w, report, ghosts, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real64), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
@@ -1434,6 +1476,20 @@ contains
     call decompress(stream, volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), report, threads, &
         verify_checksum, stat, errmsg, w=volume_real64('w', w, ghosts))
   end subroutine decompress_volume_real64
+
+  subroutine decompress_region_volume_real64(stream, first, u, v, w, report, ghosts, threads, verify_checksum, stat, &
+      errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    class(*), intent(in) :: first(:)
+    real(real64), intent(inout), target :: u(:, :, :), v(:, :, :), w(:, :, :)
+    type(factz_report), intent(out), optional :: report
+    class(*), intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
+    class(*), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, volume_real64('u', u, ghosts), volume_real64('v', v, ghosts), report, threads, &
+        verify_checksum, stat, errmsg, first, volume_real64('w', w, ghosts))
+  end subroutine decompress_region_volume_real64
 
   subroutine protect_volume_real32(u, v, w, other_u, other_v, other_w, config, fix, report, ghosts, other_ghosts, &
       threads, stat, errmsg)
@@ -1898,10 +1954,12 @@ contains
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
-      if (present(first)) then
+      if (present(first) .and. present(w)) then
+        status = factz_decompress_volume_region_host(address(stream), size(stream, kind=c_size_t), c, origin(1), &
+            origin(2), origin(3), u%first, v%first, w%first, n, r, threads_used)
+      else if (present(first)) then
         status = factz_decompress_region_host(address(stream), size(stream, kind=c_size_t), c, origin(1), origin(2), &
             origin(3), u%first, v%first, n, r, threads_used)
-        if (status == FACTZ_ERROR_INVALID_ARGUMENT) told = ' (x0, y0 and z0 are counted from 0: first - 1)'
       else if (present(w)) then
         status = factz_decompress_volume_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, &
             w%first, n, r, threads_used)
@@ -1909,6 +1967,8 @@ contains
         status = factz_decompress_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, n, r, &
             threads_used)
       end if
+      if (present(first) .and. status == FACTZ_ERROR_INVALID_ARGUMENT) &
+          told = ' (x0, y0 and z0 are counted from 0: first - 1)'
       reason = library_reason(status)//told
     end if
     if (present(report)) report = r

@@ -595,19 +595,29 @@ factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64
     return report;
 }
 
-/* The same of a stream in a file or elsewhere: read(offset, bytes, to) copies bytes of it to void* `to`. What
- * `read` throws passes through. `stream_bytes` is the length of the stream or more. */
-template <class Read, class T>
-factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t x0, std::uint64_t y0,
-    std::uint64_t z0, const field<T>& field, const factz_config& config = absolute_bound(0),
-    int threads = 0) {
-    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
-    struct reader {
-        std::remove_reference_t<Read>* read;
-        std::exception_ptr thrown;
-    } state{&read, nullptr};
-    /* Exceptions must not pass through the library. */
-    const factz_read_callback call = [](void* user, std::uint64_t offset, std::uint64_t bytes, void* to) {
+/* The same for a volume: the box of the size of `volume` whose first vertex is (x0, y0, z0). It may have one
+ * vertex along an axis. See factz_decompress_volume_region_host. */
+template <class T>
+factz_report decompress_region(const_bytes stream, std::uint64_t x0, std::uint64_t y0, std::uint64_t z0,
+    const volume<T>& volume, const factz_config& config = absolute_bound(0), int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the volume must not be const");
+    factz_report report;
+    factz_config c = configured(config, volume);
+    c.halo = 0; /* ghost vertices are not written */
+    check(factz_decompress_volume_region_host(stream.data(), stream.size(), &c, x0, y0, z0, volume.u,
+        volume.v, volume.w, volume.vertices(), &report, threads));
+    return report;
+}
+
+namespace detail {
+
+/* A function that reads, and what it threw: exceptions must not pass through the library. */
+template <class Read>
+struct reader {
+    Read* read;
+    std::exception_ptr thrown;
+
+    static int call(void* user, std::uint64_t offset, std::uint64_t bytes, void* to) {
         auto& self = *static_cast<reader*>(user);
         try {
             (*self.read)(offset, bytes, to);
@@ -616,14 +626,45 @@ factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t 
             self.thrown = std::current_exception();
             return 1;
         }
-    };
+    }
+
+    /* Throws what the function threw, or the status of the call. */
+    void check(factz_status status) const {
+        if (thrown) std::rethrow_exception(thrown);
+        factz::check(status);
+    }
+};
+
+}  // namespace detail
+
+/* The same of a stream in a file or elsewhere: read(offset, bytes, to) copies bytes of it to void* `to`. What
+ * `read` throws passes through. `stream_bytes` is the length of the stream or more. */
+template <class Read, class T>
+factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t x0, std::uint64_t y0,
+    std::uint64_t z0, const field<T>& field, const factz_config& config = absolute_bound(0),
+    int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    detail::reader<std::remove_reference_t<Read>> state{&read, nullptr};
     factz_report report;
     factz_config c = configured(config, field);
     c.halo = 0; /* ghost vertices are not written */
-    const factz_status status = factz_read_region_host(
-        call, &state, stream_bytes, &c, x0, y0, z0, field.u, field.v, field.vertices(), &report, threads);
-    if (state.thrown) std::rethrow_exception(state.thrown);
-    check(status);
+    state.check(factz_read_region_host(state.call, &state, stream_bytes, &c, x0, y0, z0, field.u, field.v,
+        field.vertices(), &report, threads));
+    return report;
+}
+
+/* The same for a volume. */
+template <class Read, class T>
+factz_report read_region(Read&& read, std::uint64_t stream_bytes, std::uint64_t x0, std::uint64_t y0,
+    std::uint64_t z0, const volume<T>& volume, const factz_config& config = absolute_bound(0),
+    int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the volume must not be const");
+    detail::reader<std::remove_reference_t<Read>> state{&read, nullptr};
+    factz_report report;
+    factz_config c = configured(config, volume);
+    c.halo = 0; /* ghost vertices are not written */
+    state.check(factz_read_volume_region_host(state.call, &state, stream_bytes, &c, x0, y0, z0, volume.u,
+        volume.v, volume.w, volume.vertices(), &report, threads));
     return report;
 }
 

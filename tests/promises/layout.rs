@@ -103,6 +103,7 @@ const ALONE: &[(&str, &str)] = &[
     ("src/entropy/rans.rs", "kernels/compress/tables/rans_tables.cuh and kernels/entropy/lanes.cuh"),
     ("src/grid/masks.rs", "kernels/entropy/groups/masked_tiles.cuh"),
     ("src/grid/sides.rs", "constants that the header shared by Rust and CUDA has"),
+    ("src/stream/region.rs", "regions are decompressed on the host"),
     ("src/topology/properties.rs", "tests"),
     ("src/tile/bounds.rs", "kernels/compress/bounds/vertex_bounds.cuh"),
     ("src/tile/builder.rs", "kernels write symbols where they belong"),
