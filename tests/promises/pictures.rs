@@ -523,57 +523,102 @@ fn write_volume(f: &Folder, [nx, ny, nz]: [usize; 3]) {
     }
 }
 
-/// Each point of a volume is in the picture of the nearest plane, at its place and with the colour of its type; the
-/// background is that of u and v alone.
+/// The names of the axes that go through planes, and the axes to the right and upwards in them.
+const PLANES: [(&str, [usize; 3]); 3] = [("x", [1, 2, 0]), ("y", [0, 2, 1]), ("z", [0, 1, 2])];
+
+/// Each point of a volume is in the picture of the nearest plane, at its place and with the colour of its type.
 #[test]
 fn planes_of_volumes_show_the_points_nearest_to_them() {
     let f = Folder::new("slices");
-    let sizes = [31, 25, 5];
-    write_volume(&f, sizes);
-    let dims = "--dims 31x25x5";
-    for (options, [dx, dy, dz]) in [
-        ("", [1.0, 1.0, 1.0]),
-        ("--spacing -2,0.5 --dz -3", [-2.0, 0.5, -3.0]),
-        ("--periodic xyz", [1.0, 1.0, 1.0]),
-    ] {
-        let list = f.succeeds(&format!("points u.f32 v.f32 w.f32 {dims} {options}"));
+    for ((axis, [right, up, through]), (options, distances)) in PLANES.into_iter().flat_map(|plane| {
+        let spacing = [
+            ("", [1.0, 1.0, 1.0]),
+            ("--spacing -2,0.5 --dz -3", [-2.0, 0.5, -3.0]),
+            ("--periodic xyz", [1.0, 1.0, 1.0]),
+        ];
+        spacing.map(|spacing| (plane, spacing))
+    }) {
+        let mut sizes = [5; 3];
+        (sizes[right], sizes[up]) = (31, 25);
+        write_volume(&f, sizes);
+        let [nx, ny, nz] = sizes;
+        let volume = format!("u.f32 v.f32 w.f32 --dims {nx}x{ny}x{nz} {options}");
+        let list = f.succeeds(&format!("points {volume}"));
         let mut of_plane: HashMap<usize, Vec<(f64, f64, String)>> = HashMap::new();
         for line in list.lines().skip(1) {
             let cells: Vec<&str> = line.split(',').collect();
-            let [x, y, z] = [0, 1, 2].map(|k| cells[k].parse::<f64>().unwrap());
-            let place = (x / dx, y / dy, label(cells[8]));
-            of_plane.entry((z / dz + 0.5).floor() as usize % sizes[2]).or_default().push(place);
+            let at = |axis: usize| cells[axis].parse::<f64>().unwrap() / distances[axis];
+            let place = (at(right), at(up), label(cells[8]));
+            of_plane.entry((at(through) + 0.5).floor() as usize % 5).or_default().push(place);
         }
-        assert!(of_plane.len() == sizes[2] && list.lines().count() > 100, "{list}");
+        assert!(of_plane.len() == 5 && list.lines().count() > 100, "{list}");
         let (mut free, mut shown) = (0, 0);
-        for (z, points) in &of_plane {
-            let plane = format!("--plane {z} --width 1000 -o z.png");
-            let report = f.json(&format!("render u.f32 v.f32 w.f32 {dims} {options} {plane}"));
+        for (number, points) in &of_plane {
+            let plane = format!("--plane {axis}:{number}");
+            let report = f.json(&format!("render {volume} {plane} --width 800 -o z.png"));
             let (image, panel) = (Image::read(&f, "z.png"), &report["panels"][0]);
             let marks = marks(panel);
-            assert_eq!(marks.values().map(|m| m.1).sum::<u64>(), points.len() as u64, "{options}, plane {z}");
+            assert_eq!(marks.values().map(|m| m.1).sum::<u64>(), points.len() as u64, "{options} {plane}");
             for (label, (_, count, drawn)) in &marks {
                 let expected = points.iter().filter(|p| p.2 == *label).count() as u64;
-                assert_eq!((*count, *drawn), (expected, expected), "{options}, plane {z}: {label}");
+                assert_eq!((*count, *drawn), (expected, expected), "{options} {plane}: {label}");
             }
-            // Where an axis is periodic, points behind the last vertex are drawn before the first one.
-            let inside = |p: &&(f64, f64, String)| p.0 < 30.0 && p.1 < 24.0;
-            let placed = points.iter().filter(inside).map(|p| (p.0, p.1, marks[&*p.2].0));
+            // Where an axis is periodic, points far behind the last vertex are drawn before the first one.
+            let wrapped = |at: f64, size: f64| if at > size - 0.5 { at - size } else { at };
+            let placed = points.iter().map(|p| (wrapped(p.0, 31.0), wrapped(p.1, 25.0), marks[&*p.2].0));
             free += free_marks(&image, panel, &placed.collect::<Vec<_>>(), &[], 0.0);
             shown += points.len();
-            if options.is_empty() {
-                let planes = f.json(&format!("render u.f32 v.f32 {dims} {plane}"));
-                assert_eq!(planes["top_speed"], report["top_speed"], "plane {z}");
-            }
         }
         assert_eq!(shown, list.lines().count() - 1);
-        assert!(free > 60, "{options}: {free} of {shown}");
+        assert!(free > 60, "{options} {axis}: {free} of {shown}");
     }
-    // A stream tells shape, spacing and periodic axes.
-    let spacing = "--spacing 1,-0.5 --dz -3 --periodic z";
-    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {dims} {spacing} --abs 0 -o flow.fz"));
-    let panel = |files: &str| f.json(&format!("render {files} --plane -1 -o z.png"))["panels"][0].clone();
-    let [of_stream, of_arrays] = [panel("flow.fz"), panel(&format!("u.f32 v.f32 w.f32 {dims} {spacing}"))];
+}
+
+/// The picture of a plane is that of the two components in it, as fields of their own, but for the marks.
+#[test]
+fn planes_of_volumes_show_the_flow_in_them() {
+    let f = Folder::new("slices-flow");
+    let (sizes, distances) = ([31, 25, 19], [-2.0, 0.5, -3.0]);
+    write_volume(&f, sizes);
+    let labels = ["x = -2 · column", "y = 0.5 · row", "z = -3 · plane"];
+    let look = "--no-arrows --width 500";
+    let components = ["u.f32", "v.f32", "w.f32"].map(|name| f.values(name));
+    for (axis, [right, up, through]) in PLANES {
+        let [columns, rows] = [right, up].map(|axis| sizes[axis]);
+        for (name, component) in [("right", right), ("up", up)] {
+            let steps = [1, sizes[0], sizes[0] * sizes[1]];
+            let at = |k: usize| k % columns * steps[right] + k / columns * steps[up] + 7 * steps[through];
+            let values: Vec<f32> = (0..columns * rows).map(|k| components[component][at(k)]).collect();
+            f.write(name, &bytes_of(&values));
+        }
+        let spacing = "--spacing -2,0.5 --dz -3";
+        let volume = format!("u.f32 v.f32 w.f32 --dims 31x25x19 {spacing} --plane {axis}:7");
+        let of_volume = f.json(&format!("render {volume} {look} -o z.png"));
+        let spacing = format!("--spacing {},{}", distances[right], distances[up]);
+        let plane = f.json(&format!("render right up --dims {columns}x{rows} {spacing} {look} -o p.png"));
+        assert_eq!(of_volume["scale"], plane["scale"], "{axis}");
+        let [panel, other] = [of_volume, plane].map(|report| report["panels"][0].clone());
+        for name in ["left", "top", "width", "height", "window", "row_0", "column_0"] {
+            assert_eq!(panel[name], other[name], "{axis}: {name}");
+        }
+        assert_eq!(panel["axes"], serde_json::json!([labels[right], labels[up]]));
+        let [image, other] = ["z.png", "p.png"].map(|name| Image::read(&f, name));
+        let [left, top, width, height] =
+            ["left", "top", "width", "height"].map(|name| panel[name].as_u64().unwrap());
+        let pixels = (0..width * height).map(|k| ((left + k % width) as f64, (top + k / width) as f64));
+        let same = pixels.filter(|place| image.at(*place) == other.at(*place)).count() as u64;
+        assert!(3 * same > 2 * width * height, "{axis}: {same} of {width} x {height}");
+    }
+    // An axis whose vertices are one unit apart is named as well.
+    let report = f.json("render u.f32 v.f32 w.f32 --dims 31x25x19 --plane x:-1 --width 500 -o z.png");
+    assert_eq!(report["panels"][0]["axes"], serde_json::json!(["y (row)", "z (plane)"]));
+    assert!(report["panels"][0]["title"].as_str().unwrap().contains("plane x:30 of 31"), "{report}");
+    // Without an axis planes are those of z, and a stream tells shape, spacing and periodic axes.
+    let volume = "u.f32 v.f32 w.f32 --dims 31x25x19 --spacing 1,-0.5 --dz -3 --periodic z";
+    f.succeeds(&format!("compress {volume} --abs 0 -o flow.fz"));
+    let panel = |source: &str| f.json(&format!("render {source} -o z.png"))["panels"][0].clone();
+    let [of_stream, of_arrays] =
+        [panel("flow.fz --plane -1"), panel(&format!("{volume} --plane z:18 --width 1600"))];
     for name in ["marks", "arrows", "axes", "row_0"] {
         assert_eq!(of_stream[name], of_arrays[name], "{name}");
     }
@@ -582,23 +627,29 @@ fn planes_of_volumes_show_the_points_nearest_to_them() {
 #[test]
 fn planes_of_volumes_are_grey_where_a_component_is_missing() {
     let f = Folder::new("slices-missing");
-    write_volume(&f, [31, 25, 5]);
-    let mut w = f.read("w.f32");
-    for (y, x) in (5..12).flat_map(|y| (8..20).map(move |x| (y, x))) {
-        let at = 4 * ((3 * 25 + y) * 31 + x);
-        let missing = if x < 14 { f32::NAN } else { -99.0 };
-        w[at..at + 4].copy_from_slice(&missing.to_le_bytes());
-    }
-    f.write("w.f32", &w);
-    let grey = |z: u64, fill: &str, x: f64| {
+    let grey = |plane: &str, fill: &str, [right, up]: [f64; 2]| {
         let files = "u.f32 v.f32 w.f32 --dims 31x25x5";
-        let report = f.json(&format!("render {files} {fill} --plane {z} --no-arrows -o z.png"));
+        let report =
+            f.json(&format!("render {files} {fill} --plane {plane} --no-arrows --width 400 -o z.png"));
         let land = [0, 1, 2].map(|k| report["land_colour"][k].as_u64().unwrap() as u8);
-        Image::read(&f, "z.png").at(pixel(&report["panels"][0], x, 8.0)) == land
+        Image::read(&f, "z.png").at(pixel(&report["panels"][0], right, up)) == land
     };
     let fill = "--fill-value=-99";
-    assert!(grey(3, fill, 10.5) && grey(3, fill, 16.5) && grey(3, "", 10.5));
-    assert!(!grey(3, "", 16.5) && !grey(2, fill, 10.5) && !grey(4, fill, 16.5));
+    for name in ["u.f32", "v.f32", "w.f32"] {
+        write_volume(&f, [31, 25, 5]);
+        let mut values = f.values(name);
+        for (y, x) in (5..12).flat_map(|y| (8..20).map(move |x| (y, x))) {
+            values[(3 * 25 + y) * 31 + x] = if x < 14 { f32::NAN } else { -99.0 };
+        }
+        f.write(name, &bytes_of(&values));
+        let [west, east] = [[10.5, 8.0], [16.5, 8.0]];
+        assert!(grey("3", fill, west) && grey("3", fill, east) && grey("3", "", west), "{name}");
+        assert!(!grey("3", "", east) && !grey("2", fill, west) && !grey("4", fill, west), "{name}");
+        for (plane, place) in [("y:8", [16.5, 3.0]), ("x:16", [8.5, 3.0])] {
+            assert!(grey(plane, fill, place) && !grey(plane, "", place), "{name}, {plane}");
+        }
+        assert!(!grey("y:4", fill, [16.5, 3.0]) && !grey("x:20", fill, [8.5, 3.0]), "{name}");
+    }
 }
 
 #[test]
@@ -609,6 +660,17 @@ fn pictures_of_volumes_that_do_not_exist_are_refused() {
     let three = "u.f32 v.f32 w.f32";
     for (line, part) in [
         (format!("{three} --dims 9x8x7 --plane 7"), "--plane 7: the field has 9x8x7 values: give 0 to 6"),
+        (
+            format!("{three} --dims 9x8x7 --plane x:9"),
+            "--plane x:9: the field has 9x8x7 values: give x:0 to x:8",
+        ),
+        ("flow.fz --plane y:-9".into(), "--plane y:-9: the field has 9x8x7 values: give y:0 to y:7, or y:-1"),
+        ("flow.fz --plane a:1".into(), "'a:1' for '--plane <[AXIS:]K>': give K, x:K, y:K or z:K"),
+        ("flow.fz --plane x:".into(), "'x:' for '--plane <[AXIS:]K>': give K, x:K, y:K or z:K"),
+        (
+            "u.f32 v.f32 --dims 9x8x7 --plane x:2".into(),
+            "--plane x:2: a stack has planes of constant z alone",
+        ),
         (format!("--compare {three} {three} --dims 9x8x7"), "`factz verify` compares volumes"),
         (format!("--compare {three} flow.fz --dims 9x8x7"), "`factz verify` compares volumes"),
         (format!("{three} --dims 9x8"), "u.f32"),

@@ -1,6 +1,6 @@
 //! Volumes that are analysed: from arrays, or from a stream.
 
-use crate::array::{typed, Dims, Element, Field, Values};
+use crate::array::{Dims, Element, Values};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
@@ -10,8 +10,10 @@ use crate::options::{
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::stream::Stream;
-use crate::{memory, steps, volume};
-use factz::{BoundKind, Config, Dtype, Mode, StreamInfo, View, PERIODIC_X, PERIODIC_Y};
+use crate::{steps, volume};
+use factz::{
+    critical_points_volume, BoundKind, Config, Dtype, Mode, StreamInfo, View, VolumePoint, VolumeRequest,
+};
 use std::path::Path;
 
 /// A volume in memory.
@@ -52,42 +54,20 @@ impl Volume {
         Ok((Volume::read(&files, &field.shape.expected(fill.fill_value))?, None))
     }
 
-    /// The flow along x and y in a plane. Vertices of which w is missing hold no data.
-    pub fn plane(&self, z: u64, config: &Config) -> Result<Field, Failure> {
-        fn of<T: Element>(
-            all: [&[T]; 3],
-            dims: Dims,
-            z: u64,
-            fill: Option<f64>,
-        ) -> Result<[Values; 2], Failure> {
-            let n = dims.count() as usize;
-            let [u, v, w] = all.map(|values| &values[z as usize * n..][..n]);
-            let is_missing =
-                |w: T| !w.to_f64().is_finite() || fill.is_some_and(|fill| w == T::from_f64(fill));
-            let mut parts =
-                [memory::zeros(n as u64, "a plane of u")?, memory::zeros(n as u64, "a plane of v")?];
-            for (part, values) in parts.iter_mut().zip([u, v]) {
-                part.copy_from_slice(values);
-                part.iter_mut()
-                    .zip(w)
-                    .filter(|(_, w)| is_missing(**w))
-                    .for_each(|(x, _)| *x = T::from_f64(f64::NAN));
-            }
-            Ok(parts.map(T::wrap))
-        }
-        let (dims, fill) = (Dims { nz: 1, ..self.dims }, config.fill_value);
-        let [u, v, w] = &self.components;
-        let [u, v] = typed!([u, v, w] as [u, v, w] => of([u, v, w], dims, z, fill)?);
-        let periodic = config.periodic & (PERIODIC_X | PERIODIC_Y);
-        Ok(Field { dims, u, v, fill_value: fill, periodic })
-    }
-
     /// Views of the components, which have this type.
     pub fn views<T: Element>(&mut self) -> [View<'_, T>; 3] {
         let Dims { nx, ny, .. } = self.dims;
         self.components
             .each_mut()
             .map(|values| View::stack(T::unwrap(values).expect("the type is that of the volume"), nx, ny))
+    }
+
+    pub fn critical_points(&mut self, config: Config, threads: usize) -> factz::Result<Vec<VolumePoint>> {
+        let request = VolumeRequest::new(config)?;
+        match config.dtype {
+            Dtype::F32 => critical_points_volume(&request, self.views::<f32>(), threads),
+            Dtype::F64 => critical_points_volume(&request, self.views::<f64>(), threads),
+        }
     }
 
     /// The configuration of its analysis: what is given, or else what the stream says.

@@ -45,6 +45,8 @@ pub struct Picture {
 pub struct Style {
     /// Of the picture, in pixels.
     pub width: usize,
+    /// The axes of the grid to the right and upwards, 0 is x, and the distances along them.
+    pub axes: [usize; 2],
     pub spacing: Spacing,
     pub look: Look,
 }
@@ -56,6 +58,10 @@ impl Style {
         Sense { rows_up, columns_left: self.spacing.dx < 0.0 }
     }
 
+    fn axes(&self) -> [Axis; 2] {
+        Axis::of(self.spacing, self.axes)
+    }
+
     fn placed(&self, [x, y]: [f64; 2], mark: Mark) -> Placed {
         Placed { x: x / self.spacing.dx, y: y / self.spacing.dy, mark }
     }
@@ -63,7 +69,7 @@ impl Style {
 
 /// A field of a picture, with its critical points.
 pub struct Column<'a> {
-    field: &'a Field,
+    pub field: &'a Field,
     title: &'a str,
     /// The marks that its points can have.
     marks: Vec<Mark>,
@@ -171,7 +177,7 @@ impl Layout {
     fn new(dims: Dims, style: Style, columns: usize) -> Layout {
         let sizes = Sizes::of(style.width);
         let whole = Window::whole(dims);
-        let [_, up] = Axis::of(style.spacing);
+        let [_, up] = style.axes();
         let widest = ticks(whole.y0 * up.unit, whole.y1 * up.unit, 8.0)
             .into_iter()
             .map(|y| text_width(0.8 * sizes.text, &number(y)))
@@ -266,7 +272,7 @@ impl Layout {
             marks,
             tallies,
             thinning,
-            spacing: self.style.spacing,
+            style: self.style,
             arrows: Vec::new(),
             outlined: None,
         };
