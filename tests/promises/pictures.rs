@@ -652,6 +652,138 @@ fn planes_of_volumes_are_grey_where_a_component_is_missing() {
     }
 }
 
+/// A point of a volume: its simplex, its type and index, and its grid position.
+type VolumePoint = (String, String, [f64; 3]);
+
+fn volume_points(f: &Folder, source: &str, distances: [f64; 3]) -> Vec<VolumePoint> {
+    let point = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let place = [0, 1, 2].map(|axis| cells[axis].parse::<f64>().unwrap() / distances[axis]);
+        (cells[3..7].join(","), cells[8..].join(","), place)
+    };
+    f.succeeds(&format!("points {source}")).lines().skip(1).map(point).collect()
+}
+
+/// The fate of a point, and its place in the original and in the reconstruction.
+type Fate = (&'static str, [Option<[f64; 3]>; 2]);
+
+fn fates(before: &[VolumePoint], after: &[VolumePoint]) -> Vec<Fate> {
+    let mut new: HashMap<&str, &VolumePoint> = after.iter().map(|p| (&*p.0, p)).collect();
+    let mut all: Vec<Fate> = Vec::new();
+    for (simplex, kind, place) in before {
+        let after = new.remove(&**simplex);
+        let fate = after.map_or("lost", |p| if p.1 == *kind { "kept" } else { "type or index changed" });
+        all.push((fate, [Some(*place), after.map(|p| p.2)]));
+    }
+    all.extend(new.into_values().map(|p| ("spurious", [None, Some(p.2)])));
+    all
+}
+
+/// A panel of a comparison has these points, and the marks that touch no other have the colour of their fate.
+/// Returns how many of those there are.
+fn marked_fates(image: &Image, panel: &Value, fates: [&str; 3], points: &[(&str, f64, f64)]) -> usize {
+    let marks = marks(panel);
+    assert_eq!(marks.len(), 3);
+    let reach = 3.2 * panel["mark_radius"].as_f64().unwrap();
+    let place = |p: &(&str, f64, f64)| pixel(panel, p.1, p.2);
+    let near = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).hypot(a.1 - b.1) < reach;
+    let is_alone = |p: &&_| points.iter().filter(|q| near(place(p), place(q))).count() == 1;
+    let of_fate = |fate: &str| {
+        let all = points.iter().filter(|p| p.0 == fate);
+        assert_eq!(marks[fate].1, all.clone().count() as u64, "{fate}: {panel}");
+        let placed: Vec<_> = all.filter(is_alone).map(|p| (p.1, p.2, marks[fate].0)).collect();
+        let mark = panel["marks"].as_array().unwrap().iter().find(|mark| mark["label"] == fate).unwrap();
+        let ring = 0.8 * mark["radius"].as_f64().unwrap();
+        free_marks(image, panel, &placed, &[], if mark["shape"] == "ring" { ring } else { 0.0 })
+    };
+    fates.map(of_fate).iter().sum()
+}
+
+/// The planes of an axis together show each point once: in the plane next to the original's, with its fate, in each
+/// panel where it is in that field.
+#[test]
+fn volumes_are_drawn_beside_their_reconstructions() {
+    let f = Folder::new("slices-compared");
+    let options = "--spacing -2,0.5 --dz -3";
+    let (mut moved, mut free) = (0, 0);
+    for (axis, [right, up, through]) in PLANES {
+        let mut sizes = [5; 3];
+        (sizes[right], sizes[up]) = (31, 25);
+        write_volume(&f, sizes);
+        let volume = format!("u.f32 v.f32 w.f32 --dims {}x{}x{} {options}", sizes[0], sizes[1], sizes[2]);
+        f.succeeds(&format!("compress {volume} --abs 0.2 --preserve none -o flow.fz"));
+        let lists = [&*volume, "flow.fz"].map(|source| volume_points(&f, source, [-2.0, 0.5, -3.0]));
+        let all = fates(&lists[0], &lists[1]);
+        let count = |fate: &str| all.iter().filter(|p| p.0 == fate).count() as u64;
+        let out = f.factz("verify u.f32 v.f32 w.f32 flow.fz --json");
+        let verified = &serde_json::from_slice::<Value>(&out.stdout).unwrap()["comparison"];
+        let counts = ["lost_points", "spurious_points", "changed_types"].map(|name| verified[name].as_u64());
+        let [lost, spurious, changed] = ["lost", "spurious", "type or index changed"].map(count);
+        assert_eq!(counts, [lost, spurious, changed].map(Some), "{axis}");
+        assert!(count("kept") > 10 && lost > 10 && spurious > 10, "{verified}");
+        let slab = |place: [f64; 3]| (place[through] + 0.5).floor() as usize;
+        moved += all.iter().filter(|p| matches!(p.1, [Some(a), Some(b)] if slab(a) != slab(b))).count();
+        for number in 0..5 {
+            let compare = format!("--compare u.f32 v.f32 w.f32 flow.fz --plane {axis}:{number}");
+            let report = f.json(&format!("render {compare} -o c.png"));
+            let image = Image::read(&f, "c.png");
+            let is_here = |[before, after]: [Option<[f64; 3]>; 2]| slab(before.or(after).unwrap()) == number;
+            for (k, name, own) in [(0, "original", "lost"), (1, "reconstruction", "spurious")] {
+                let point = |p: &Fate| p.1[k].map(|place| (p.0, place[right], place[up]));
+                let points: Vec<_> = all.iter().filter(|p| is_here(p.1)).filter_map(point).collect();
+                let panel = &report["panels"][k];
+                free += marked_fates(&image, panel, ["kept", "type or index changed", own], &points);
+                let title = format!("{name}, plane {axis}:{number} of 5, {} critical point", points.len());
+                assert!(panel["title"].as_str().unwrap().starts_with(&title), "{panel}");
+            }
+        }
+    }
+    assert!(moved > 2 && free > 100, "{moved}, {free}");
+}
+
+/// Vertices without data are those of the original; a reconstruction may have the fill value elsewhere.
+#[test]
+fn gaps_of_volumes_are_those_of_the_original() {
+    let f = Folder::new("slices-gaps");
+    write_volume(&f, [31, 25, 5]);
+    for name in ["u", "v", "w"] {
+        f.write(&format!("{name}1.f32"), &f.read(&format!("{name}.f32")));
+    }
+    let write = |name: &str, columns: std::ops::Range<usize>| {
+        let mut values = f.values(name);
+        for (y, x) in (5..12).flat_map(|y| columns.clone().map(move |x| (y, x))) {
+            values[(2 * 25 + y) * 31 + x] = -9.0;
+        }
+        f.write(name, &bytes_of(&values));
+    };
+    write("w.f32", 3..12);
+    write("u1.f32", 18..27);
+    let volumes = "u.f32 v.f32 w.f32 u1.f32 v1.f32 w1.f32 --dims 31x25x5 --fill-value -9";
+    let verified: Value =
+        serde_json::from_slice(&f.factz(&format!("verify {volumes} --json")).stdout).unwrap();
+    let (mut lost, mut spurious) = (0, 0);
+    for z in 0..5 {
+        let report = f.json(&format!("render --compare {volumes} --plane {z} --no-arrows -o c.png"));
+        let [left, right] = [0, 1].map(|panel| &report["panels"][panel]);
+        (lost, spurious) = (lost + marks(left)["lost"].1, spurious + marks(right)["spurious"].1);
+        let land = [0, 1, 2].map(|k| report["land_colour"][k].as_u64().unwrap() as u8);
+        let image = Image::read(&f, "c.png");
+        let is_land = |panel: &Value, x: f64| image.at(pixel(panel, x, 8.5)) == land;
+        let grey = [left, right].map(|panel| [7.5, 22.5].map(|x| is_land(panel, x)));
+        assert_eq!(grey, [[z == 2, false]; 2], "plane {z}");
+    }
+    let counts = ["lost_points", "spurious_points"].map(|name| verified["comparison"][name].as_u64());
+    assert!(lost > 0);
+    assert_eq!(counts, [Some(lost), Some(spurious)]);
+    // A stream gives the picture of its arrays.
+    f.succeeds("compress u.f32 v.f32 w.f32 --dims 31x25x5 --abs 0.1 --dz -2 -o flow.fz");
+    f.succeeds("decompress flow.fz u1.f32 v1.f32 w1.f32");
+    let volumes = "u.f32 v.f32 w.f32 u1.f32 v1.f32 w1.f32 --dims 31x25x5 --dz -2";
+    f.succeeds(&format!("render --compare {volumes} --plane y:9 -o arrays.png"));
+    f.succeeds("render --compare u.f32 v.f32 w.f32 flow.fz --plane y:9 -o stream.png");
+    assert!(f.read("arrays.png") == f.read("stream.png"));
+}
+
 #[test]
 fn pictures_of_volumes_that_do_not_exist_are_refused() {
     let f = Folder::new("slices-refused");
@@ -671,8 +803,13 @@ fn pictures_of_volumes_that_do_not_exist_are_refused() {
             "u.f32 v.f32 --dims 9x8x7 --plane x:2".into(),
             "--plane x:2: a stack has planes of constant z alone",
         ),
-        (format!("--compare {three} {three} --dims 9x8x7"), "`factz verify` compares volumes"),
-        (format!("--compare {three} flow.fz --dims 9x8x7"), "`factz verify` compares volumes"),
+        (
+            format!("--compare {three} {three} --dims 9x8x7 --plane y:8"),
+            "--plane y:8: the field has 9x8x7 values",
+        ),
+        (format!("--compare {three} {three} --dims 9x8x7 --step 0"), "--step 0: chooses a stream of a file"),
+        (format!("--compare {three} flow.fz --dims 9x7x8"), "flow.fz: holds 9x8x7 values"),
+        ("--compare u.f32 v.f32 flow.fz --dims 9x8x7".into(), "give its original, U0 V0 W0"),
         (format!("{three} --dims 9x8"), "u.f32"),
         (format!("{three} --dims 9x8x7 --zoom 0,0,9,2"), "--zoom 0,0,9,2: reaches beyond the field"),
         (format!("{three} --dims 9x8x7 --dz 0"), "other than 0"),

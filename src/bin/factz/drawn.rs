@@ -1,11 +1,12 @@
 //! What pictures of planes and of volumes have in common: the plane, the part to enlarge, the style, the report.
 
 use crate::args::Render;
-use crate::array::Dims;
+use crate::array::{Dims, Field};
 use crate::failure::{failure, Failure};
+use crate::fate::{Pairing, Point};
 use crate::options::Spacing;
-use crate::picture::{of_field, Column, Picture, Style, Window};
-use crate::say::Voice;
+use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
+use crate::say::{critical_points_text, Voice};
 use factz::Dtype;
 
 pub struct Drawn {
@@ -28,6 +29,26 @@ pub fn alone(a: &Render, column: Column, about: String, style: Style) -> Result<
     Ok(Drawn { picture: of_field(column, zoom, style)?, dims, dtype, about })
 }
 
+/// A field beside its reconstruction, with the fates of their critical points. `part` is what the titles say of them.
+pub fn beside<P: Point>(
+    a: &Render,
+    [before, after]: [&Field; 2],
+    pairings: &[Pairing<P>],
+    part: &str,
+    style: Style,
+) -> Result<Drawn, Failure> {
+    let (dims, dtype) = (before.dims, before.dtype());
+    let zoom = zoom_window(a, dims)?;
+    let title = |name: &str, points: usize| format!("{name}{part}, {}", critical_points_text(points as u64));
+    let titles = [
+        title("original", pairings.iter().filter(|p| p.before.is_some()).count()),
+        title("reconstruction", pairings.iter().filter(|p| p.after.is_some()).count()),
+    ];
+    let columns = [Column::before(before, &titles[0], pairings), Column::after(after, &titles[1], pairings)];
+    let picture = of_comparison(columns, pairings, zoom, style)?;
+    Ok(Drawn { picture, dims, dtype, about: titles.join("; ") })
+}
+
 /// The number of the plane to draw of a stack or a volume: the first one, unless `--plane` says otherwise. None where
 /// there is one plane.
 pub fn plane(a: &Render, dims: Dims, voice: &Voice) -> Result<Option<u64>, Failure> {
@@ -43,7 +64,7 @@ pub fn plane(a: &Render, dims: Dims, voice: &Voice) -> Result<Option<u64>, Failu
 }
 
 /// The cells of `--zoom`.
-pub fn zoom_window(a: &Render, dims: Dims) -> Result<Option<Window>, Failure> {
+fn zoom_window(a: &Render, dims: Dims) -> Result<Option<Window>, Failure> {
     let Some([x, y, width, height]) = a.zoom else { return Ok(None) };
     let ends = (x.checked_add(width), y.checked_add(height));
     match ends {

@@ -1,7 +1,7 @@
 //! Pictures of fields and of comparisons.
 
 use crate::args::Render;
-use crate::drawn::{self, plane, style, zoom_window, Drawn};
+use crate::drawn::{self, plane, style, Drawn};
 use crate::engine::Engine;
 use crate::failure::{bare_names, failure, input_names, output_name, Failure};
 use crate::fate::paired;
@@ -9,7 +9,7 @@ use crate::figures::{joined, shape_json};
 use crate::options::THREE_COMPONENTS;
 use crate::output::{self, refuse_input, refuse_terminal};
 use crate::pair::Pair;
-use crate::picture::{of_comparison, Column};
+use crate::picture::Column;
 use crate::say::{critical_points_text, Voice};
 use crate::{single, volume_render, Verdict};
 use serde_json::json;
@@ -99,21 +99,12 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
 fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
     let mut pair = Pair::read(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
     let spacing = pair.place(&a.spacing)?;
-    let pair = match plane(a, pair.before.dims, voice)? {
+    let mut pair = match plane(a, pair.before.dims, voice)? {
         Some(z) => pair.plane(z)?,
         None => pair,
     };
     let [before, after] =
         pair.critical_points(engine, spacing).map_err(|e| e.about(input_names(files, ", ")))?;
-    let dims = pair.before.dims;
-    let zoom = zoom_window(a, dims)?;
-    let title = |name, points: usize| format!("{name}, {}", critical_points_text(points as u64));
-    let titles = [title("original", before.len()), title("reconstruction", after.len())];
     let pairings = paired(&before, &after);
-    let columns = [
-        Column::before(&pair.before, &titles[0], &pairings),
-        Column::after(&pair.after, &titles[1], &pairings),
-    ];
-    let picture = of_comparison(columns, &pairings, zoom, style(a, spacing, [0, 1]))?;
-    Ok(Drawn { picture, dims, dtype: pair.before.dtype(), about: titles.join("; ") })
+    drawn::beside(a, [&pair.before, &pair.after], &pairings, "", style(a, spacing, [0, 1]))
 }

@@ -1,12 +1,13 @@
 //! Volumes that are analysed: from arrays, or from a stream.
 
-use crate::array::{Dims, Element, Values};
+use crate::array::{typed, Dims, Element, Values};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
     DepthArguments, FillArguments, ShapeArguments, SourceArguments, Spacing, SpacingArguments, StepArgument,
 };
+use crate::pair::leave_gaps;
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::stream::Stream;
@@ -118,12 +119,13 @@ impl VolumePair {
         files: &[&Path],
         shape: &ShapeArguments,
         fill: &FillArguments,
-        (step, threads): (Option<i64>, usize),
+        (step, threads): (&StepArgument, usize),
         voice: &Voice,
     ) -> Result<VolumePair, Failure> {
-        let stream = files.last().map(|path| steps::read_if_stream(path, step)).transpose()?.flatten();
+        let stream = files.last().map(|path| steps::read_if_stream(path, step.step)).transpose()?.flatten();
         let expected = shape.expected(fill.fill_value);
         let Some(stream) = stream else {
+            step.refuse_without_stream(files)?;
             let [first, other] = [&files[..3], &files[3..]];
             let before = Volume::read(first, &expected)?;
             let known = Expected { dims: Some(before.dims), dtype: Some(before.dtype()), ..expected };
@@ -150,5 +152,20 @@ impl VolumePair {
         }
         let after = Volume::decode(&stream, threads, voice)?;
         Ok(VolumePair { before, after, info: Some(stream.info) })
+    }
+
+    /// The critical points of both. The reconstruction gets a NaN where the original is filled, as that of a plane does.
+    pub fn critical_points(
+        &mut self,
+        config: Config,
+        threads: usize,
+    ) -> factz::Result<[Vec<VolumePoint>; 2]> {
+        let before = self.before.critical_points(config, threads)?;
+        if let Some(fill) = config.fill_value {
+            let ([u, v, w], [gaps, ..]) = (&self.before.components, &mut self.after.components);
+            typed!([u, v, w, gaps] as [u, v, w, gaps] => leave_gaps([u, v, w], fill, gaps));
+        }
+        let after = self.after.critical_points(Config { fill_value: None, ..config }, threads)?;
+        Ok([before, after])
     }
 }

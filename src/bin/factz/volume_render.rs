@@ -1,13 +1,15 @@
-//! Pictures of volumes: the flow in a plane, with the critical points that are nearest to it.
+//! Pictures of volumes: the flow in a plane, with the critical points that are nearest to it, alone or beside a
+//! reconstruction.
 
 use crate::args::Render;
 use crate::drawn::{self, Drawn};
-use crate::failure::{bare_names, failure, input_names, Failure};
+use crate::failure::{bare_names, input_names, Failure};
+use crate::fate::paired;
 use crate::picture::Column;
 use crate::say::{critical_points_text, Voice};
 use crate::slice::Slice;
 use crate::steps;
-use crate::volume_pair::{self, Volume};
+use crate::volume_pair::{self, Volume, VolumePair};
 use std::path::Path;
 
 /// Whether the files are those of a volume: U, V and W, or a stream; with --compare, also of another one.
@@ -21,13 +23,13 @@ pub fn is_asked(a: &Render) -> Result<bool, Failure> {
     }
 }
 
-/// Draws a plane of a volume.
+/// Draws a plane of a volume, with --compare beside that of its reconstruction.
 pub fn slice(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
-    if a.compare {
-        return Err(failure!(
-            "--compare draws planes: leave it out for a volume; `factz verify` compares volumes"
-        ));
-    }
+    let drawn = if a.compare { beside } else { alone };
+    drawn(a, files, voice)
+}
+
+fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
     let stream = match files.len() {
         1 => Some(steps::read(files[0], a.step.step)?),
         _ => a.step.refuse_without_stream(files).map(|()| None)?,
@@ -47,4 +49,19 @@ pub fn slice(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failur
     let about = format!("{}, {}", slice.name(), critical_points_text(points.len() as u64));
     let title = format!("{}: {about}", bare_names(files));
     drawn::alone(a, Column::slab(&field, &title, &points), about, slice.style(a))
+}
+
+fn beside(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
+    let mut pair = VolumePair::read(files, &a.shape, &a.fill, (&a.step, a.place.threads), voice)?;
+    let about_files = |e: Failure| e.about(input_names(files, ", "));
+    let config = pair.before.config((&a.spacing, &a.depth), &a.fill, pair.info.as_ref());
+    let config = config.map_err(about_files)?;
+    let slice = Slice::chosen(a, pair.before.dims, config, voice)?;
+    let points = pair.critical_points(config, a.place.threads).map_err(|e| about_files(e.into()))?;
+    let [before, after] = points.map(|points| slice.turned(points));
+    // A point may move to the other side of the middle between two planes and is kept all the same.
+    let mut pairings = paired(&before, &after);
+    pairings.retain(|pairing| slice.is_nearest(pairing.point()));
+    let fields = [slice.flow(&pair.before, config.fill_value)?, slice.flow(&pair.after, None)?];
+    drawn::beside(a, fields.each_ref(), &pairings, &format!(", {}", slice.name()), slice.style(a))
 }

@@ -172,12 +172,14 @@ pub struct Diff {
 #[command(
     override_usage = "factz render [OPTIONS] -o <PNG> <U> <V>\n       factz render [OPTIONS] -o <PNG> <FIELD>\n       \
 factz render [OPTIONS] -o <PNG> <STREAM>\n       factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <U1> <V1>\n       \
-factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>\n       factz render [OPTIONS] -o <PNG> <U> <V> <W>",
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>\n       factz render [OPTIONS] -o <PNG> <U> <V> <W>\n       \
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <W0> <U1> <V1> <W1>\n       \
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
 Volumes: of U, V and W, or of the stream of a volume, a plane is drawn with the flow and the speed in it: of u and v \
 in a plane z:K, of u to the right and w upwards in y:K, of v to the right and w upwards in x:K. The marks are the \
 critical points of the volume that are nearer to this plane than to another one of the same axis; half way between two \
-they belong to the one of the larger number.
+they belong to the one of the larger number. With --compare a point and its successor belong to the plane of the former.
 
 Place: vertex (x, y) lies at (x DX, y DY), and y grows upwards. Row 0 is at the bottom, or at the top where DY is \
 negative (--north-first, or a stream that says so); --origin overrules this. The axes count columns and rows where \
@@ -209,11 +211,12 @@ Examples:
   factz render ocean.fz -o ocean.png --log --speed-range 0.01,2
   factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30
   factz render u.npy v.npy w.npy --plane 12 -o slice.png
-  factz render volume.fz --plane y:0 -o wall.png"
+  factz render volume.fz --plane y:0 -o wall.png
+  factz render --compare u.npy v.npy w.npy volume.fz --plane x:20 -o compared.png"
 )]
 pub struct Render {
     /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the
-    /// place of two; three of a volume; - is standard input (no stream)
+    /// place of two; three of a volume, or a stream; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U", "V"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
