@@ -108,7 +108,7 @@ fn draw(a: &Demo, before: &[CriticalPoint], fields: [(&Measurement, &Field); 2])
     let [kept, plain] = drawn;
     let (kept, plain) = (kept?, plain?);
     let columns = [Column::all(kept.0, &kept.1, &kept.2), Column::all(plain.0, &plain.1, &plain.2)];
-    let style = Style { width: PICTURE_WIDTH, spacing: SPACING, look: Look::default() };
+    let style = Style { width: PICTURE_WIDTH, axes: [0, 1], spacing: SPACING, look: Look::default() };
     let picture = of_comparison(columns, &plain.2, None, style)?;
     output::make_folder(output::folder_of(&a.picture))?;
     output::write_file(&a.picture, &picture.png)

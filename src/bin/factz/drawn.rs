@@ -1,11 +1,12 @@
 //! What pictures of planes and of volumes have in common: the plane, the part to enlarge, the style, the report.
 
 use crate::args::Render;
-use crate::array::Dims;
+use crate::array::{Dims, Field};
 use crate::failure::{failure, Failure};
+use crate::fate::{Pairing, Point};
 use crate::options::Spacing;
-use crate::picture::{Picture, Style, Window};
-use crate::say::Voice;
+use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
+use crate::say::{critical_points_text, Voice};
 use factz::Dtype;
 
 pub struct Drawn {
@@ -16,24 +17,46 @@ pub struct Drawn {
     pub about: String,
 }
 
-pub fn style(a: &Render, spacing: Spacing) -> Style {
-    Style { width: a.width, spacing, look: a.look }
+/// `axes`: the axes of the grid to the right and upwards, 0 is x.
+pub fn style(a: &Render, spacing: Spacing, axes: [usize; 2]) -> Style {
+    Style { width: a.width, spacing, axes, look: a.look }
 }
 
-/// The plane to draw of a stack or a volume: the first one, unless `--plane` says otherwise.
+/// A field alone, with its critical points.
+pub fn alone(a: &Render, column: Column, about: String, style: Style) -> Result<Drawn, Failure> {
+    let (dims, dtype) = (column.field.dims, column.field.dtype());
+    let zoom = zoom_window(a, dims)?;
+    Ok(Drawn { picture: of_field(column, zoom, style)?, dims, dtype, about })
+}
+
+/// A field beside its reconstruction, with the fates of their critical points. `part` is what the titles say of them.
+pub fn beside<P: Point>(
+    a: &Render,
+    [before, after]: [&Field; 2],
+    pairings: &[Pairing<P>],
+    part: &str,
+    style: Style,
+) -> Result<Drawn, Failure> {
+    let (dims, dtype) = (before.dims, before.dtype());
+    let zoom = zoom_window(a, dims)?;
+    let title = |name: &str, points: usize| format!("{name}{part}, {}", critical_points_text(points as u64));
+    let titles = [
+        title("original", pairings.iter().filter(|p| p.before.is_some()).count()),
+        title("reconstruction", pairings.iter().filter(|p| p.after.is_some()).count()),
+    ];
+    let columns = [Column::before(before, &titles[0], pairings), Column::after(after, &titles[1], pairings)];
+    let picture = of_comparison(columns, pairings, zoom, style)?;
+    Ok(Drawn { picture, dims, dtype, about: titles.join("; ") })
+}
+
+/// The number of the plane to draw of a stack or a volume: the first one, unless `--plane` says otherwise. None where
+/// there is one plane.
 pub fn plane(a: &Render, dims: Dims, voice: &Voice) -> Result<Option<u64>, Failure> {
+    let Dims { nx, ny, nz } = dims;
     match a.plane {
-        Some(k) => {
-            let z = if k < 0 { dims.nz.checked_sub(k.unsigned_abs()) } else { Some(k as u64) };
-            z.filter(|&z| z < dims.nz).map(Some).ok_or_else(|| {
-                let last = dims.nz - 1;
-                failure!(
-                    "--plane {k}: the field has {dims} values: give 0 to {last}, or -1 for the last plane"
-                )
-            })
-        }
+        Some(choice) => choice.of([nx, ny, nz][choice.axis()], dims).map(Some),
         None if dims.is_stack() => {
-            voice.note(&format!("plane 0 of {} is drawn; --plane K draws another one", dims.nz));
+            voice.note(&format!("plane 0 of {nz} is drawn; --plane K draws another one"));
             Ok(Some(0))
         }
         None => Ok(None),
@@ -41,11 +64,12 @@ pub fn plane(a: &Render, dims: Dims, voice: &Voice) -> Result<Option<u64>, Failu
 }
 
 /// The cells of `--zoom`.
-pub fn zoom_window([x, y, width, height]: [u64; 4], dims: Dims) -> Result<Window, Failure> {
+fn zoom_window(a: &Render, dims: Dims) -> Result<Option<Window>, Failure> {
+    let Some([x, y, width, height]) = a.zoom else { return Ok(None) };
     let ends = (x.checked_add(width), y.checked_add(height));
     match ends {
         (Some(x1), Some(y1)) if x1 < dims.nx && y1 < dims.ny => {
-            Ok(Window { x0: x as f64, y0: y as f64, x1: x1 as f64, y1: y1 as f64 })
+            Ok(Some(Window { x0: x as f64, y0: y as f64, x1: x1 as f64, y1: y1 as f64 }))
         }
         _ => Err(failure!(
             "--zoom {x},{y},{width},{height}: reaches beyond the field, which has {} x {} cells",

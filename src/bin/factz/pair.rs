@@ -1,10 +1,9 @@
 //! A field and its reconstruction, from arrays or from a stream.
 
-use crate::array::{typed, Element, Field, Values};
+use crate::array::{typed, Element, Field};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
-use crate::memory;
 use crate::options::{FillArguments, ShapeArguments, Spacing, SpacingArguments, StepArgument};
 use crate::progress::Progress;
 use crate::say::Voice;
@@ -66,41 +65,31 @@ impl Pair {
         Ok(Pair { before: self.before.plane(z)?, after: self.after.plane(z)?, info: self.info })
     }
 
+    /// The critical points of both. The reconstruction gets a NaN where the original is filled: other vertices may
+    /// come back as the fill value, and hold data all the same.
     pub fn critical_points(
-        &self,
+        &mut self,
         engine: &Engine,
         spacing: Spacing,
     ) -> Result<[Vec<CriticalPoint>; 2], Failure> {
+        let Pair { before, after, .. } = self;
+        if let Some(fill) = before.fill_value {
+            typed!([&before.u, &before.v, &mut after.u] as [u, v, gaps] => leave_gaps([u, v], fill, gaps));
+            after.fill_value = None;
+        }
         let points = |field: &Field| engine.critical_points(field, spacing).map(|done| done.result);
-        let before = points(&self.before)?;
-        let after = match self.before.fill_value {
-            Some(fill) => points(&self.with_gaps_of_original(fill)?)?,
-            None => points(&self.after)?,
-        };
-        Ok([before, after])
-    }
-
-    /// The reconstruction with a NaN where the original is filled. Other vertices may come back as the fill
-    /// value, and hold data all the same.
-    fn with_gaps_of_original(&self, fill: f64) -> Result<Field, Failure> {
-        let (before, after, dims) = (&self.before, &self.after, self.after.dims);
-        let [u, v] = typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => [
-            with_gaps([u0, v0], fill, u1)?,
-            with_gaps([u0, v0], fill, v1)?,
-        ]);
-        Ok(Field { dims, u, v, fill_value: None, periodic: self.after.periodic })
+        Ok([points(before)?, points(after)?])
     }
 }
 
-/// Values with a NaN where u or v of the original has the bits of the fill value.
-fn with_gaps<T: Element>(original: [&[T]; 2], fill: f64, values: &[T]) -> Result<Values, Failure> {
+/// Leaves a NaN where a component of the original has the bits of the fill value.
+pub fn leave_gaps<T: Element, const N: usize>(original: [&[T]; N], fill: f64, values: &mut [T]) {
     let (fill, nan) = (T::from_f64(fill).to_bits64(), T::from_f64(f64::NAN));
-    let mut out = memory::zeros(values.len() as u64, format_args!("{} values", values.len()))?;
-    let [u, v] = original;
-    for (out, (&x, (u, v))) in out.iter_mut().zip(values.iter().zip(u.iter().zip(v))) {
-        *out = if u.to_bits64() == fill || v.to_bits64() == fill { nan } else { x };
+    for (k, value) in values.iter_mut().enumerate() {
+        if original.iter().any(|component| component[k].to_bits64() == fill) {
+            *value = nan;
+        }
     }
-    Ok(T::wrap(out))
 }
 
 fn decode(stream: &Stream, before: &Field, engine: &Engine, voice: &Voice) -> Result<Field, Failure> {

@@ -1,7 +1,7 @@
 //! Pictures of fields and of comparisons.
 
 use crate::args::Render;
-use crate::drawn::{plane, style, zoom_window, Drawn};
+use crate::drawn::{self, plane, style, Drawn};
 use crate::engine::Engine;
 use crate::failure::{bare_names, failure, input_names, output_name, Failure};
 use crate::fate::paired;
@@ -9,7 +9,7 @@ use crate::figures::{joined, shape_json};
 use crate::options::THREE_COMPONENTS;
 use crate::output::{self, refuse_input, refuse_terminal};
 use crate::pair::Pair;
-use crate::picture::{of_comparison, of_field, Column};
+use crate::picture::Column;
 use crate::say::{critical_points_text, Voice};
 use crate::{single, volume_render, Verdict};
 use serde_json::json;
@@ -27,6 +27,7 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
         true => volume_render::slice(a, &files, &voice)?,
         false => {
             a.depth.refuse_for_planes(THREE_COMPONENTS)?;
+            a.plane.map_or(Ok(()), |plane| plane.refuse_for_planes(THREE_COMPONENTS))?;
             let engine = Engine::new(&a.place)?;
             match a.compare {
                 true => comparison(a, &files, &engine, &voice)?,
@@ -92,29 +93,18 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
     let points = engine.critical_points(&field, spacing).map_err(|e| e.about(&names))?.result;
     let about = critical_points_text(points.len() as u64);
     let title = format!("{}: {} x {}, {about}", bare_names(files), field.dims.nx, field.dims.ny);
-    let zoom = a.zoom.map(|zoom| zoom_window(zoom, field.dims)).transpose()?;
-    let picture = of_field(Column::typed(&field, &title, &points), zoom, style(a, spacing))?;
-    Ok(Drawn { picture, dims: field.dims, dtype: field.dtype(), about })
+    drawn::alone(a, Column::typed(&field, &title, &points), about, style(a, spacing, [0, 1]))
 }
 
 fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
     let mut pair = Pair::read(files, &a.shape, &a.fill, &a.step, (engine, voice))?;
     let spacing = pair.place(&a.spacing)?;
-    let pair = match plane(a, pair.before.dims, voice)? {
+    let mut pair = match plane(a, pair.before.dims, voice)? {
         Some(z) => pair.plane(z)?,
         None => pair,
     };
     let [before, after] =
         pair.critical_points(engine, spacing).map_err(|e| e.about(input_names(files, ", ")))?;
-    let dims = pair.before.dims;
-    let zoom = a.zoom.map(|zoom| zoom_window(zoom, dims)).transpose()?;
-    let title = |name, points: usize| format!("{name}, {}", critical_points_text(points as u64));
-    let titles = [title("original", before.len()), title("reconstruction", after.len())];
     let pairings = paired(&before, &after);
-    let columns = [
-        Column::before(&pair.before, &titles[0], &pairings),
-        Column::after(&pair.after, &titles[1], &pairings),
-    ];
-    let picture = of_comparison(columns, &pairings, zoom, style(a, spacing))?;
-    Ok(Drawn { picture, dims, dtype: pair.before.dtype(), about: titles.join("; ") })
+    drawn::beside(a, [&pair.before, &pair.after], &pairings, "", style(a, spacing, [0, 1]))
 }

@@ -1,17 +1,20 @@
 //! Volumes that are analysed: from arrays, or from a stream.
 
-use crate::array::{typed, Dims, Element, Field, Values};
+use crate::array::{typed, Dims, Element, Values};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
     DepthArguments, FillArguments, ShapeArguments, SourceArguments, Spacing, SpacingArguments, StepArgument,
 };
+use crate::pair::leave_gaps;
 use crate::progress::Progress;
 use crate::say::Voice;
 use crate::stream::Stream;
-use crate::{memory, steps, volume};
-use factz::{BoundKind, Config, Dtype, Mode, StreamInfo, View, PERIODIC_X, PERIODIC_Y};
+use crate::{steps, volume};
+use factz::{
+    critical_points_volume, BoundKind, Config, Dtype, Mode, StreamInfo, View, VolumePoint, VolumeRequest,
+};
 use std::path::Path;
 
 /// A volume in memory.
@@ -52,42 +55,20 @@ impl Volume {
         Ok((Volume::read(&files, &field.shape.expected(fill.fill_value))?, None))
     }
 
-    /// The flow along x and y in a plane. Vertices of which w is missing hold no data.
-    pub fn plane(&self, z: u64, config: &Config) -> Result<Field, Failure> {
-        fn of<T: Element>(
-            all: [&[T]; 3],
-            dims: Dims,
-            z: u64,
-            fill: Option<f64>,
-        ) -> Result<[Values; 2], Failure> {
-            let n = dims.count() as usize;
-            let [u, v, w] = all.map(|values| &values[z as usize * n..][..n]);
-            let is_missing =
-                |w: T| !w.to_f64().is_finite() || fill.is_some_and(|fill| w == T::from_f64(fill));
-            let mut parts =
-                [memory::zeros(n as u64, "a plane of u")?, memory::zeros(n as u64, "a plane of v")?];
-            for (part, values) in parts.iter_mut().zip([u, v]) {
-                part.copy_from_slice(values);
-                part.iter_mut()
-                    .zip(w)
-                    .filter(|(_, w)| is_missing(**w))
-                    .for_each(|(x, _)| *x = T::from_f64(f64::NAN));
-            }
-            Ok(parts.map(T::wrap))
-        }
-        let (dims, fill) = (Dims { nz: 1, ..self.dims }, config.fill_value);
-        let [u, v, w] = &self.components;
-        let [u, v] = typed!([u, v, w] as [u, v, w] => of([u, v, w], dims, z, fill)?);
-        let periodic = config.periodic & (PERIODIC_X | PERIODIC_Y);
-        Ok(Field { dims, u, v, fill_value: fill, periodic })
-    }
-
     /// Views of the components, which have this type.
     pub fn views<T: Element>(&mut self) -> [View<'_, T>; 3] {
         let Dims { nx, ny, .. } = self.dims;
         self.components
             .each_mut()
             .map(|values| View::stack(T::unwrap(values).expect("the type is that of the volume"), nx, ny))
+    }
+
+    pub fn critical_points(&mut self, config: Config, threads: usize) -> factz::Result<Vec<VolumePoint>> {
+        let request = VolumeRequest::new(config)?;
+        match config.dtype {
+            Dtype::F32 => critical_points_volume(&request, self.views::<f32>(), threads),
+            Dtype::F64 => critical_points_volume(&request, self.views::<f64>(), threads),
+        }
     }
 
     /// The configuration of its analysis: what is given, or else what the stream says.
@@ -138,12 +119,13 @@ impl VolumePair {
         files: &[&Path],
         shape: &ShapeArguments,
         fill: &FillArguments,
-        (step, threads): (Option<i64>, usize),
+        (step, threads): (&StepArgument, usize),
         voice: &Voice,
     ) -> Result<VolumePair, Failure> {
-        let stream = files.last().map(|path| steps::read_if_stream(path, step)).transpose()?.flatten();
+        let stream = files.last().map(|path| steps::read_if_stream(path, step.step)).transpose()?.flatten();
         let expected = shape.expected(fill.fill_value);
         let Some(stream) = stream else {
+            step.refuse_without_stream(files)?;
             let [first, other] = [&files[..3], &files[3..]];
             let before = Volume::read(first, &expected)?;
             let known = Expected { dims: Some(before.dims), dtype: Some(before.dtype()), ..expected };
@@ -170,5 +152,20 @@ impl VolumePair {
         }
         let after = Volume::decode(&stream, threads, voice)?;
         Ok(VolumePair { before, after, info: Some(stream.info) })
+    }
+
+    /// The critical points of both. The reconstruction gets a NaN where the original is filled, as that of a plane does.
+    pub fn critical_points(
+        &mut self,
+        config: Config,
+        threads: usize,
+    ) -> factz::Result<[Vec<VolumePoint>; 2]> {
+        let before = self.before.critical_points(config, threads)?;
+        if let Some(fill) = config.fill_value {
+            let ([u, v, w], [gaps, ..]) = (&self.before.components, &mut self.after.components);
+            typed!([u, v, w, gaps] as [u, v, w, gaps] => leave_gaps([u, v, w], fill, gaps));
+        }
+        let after = self.after.critical_points(Config { fill_value: None, ..config }, threads)?;
+        Ok([before, after])
     }
 }

@@ -1,7 +1,6 @@
 //! The list of a volume's critical points.
 
 use crate::args::Points;
-use crate::array::Element;
 use crate::class::volume_kind_name;
 use crate::failure::{failure, input_names, Failure};
 use crate::figures::{joined, periodic_name, shape_json};
@@ -10,14 +9,10 @@ use crate::point_list::ListFormat;
 use crate::say::{critical_points_text, grouped, Voice};
 use crate::volume_pair::Volume;
 use crate::{volume_point_list, Verdict};
-use factz::{critical_points_volume, Config, Dtype, VolumeKind, VolumePoint, VolumeRequest};
+use factz::{VolumeKind, VolumePoint};
 use serde_json::{json, Value};
 use std::path::Path;
 use std::time::Instant;
-
-fn found<T: Element>(volume: &mut Volume, config: Config, threads: usize) -> factz::Result<Vec<VolumePoint>> {
-    critical_points_volume(&VolumeRequest::new(config)?, volume.views::<T>(), threads)
-}
 
 fn count(points: &[VolumePoint], kind: VolumeKind) -> usize {
     points.iter().filter(|p| p.kind == kind).count()
@@ -57,10 +52,7 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let config =
         volume.config((&a.spacing, &a.depth), &a.fill, info.as_ref()).map_err(|e| e.about(names()))?;
     let start = Instant::now();
-    let points = match config.dtype {
-        Dtype::F32 => found::<f32>(&mut volume, config, a.place.threads),
-        Dtype::F64 => found::<f64>(&mut volume, config, a.place.threads),
-    };
+    let points = volume.critical_points(config, a.place.threads);
     let points = points.map_err(|e| Failure::from(e).about(names()))?;
     let seconds = start.elapsed().as_secs_f64();
     target.write(|out| volume_point_list::write(out, format, &points, volume.dims))?;

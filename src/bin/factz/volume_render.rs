@@ -1,15 +1,15 @@
-//! Pictures of volumes: the flow in a plane, with the critical points that are nearest to it.
+//! Pictures of volumes: the flow in a plane, with the critical points that are nearest to it, alone or beside a
+//! reconstruction.
 
 use crate::args::Render;
-use crate::array::Element;
-use crate::drawn::{plane, style, zoom_window, Drawn};
-use crate::failure::{bare_names, failure, input_names, Failure};
-use crate::options::Spacing;
-use crate::picture::{of_field, Column};
+use crate::drawn::{self, Drawn};
+use crate::failure::{bare_names, input_names, Failure};
+use crate::fate::paired;
+use crate::picture::Column;
 use crate::say::{critical_points_text, Voice};
+use crate::slice::Slice;
 use crate::steps;
-use crate::volume_pair::{self, Volume};
-use factz::{critical_points_volume, Config, Dtype, VolumePoint, VolumeRequest, PERIODIC_Z};
+use crate::volume_pair::{self, Volume, VolumePair};
 use std::path::Path;
 
 /// Whether the files are those of a volume: U, V and W, or a stream; with --compare, also of another one.
@@ -23,13 +23,13 @@ pub fn is_asked(a: &Render) -> Result<bool, Failure> {
     }
 }
 
-/// Draws a plane of a volume.
+/// Draws a plane of a volume, with --compare beside that of its reconstruction.
 pub fn slice(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
-    if a.compare {
-        return Err(failure!(
-            "--compare draws planes: leave it out for a volume; `factz verify` compares volumes"
-        ));
-    }
+    let drawn = if a.compare { beside } else { alone };
+    drawn(a, files, voice)
+}
+
+fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
     let stream = match files.len() {
         1 => Some(steps::read(files[0], a.step.step)?),
         _ => a.step.refuse_without_stream(files).map(|()| None)?,
@@ -41,33 +41,27 @@ pub fn slice(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failur
     let info = stream.as_ref().map(|stream| &stream.info);
     let about_files = |e: Failure| e.about(input_names(files, ", "));
     let config = volume.config((&a.spacing, &a.depth), &a.fill, info).map_err(about_files)?;
-    let z = plane(a, volume.dims, voice)?.unwrap_or(0);
-    let field = volume.plane(z, &config)?;
-    let points = match config.dtype {
-        Dtype::F32 => nearest::<f32>(&mut volume, config, z, a.place.threads),
-        Dtype::F64 => nearest::<f64>(&mut volume, config, z, a.place.threads),
-    };
-    let points = points.map_err(|e| about_files(e.into()))?;
-    let about = format!("plane {z} of {}, {}", volume.dims.nz, critical_points_text(points.len() as u64));
+    let slice = Slice::chosen(a, volume.dims, config, voice)?;
+    let field = slice.flow(&volume, config.fill_value)?;
+    let points = volume.critical_points(config, a.place.threads).map_err(|e| about_files(e.into()))?;
+    let mut points = slice.turned(points);
+    points.retain(|point| slice.is_nearest(point));
+    let about = format!("{}, {}", slice.name(), critical_points_text(points.len() as u64));
     let title = format!("{}: {about}", bare_names(files));
-    let zoom = a.zoom.map(|zoom| zoom_window(zoom, field.dims)).transpose()?;
-    let spacing = Spacing { dx: config.dx, dy: config.dy };
-    let picture = of_field(Column::slab(&field, &title, &points), zoom, style(a, spacing))?;
-    Ok(Drawn { picture, dims: field.dims, dtype: field.dtype(), about })
+    drawn::alone(a, Column::slab(&field, &title, &points), about, slice.style(a))
 }
 
-/// The critical points that are nearer to a plane than to any other. Half way they belong to the upper one.
-fn nearest<T: Element>(
-    volume: &mut Volume,
-    config: Config,
-    z: u64,
-    threads: usize,
-) -> factz::Result<Vec<VolumePoint>> {
-    let mut points = critical_points_volume(&VolumeRequest::new(config)?, volume.views::<T>(), threads)?;
-    let nz = volume.dims.nz;
-    points.retain(|p| {
-        let plane = (p.z / config.dz + 0.5).floor() as u64;
-        z == if config.periodic & PERIODIC_Z != 0 { plane % nz } else { plane }
-    });
-    Ok(points)
+fn beside(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
+    let mut pair = VolumePair::read(files, &a.shape, &a.fill, (&a.step, a.place.threads), voice)?;
+    let about_files = |e: Failure| e.about(input_names(files, ", "));
+    let config = pair.before.config((&a.spacing, &a.depth), &a.fill, pair.info.as_ref());
+    let config = config.map_err(about_files)?;
+    let slice = Slice::chosen(a, pair.before.dims, config, voice)?;
+    let points = pair.critical_points(config, a.place.threads).map_err(|e| about_files(e.into()))?;
+    let [before, after] = points.map(|points| slice.turned(points));
+    // A point may move to the other side of the middle between two planes and is kept all the same.
+    let mut pairings = paired(&before, &after);
+    pairings.retain(|pairing| slice.is_nearest(pairing.point()));
+    let fields = [slice.flow(&pair.before, config.fill_value)?, slice.flow(&pair.after, None)?];
+    drawn::beside(a, fields.each_ref(), &pairings, &format!(", {}", slice.name()), slice.style(a))
 }

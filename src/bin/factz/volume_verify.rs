@@ -41,10 +41,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let voice = Voice::new(&a.talk);
     let threads = a.place.threads;
-    if files.len() == 6 {
-        a.step.refuse_without_stream(&files)?;
-    }
-    let mut pair = VolumePair::read(&files, &a.shape, &a.fill, (a.step.step, threads), &voice)?;
+    let mut pair = VolumePair::read(&files, &a.shape, &a.fill, (&a.step, threads), &voice)?;
     let info = pair.info;
     let info = info.as_ref();
     let names = || input_names(&files, ", ");

@@ -1,6 +1,7 @@
 //! The commands that list and draw critical points.
 
 use crate::options::*;
+use crate::plane_choice::{parse_plane_choice, PlaneChoice};
 use crate::point_list::ListFormat;
 use crate::region::PartArguments;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -171,15 +172,19 @@ pub struct Diff {
 #[command(
     override_usage = "factz render [OPTIONS] -o <PNG> <U> <V>\n       factz render [OPTIONS] -o <PNG> <FIELD>\n       \
 factz render [OPTIONS] -o <PNG> <STREAM>\n       factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <U1> <V1>\n       \
-factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>\n       factz render [OPTIONS] -o <PNG> <U> <V> <W>",
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>\n       factz render [OPTIONS] -o <PNG> <U> <V> <W>\n       \
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <W0> <U1> <V1> <W1>\n       \
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
-Volumes: of U, V and W, or of the stream of a volume, a plane is drawn with the flow and the speed of u and v in it. \
-The marks are the critical points of the volume that are nearer to this plane than to another one; half way between \
-two they belong to the upper one.
+Volumes: of U, V and W, or of the stream of a volume, a plane is drawn with the flow and the speed in it: of u and v \
+in a plane z:K, of u to the right and w upwards in y:K, of v to the right and w upwards in x:K. The marks are the \
+critical points of the volume that are nearer to this plane than to another one of the same axis; half way between two \
+they belong to the one of the larger number. With --compare a point and its successor belong to the plane of the former.
 
 Place: vertex (x, y) lies at (x DX, y DY), and y grows upwards. Row 0 is at the bottom, or at the top where DY is \
 negative (--north-first, or a stream that says so); --origin overrules this. The axes count columns and rows where \
-these are 1 or -1 apart; otherwise they have the coordinates x DX and y DY. --zoom takes columns and rows.
+these are 1 or -1 apart; otherwise they have the coordinates x DX and y DY. --zoom takes columns and rows. In a plane \
+x:K or y:K the columns of the picture are counted along y or x, its rows along z; their distances are those of these axes.
 
 Colours: the scale ends at the speed that 0.5 % of the area exceeds, unless --speed-range says otherwise; with --log it \
 begins at the speed that 0.5 % of the area is below, but at most four decades below its end. What is slower or faster has \
@@ -205,11 +210,13 @@ Examples:
   factz render wind.fz -o wind.png --width 3000 --speed-range 0,25
   factz render ocean.fz -o ocean.png --log --speed-range 0.01,2
   factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30
-  factz render u.npy v.npy w.npy --plane 12 -o slice.png"
+  factz render u.npy v.npy w.npy --plane 12 -o slice.png
+  factz render volume.fz --plane y:0 -o wall.png
+  factz render --compare u.npy v.npy w.npy volume.fz --plane x:20 -o compared.png"
 )]
 pub struct Render {
     /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the
-    /// place of two; three of a volume; - is standard input (no stream)
+    /// place of two; three of a volume, or a stream; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U", "V"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -228,9 +235,10 @@ pub struct Render {
     /// most points differ; none otherwise
     #[arg(long, value_name = "X,Y,NX,NY", value_parser = parse_zoom)]
     pub zoom: Option<Zoom>,
-    /// Plane of a stack or a volume to draw, counted from 0; -1 is the last one; default: 0
-    #[arg(long, value_name = "K", allow_hyphen_values = true)]
-    pub plane: Option<i64>,
+    /// Plane of a stack or a volume to draw, counted from 0; -1 is the last one; default: 0. Of a volume x:K and
+    /// y:K are planes of constant x and y; z:K is K
+    #[arg(long, value_name = "[AXIS:]K", value_parser = parse_plane_choice, allow_hyphen_values = true)]
+    pub plane: Option<PlaneChoice>,
     /// Width of the picture in pixels, 300 to 10000
     #[arg(long, value_name = "PIXELS", value_parser = parse_width, default_value = "1600")]
     pub width: usize,

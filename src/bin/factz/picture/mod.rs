@@ -16,7 +16,7 @@ mod zoom;
 use crate::array::{Dims, Field};
 use crate::class::{Class, VolumeClass};
 use crate::failure::Failure;
-use crate::fate::{Fate, Pairing};
+use crate::fate::{Fate, Pairing, Point};
 use crate::options::{Look, Origin, Spacing};
 use crate::say;
 use canvas::{Canvas, Sizes};
@@ -45,6 +45,8 @@ pub struct Picture {
 pub struct Style {
     /// Of the picture, in pixels.
     pub width: usize,
+    /// The axes of the grid to the right and upwards, 0 is x, and the distances along them.
+    pub axes: [usize; 2],
     pub spacing: Spacing,
     pub look: Look,
 }
@@ -56,6 +58,10 @@ impl Style {
         Sense { rows_up, columns_left: self.spacing.dx < 0.0 }
     }
 
+    fn axes(&self) -> [Axis; 2] {
+        Axis::of(self.spacing, self.axes)
+    }
+
     fn placed(&self, [x, y]: [f64; 2], mark: Mark) -> Placed {
         Placed { x: x / self.spacing.dx, y: y / self.spacing.dy, mark }
     }
@@ -63,7 +69,7 @@ impl Style {
 
 /// A field of a picture, with its critical points.
 pub struct Column<'a> {
-    field: &'a Field,
+    pub field: &'a Field,
     title: &'a str,
     /// The marks that its points can have.
     marks: Vec<Mark>,
@@ -86,12 +92,12 @@ impl<'a> Column<'a> {
     }
 
     /// The original: points that are kept, changed or lost.
-    pub fn before(field: &'a Field, title: &'a str, pairings: &[Pairing]) -> Column<'a> {
+    pub fn before<P: Point>(field: &'a Field, title: &'a str, pairings: &[Pairing<P>]) -> Column<'a> {
         Column::by_fate(field, title, pairings, |p| p.before, Some(Fate::Spurious))
     }
 
     /// The reconstruction: points that are kept, changed or spurious.
-    pub fn after(field: &'a Field, title: &'a str, pairings: &[Pairing]) -> Column<'a> {
+    pub fn after<P: Point>(field: &'a Field, title: &'a str, pairings: &[Pairing<P>]) -> Column<'a> {
         Column::by_fate(field, title, pairings, |p| p.after, Some(Fate::Lost))
     }
 
@@ -100,17 +106,17 @@ impl<'a> Column<'a> {
         Column::by_fate(field, title, pairings, |p| Some(*p.point()), None)
     }
 
-    fn by_fate(
+    fn by_fate<P: Point>(
         field: &'a Field,
         title: &'a str,
-        pairings: &[Pairing],
-        point: impl Fn(&Pairing) -> Option<CriticalPoint>,
+        pairings: &[Pairing<P>],
+        point: impl Fn(&Pairing<P>) -> Option<P>,
         without: Option<Fate>,
     ) -> Column<'a> {
         let marks = Fate::ALL.into_iter().filter(|fate| Some(*fate) != without).map(Mark::of_fate);
         // Common fates come first, so that rare ones are on top.
         let of = |fate| pairings.iter().filter(move |p| p.fate == fate).filter_map(&point);
-        let marked = |fate| of(fate).map(move |p| (Mark::of_fate(fate), [p.x, p.y]));
+        let marked = |fate| of(fate).map(move |p| (Mark::of_fate(fate), p.position()));
         let points = Fate::ALL.into_iter().flat_map(marked);
         Column { field, title, marks: marks.collect(), points: points.collect() }
     }
@@ -130,9 +136,9 @@ pub fn of_field(column: Column, zoom: Option<Window>, style: Style) -> Result<Pi
 
 /// Two fields side by side with the fates of their critical points; below, the same of a part, `zoom` or that
 /// with most changes among `pairings`.
-pub fn of_comparison(
+pub fn of_comparison<P: Point>(
     columns: [Column; 2],
-    pairings: &[Pairing],
+    pairings: &[Pairing<P>],
     zoom: Option<Window>,
     style: Style,
 ) -> Result<Picture, Failure> {
@@ -171,7 +177,7 @@ impl Layout {
     fn new(dims: Dims, style: Style, columns: usize) -> Layout {
         let sizes = Sizes::of(style.width);
         let whole = Window::whole(dims);
-        let [_, up] = Axis::of(style.spacing);
+        let [_, up] = style.axes();
         let widest = ticks(whole.y0 * up.unit, whole.y1 * up.unit, 8.0)
             .into_iter()
             .map(|y| text_width(0.8 * sizes.text, &number(y)))
@@ -266,7 +272,7 @@ impl Layout {
             marks,
             tallies,
             thinning,
-            spacing: self.style.spacing,
+            style: self.style,
             arrows: Vec::new(),
             outlined: None,
         };

@@ -9,10 +9,12 @@ use super::texture;
 use super::thin::Thinning;
 use super::ticks::{number, ticks};
 use super::view::{sample, Flow, View, Window};
+use super::Style;
 use crate::array::Field;
 use crate::failure::Failure;
 use crate::memory;
 use crate::options::Spacing;
+use crate::plane_choice::AXES;
 use serde_json::{json, Value};
 
 /// Where there is no flow.
@@ -71,7 +73,7 @@ pub struct Panel {
     pub tallies: Vec<Tally>,
     pub thinning: Thinning,
     pub radius: f64,
-    pub spacing: Spacing,
+    pub style: Style,
     pub arrows: Vec<Path>,
     /// A part of the field that another panel shows.
     pub outlined: Option<Window>,
@@ -91,7 +93,7 @@ impl Panel {
             let radius = placed.mark.radius(self.radius);
             ((x - view.left as f64, y - view.top as f64), radius + 2.0 * outline_width(self.radius))
         });
-        let surface = Surface::new(&background.flow, view.width, down(&view, self.spacing), discs)?;
+        let surface = Surface::new(&background.flow, view.width, down(&view, self.style.spacing), discs)?;
         let mut arrows = surface.arrows(sizes);
         arrows
             .iter_mut()
@@ -140,7 +142,7 @@ impl Panel {
     ) -> Result<(), Failure> {
         let Area { left, top, width, .. } = self.area();
         let flow = &self.background.flow;
-        let down = down(&self.background.view, self.spacing);
+        let down = down(&self.background.view, self.style.spacing);
         let brightness = texture::along(flow, width, sizes.grain, down)?;
         for (y, (row, light)) in flow.chunks(width).zip(brightness.chunks(width)).enumerate() {
             let pixels = canvas.row(top + y, left, width).chunks_exact_mut(3);
@@ -158,7 +160,7 @@ impl Panel {
     fn draw_axes(&self, canvas: &mut Canvas, sizes: Sizes) {
         let (area, view, small) = (self.area(), &self.background.view, 0.8 * sizes.text);
         let (window, length, line) = (view.window, (0.3 * sizes.text) as usize, sizes.line);
-        let [across, up] = Axis::of(self.spacing);
+        let [across, up] = self.style.axes();
         for x in ticks(window.x0 * across.unit, window.x1 * across.unit, area.width as f64 / (7.0 * small)) {
             let (at, _) = view.pixel(x / across.unit, window.y0);
             let tick = Area { left: at as usize, top: area.bottom() + line, width: line, height: length };
@@ -201,7 +203,7 @@ impl Panel {
             "outlined": self.outlined.map(corners),
             "row_0": side(view.sense.rows_up, "bottom", "top"),
             "column_0": side(view.sense.columns_left, "right", "left"),
-            "axes": Axis::of(self.spacing).map(|axis| axis.label),
+            "axes": self.style.axes().map(|axis| axis.label),
             "mark_radius": self.radius,
             "marks": self.tallies.iter().map(tally).collect::<Vec<_>>(),
             "arrows": self.arrows.iter().map(ends).collect::<Vec<_>>(),
@@ -217,15 +219,23 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Both axes. Their numbers are columns and rows where these are one unit apart, otherwise coordinates.
-    pub fn of(spacing: Spacing) -> [Axis; 2] {
-        let axis = |distance: f64, short: &'static str, index: &'static str| match distance.abs() == 1.0 {
-            true => Axis { unit: 1.0, label: index.to_owned(), short: index },
-            false => {
-                Axis { unit: distance, label: format!("{short} = {} · {index}", number(distance)), short }
+    /// The axes of the grid to the right and upwards, 0 is x. Their numbers are those of vertices where these are one
+    /// unit apart, otherwise coordinates.
+    pub fn of(Spacing { dx, dy }: Spacing, axes: [usize; 2]) -> [Axis; 2] {
+        let axis = |distance: f64, axis: usize| {
+            let (short, index) = (AXES[axis], ["column", "row", "plane"][axis]);
+            match distance.abs() == 1.0 {
+                false => {
+                    Axis {
+                        unit: distance, label: format!("{short} = {} · {index}", number(distance)), short
+                    }
+                }
+                // Columns to the right and rows upwards need no other name.
+                true if axes == [0, 1] => Axis { unit: 1.0, label: index.to_owned(), short: index },
+                true => Axis { unit: 1.0, label: format!("{short} ({index})"), short: index },
             }
         };
-        [axis(spacing.dx, "x", "column"), axis(spacing.dy, "y", "row")]
+        [axis(dx, axes[0]), axis(dy, axes[1])]
     }
 
     fn fitting(&self, size: f64, room: usize) -> &str {
@@ -284,11 +294,14 @@ mod tests {
 
     #[test]
     fn axes_have_the_unit_that_they_name() {
-        let axes = |dx, dy| Axis::of(Spacing { dx, dy }).map(|axis| (axis.unit, axis.label));
-        assert_eq!(axes(1.0, -1.0), [(1.0, "column".to_owned()), (1.0, "row".to_owned())]);
-        assert_eq!(
-            axes(0.5, -0.25),
-            [(0.5, "x = 0.5 · column".to_owned()), (-0.25, "y = -0.25 · row".to_owned())]
-        );
+        for (axes, dx, dy, [right, up]) in [
+            ([0, 1], 1.0, -1.0, [(1.0, "column"), (1.0, "row")]),
+            ([0, 1], 0.5, -0.25, [(0.5, "x = 0.5 · column"), (-0.25, "y = -0.25 · row")]),
+            ([1, 2], -1.0, 3.0, [(1.0, "y (row)"), (3.0, "z = 3 · plane")]),
+            ([0, 2], 2.0, 1.0, [(2.0, "x = 2 · column"), (1.0, "z (plane)")]),
+        ] {
+            let found = Axis::of(Spacing { dx, dy }, axes).map(|axis| (axis.unit, axis.label));
+            assert_eq!(found.each_ref().map(|(unit, label)| (*unit, &**label)), [right, up]);
+        }
     }
 }

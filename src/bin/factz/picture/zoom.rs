@@ -2,7 +2,7 @@
 
 use super::view::Window;
 use crate::array::Dims;
-use crate::fate::{Fate, Pairing};
+use crate::fate::{Fate, Pairing, Point};
 use crate::options::Spacing;
 
 /// Of the field's width and height.
@@ -14,7 +14,7 @@ const STEPS: usize = 4;
 
 /// The part with the most points that are not kept; with the most points, if all are. None of a small field,
 /// or without points.
-pub fn busiest(dims: Dims, pairings: &[Pairing], spacing: Spacing) -> Option<Window> {
+pub fn busiest<P: Point>(dims: Dims, pairings: &[Pairing<P>], spacing: Spacing) -> Option<Window> {
     let whole = Window::whole(dims);
     let part = |length: f64| (length * FRACTION).max(LEAST);
     // Both sides are the same fraction, so that the part has the proportions of the field.
@@ -29,7 +29,8 @@ pub fn busiest(dims: Dims, pairings: &[Pairing], spacing: Spacing) -> Option<Win
     let mut counts = vec![0u32; bins * bins];
     for p in counted {
         let bin = |at: f64, length: f64| (((at + 0.5) / length * bins as f64) as usize).min(bins - 1);
-        let (x, y) = (p.x / spacing.dx, p.y / spacing.dy);
+        let [x, y] = p.position();
+        let (x, y) = (x / spacing.dx, y / spacing.dy);
         counts[bin(y, whole.height()) * bins + bin(x, whole.width())] += 1;
     }
     let sum = |i: usize, j: usize, size: usize| -> u32 {
@@ -66,6 +67,6 @@ mod tests {
         let (x, y) = ((100.4 - window.x0) / window.width(), (70.4 - window.y0) / window.height());
         assert!((0.25..0.75).contains(&x) && (0.25..0.75).contains(&y), "{window:?}");
         assert!(busiest(Dims::plane(20, 20), &paired(&before, &many), Spacing::UNIT).is_none());
-        assert!(busiest(dims, &[], Spacing::UNIT).is_none());
+        assert!(busiest::<CriticalPoint>(dims, &[], Spacing::UNIT).is_none());
     }
 }

@@ -215,7 +215,7 @@ fn pictures(
     points: &[CriticalPoint],
     shown: &[(String, Field)],
 ) -> Result<[Picture; 2], Failure> {
-    let style = Style { width: PICTURE_WIDTH, spacing, look: a.look };
+    let style = Style { width: PICTURE_WIDTH, axes: [0, 1], spacing, look: a.look };
     let points: Vec<CriticalPoint> = points.iter().filter(|point| point.cell_z == 0).copied().collect();
     let Dims { nx, ny, nz } = field.dims;
     let plane = if field.dims.is_stack() { format!(", plane 0 of {nz}") } else { String::new() };
