@@ -83,14 +83,12 @@ impl Job<'_> {
         }
         let mut chunks = list.read_directory(fetched.get(directory.clone()))?;
         let in_stream = |bytes: Range<u64>| directory.start + bytes.start..directory.start + bytes.end;
-        let fetched_list;
-        let bytes_of_list = if takes_all {
-            &fetched
-        } else {
+        let mut fetched_list = None;
+        if !takes_all {
             chunks.retain(|tiles| region.takes_from(tiles));
-            fetched_list = source.fetch(chunks.ranges().map(in_stream))?;
-            &fetched_list
-        };
+            fetched_list = Some(source.fetch(chunks.ranges().map(in_stream))?);
+        }
+        let bytes_of_list = fetched_list.as_ref().unwrap_or(&fetched);
         let list = chunks.check::<T, 3>(|bytes| bytes_of_list.get(in_stream(bytes)), threads)?;
         let exact = self.tiles(&tables, (&groups, &fetched), &list, to)?;
         let lengths = groups.iter().map(Group::padded).chain(once(directory.clone())).chain(chunks.ranges());

@@ -97,7 +97,7 @@ fn the_examples_of_the_page_about_linking_compile() {
     let text = format!(
         "program page\nuse factz\nimplicit none\n{}\n\
          real(real32), dimension(4, 4, 4) :: u, v, w, u2, v2, w2\n\
-         real(real32), dimension(4, 4, 4) :: planes_u, planes_v\n\
+         real(real32), dimension(4, 4, 4) :: planes_u, planes_v, box_u, box_v, box_w\n\
          real(real32), dimension(4, 4) :: window_u, window_v\n\
          u = 0\nv = 0\nw = 0\n{}\nend program page\n",
         declared.join("\n"),
