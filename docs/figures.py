@@ -9,6 +9,7 @@ command line. All fields come from data/. Colours are those of Okabe and Ito, wh
 
 import argparse
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.patches import Polygon, Rectangle
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "figures"
@@ -355,6 +357,91 @@ def speculative(factz):
     save(figure, "speculative")
 
 
+def cube_edges(axes, low, high, **style):
+    """The edges of a cube."""
+    for a, b in itertools.combinations(itertools.product((low, high), repeat=3), 2):
+        if sum(p != q for p, q in zip(a, b)) == 1:
+            axes.plot(*zip(a, b), **style)
+
+
+def tetrahedra(axes):
+    """The six tetrahedra of a cube, moved apart from the main diagonal that they have in common."""
+    axes.set_title("(a) The tetrahedra of a cube and their steps")
+    colours = (ORANGE, SKY, GREEN, YELLOW, BLUE, PURPLE)
+    for number, (steps, colour) in enumerate(zip(itertools.permutations(range(3)), colours)):
+        corners = np.zeros((4, 3))
+        for k, axis in enumerate(steps):
+            corners[k + 1 :, axis] += 1
+        centre = corners.mean(0)
+        away = centre - 0.5
+        corners += away
+        axes.add_collection3d(Poly3DCollection([np.delete(corners, k, 0) for k in range(4)], facecolor=colour,
+                                               edgecolor=BLACK, lw=0.8, alpha=0.75))
+        axes.text(*(0.5 + 3.7 * away), f"{number}: " + ", ".join("xyz"[k] for k in steps), ha="center",
+                  va="center", zorder=10)
+    for limits in (axes.set_xlim, axes.set_ylim, axes.set_zlim):
+        limits(-0.3, 1.3)
+    axes.view_init(elev=26, azim=66)
+
+
+def stages(axes):
+    """What of a closed tile is predicted when."""
+    axes.set_title("(b) The stages of a closed tile, 17 x 17 x 17")
+    cube_edges(axes, 0, 16, color=ORANGE, lw=3, zorder=3)
+    corners = np.array(list(itertools.product((0, 16), repeat=3)), float)
+    axes.plot(*corners.T, "s", color=BLACK, ms=7, zorder=5)
+    for axis, end in itertools.product(range(3), (0, 16)):
+        face = np.zeros((4, 3))
+        face[:, axis] = end
+        others = [k for k in range(3) if k != axis]
+        face[:, others] = ((1, 1), (15, 1), (15, 15), (1, 15))
+        axes.add_collection3d(Poly3DCollection([face], facecolor=SKY, alpha=0.16))
+    inner = [np.array([[4 + 8 * (k == axis and end) for k in range(3)] for _ in range(4)], float)
+             for axis in range(3) for end in (0, 1)]
+    for face, (axis, end) in zip(inner, itertools.product(range(3), (0, 1))):
+        others = [k for k in range(3) if k != axis]
+        face[:, axis] = 12 if end else 4
+        face[:, others] = ((4, 4), (12, 4), (12, 12), (4, 12))
+    axes.add_collection3d(Poly3DCollection(inner, facecolor=GREEN, edgecolor=GREEN, alpha=0.35))
+    handles = [plt.Line2D([], [], marker="s", color=BLACK, ls="", label="1  anchors"),
+               plt.Line2D([], [], color=ORANGE, lw=3, label="2  lines"),
+               plt.Rectangle((0, 0), 1, 1, color=SKY, alpha=0.4, label="3  faces"),
+               plt.Rectangle((0, 0), 1, 1, color=GREEN, alpha=0.4, label="4  interior")]
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.04), ncol=2, frameon=False)
+
+
+def classes(axes):
+    """The classes of the vertices of a level, and the Boolean sum in a face."""
+    axes.set_title("(c) The classes of a level (step s)")
+    cube_edges(axes, 0, 2, color="#BBBBBB", lw=1)
+    labels = ("known from coarser levels", "one odd coordinate", "two", "three")
+    for odd, (colour, marker, label) in enumerate(zip(("#999999", ORANGE, BLUE, GREEN), "so^D", labels)):
+        at = np.array([p for p in itertools.product(range(3), repeat=3) if sum(k == 1 for k in p) == odd], float)
+        axes.plot(*at.T, marker, color=colour, ms=7, label=label)
+    # The face that is seen first: its centre from four neighbours and four corners.
+    centre = np.array((1, 0, 1), float)
+    for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        axes.plot(*np.array([centre, centre + (a, 0, b)]).T, color=BLUE, lw=2)
+    for a, b in itertools.product((-1, 1), repeat=2):
+        axes.plot(*np.array([centre, centre + (a, 0, b)]).T, color=GREY, lw=1, ls="--")
+    axes.text(1.52, 0, 1.1, r"$\frac{1}{2}$", color=BLUE, fontsize=13, ha="center")
+    axes.text(1.62, 0, 1.5, r"$-\frac{1}{4}$", color=GREY, fontsize=13, ha="center")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.04), ncol=2, frameon=False)
+
+
+def volume():
+    """The tetrahedra of a cube; the stages of a tile of a volume; the classes of its vertices."""
+    figure = plt.figure(figsize=(13.5, 4.9))
+    for number, draw in enumerate((tetrahedra, stages, classes)):
+        axes = figure.add_subplot(1, 3, number + 1, projection="3d")
+        axes.view_init(elev=18, azim=-66)
+        draw(axes)
+        axes.set_box_aspect((1, 1, 1), zoom=1.05)
+        axes.set_axis_off()
+    figure.subplots_adjust(left=0, right=1, bottom=0.1, top=0.94, wspace=0)
+    save(figure, "volume")
+
+
 def stream():
     """The parts of a stream."""
     figure, axes = plt.subplots(figsize=(13.5, 5.4))
@@ -465,7 +552,7 @@ def main():
     parser.add_argument("--only", help="name of one figure")
     arguments = parser.parse_args()
     FIGURES.mkdir(exist_ok=True)
-    figures = {"tile": tile, "bound": bound, "types": types, "stream": stream,
+    figures = {"tile": tile, "bound": bound, "types": types, "volume": volume, "stream": stream,
                "speculative": lambda: speculative(arguments.factz), "readme": lambda: readme(arguments.factz),
                "compared": lambda: compared(arguments.factz)}
     if arguments.only and arguments.only not in figures:
