@@ -368,6 +368,15 @@ factz_sizes compress_sizes(const field<T>& field, const factz_config& config) {
     return sizes;
 }
 
+/* Sizes for compressing volumes of this kind on a device. */
+template <class T>
+factz_sizes compress_sizes(const volume<T>& volume, const factz_config& config) {
+    factz_sizes sizes;
+    const factz_config c = configured(config, volume);
+    check(factz_compress_volume_sizes(&c, &sizes));
+    return sizes;
+}
+
 /* Bytes that always suffice for the stream of a volume of this kind. */
 template <class T>
 std::uint64_t volume_stream_bytes(const volume<T>& volume, const factz_config& config) {
@@ -383,6 +392,15 @@ factz_sizes decompress_sizes(const field<T>& field) {
     factz_sizes sizes;
     const factz_config c = configured(absolute_bound(0), field);
     check(factz_decompress_sizes(&c, &sizes));
+    return sizes;
+}
+
+/* Sizes for decompressing any stream of a volume of this kind on a device. */
+template <class T>
+factz_sizes decompress_sizes(const volume<T>& volume) {
+    factz_sizes sizes;
+    const factz_config c = configured(absolute_bound(0), volume);
+    check(factz_decompress_volume_sizes(&c, &sizes));
     return sizes;
 }
 
@@ -857,6 +875,27 @@ void enqueue_decompress(const_bytes src, const field<T>& field, const factz_conf
         workspace.data(), workspace.size(), report, stream));
 }
 
+/* Enqueues the compression of a volume; see factz_compress_volume_device. */
+template <class T>
+void enqueue_compress(const volume<T>& volume, const factz_config& config, bytes dst, bytes workspace,
+    factz_report* report, factz_stream stream) {
+    const factz_config c = configured(config, volume);
+    check(factz_compress_volume_device(volume.u, volume.v, volume.w, volume.vertices(), &c, dst.data(),
+        dst.size(), workspace.data(), workspace.size(), report, stream));
+}
+
+/* Enqueues the decompression of a volume; see factz_decompress_volume_device. Of the configuration,
+ * verify_checksum counts. */
+template <class T>
+void enqueue_decompress(const_bytes src, const volume<T>& volume, const factz_config& config, bytes workspace,
+    factz_report* report, factz_stream stream) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the volume must not be const");
+    factz_config c = configured(config, volume);
+    c.halo = 0; /* ghost vertices are not written */
+    check(factz_decompress_volume_device(src.data(), src.size(), &c, volume.u, volume.v, volume.w,
+        volume.vertices(), workspace.data(), workspace.size(), report, stream));
+}
+
 /* Enqueues the decompression of planes, as many as `field` has, from plane `first` on; see
  * factz_decompress_planes_device. Of the configuration, predictor counts, the one to expect. */
 template <class T>
@@ -921,14 +960,14 @@ inline void check_cuda(cudaError_t code, const char* call) {
     if (code != cudaSuccess) throw cuda_error(code, call);
 }
 
-/* Owns what a compression on a device needs besides the field: stream buffer, workspace and report. One
- * object serves one compression at a time; make two to overlap. Movable, not copyable. */
+/* Owns what a compression on a device needs besides the field, or the volume: stream buffer, workspace and
+ * report. One object serves one compression at a time; make two to overlap. Movable, not copyable. */
 class device_compressor {
 public:
-    /* For fields of these dimensions, element type and layout on the current device. Allocates, loads the
-     * kernels, and may wait for the device. */
-    template <class T>
-    device_compressor(const field<T>& field, const factz_config& config, factz_stream stream) {
+    /* For fields or volumes of these dimensions, element type and layout on the current device. Allocates,
+     * loads the kernels, and may wait for the device. */
+    template <class Field>
+    device_compressor(const Field& field, const factz_config& config, factz_stream stream) {
         const factz_sizes sizes = compress_sizes(field, config);
         capacity_ = sizes.max_stream_bytes;
         workspace_bytes_ = sizes.workspace_bytes;
@@ -960,9 +999,9 @@ public:
     /* Waits until the device no longer uses the memory, as cudaFree does. */
     ~device_compressor() { release(); }
 
-    /* Enqueues the compression of a field like the constructor's. */
-    template <class T>
-    void enqueue(const field<T>& field, const factz_config& config, factz_stream stream) {
+    /* Enqueues the compression of a field or volume like the constructor's. */
+    template <class Field>
+    void enqueue(const Field& field, const factz_config& config, factz_stream stream) {
         enqueue_compress(
             field, config, bytes(stream_, capacity_), bytes(workspace_, workspace_bytes_), report_, stream);
     }

@@ -175,6 +175,15 @@ int main()
     names([&] { factz::enqueue_critical_points(field, config, nullptr, 0, nullptr, w, nullptr); });
     names([&] { factz::enqueue_compare(field, other, config, w, &comparison, nullptr); });
     names([&] { factz::enqueue_compare(field, field, config, w, nullptr, nullptr); });
+    const auto volume = factz::dense(u, u + 8, v, 2, 2, 2), no_w = factz::dense(u, v, null, 2, 2, 2);
+    names([&] { factz::enqueue_compress(no_w, config, d, w, &report, nullptr); });
+    names([&] { factz::enqueue_compress(volume, config, none, w, &report, nullptr); });
+    names([&] { factz::enqueue_compress(volume, config, d, none, &report, nullptr); });
+    names([&] { factz::enqueue_decompress({nullptr, 65536}, volume, config, w, &report, nullptr); });
+    names([&] { factz::enqueue_decompress({dst, sizeof dst}, no_w, config, w, &report, nullptr); });
+    names([&] { factz::enqueue_decompress({dst, sizeof dst}, volume, config, w, nullptr, nullptr); });
+    const factz_sizes to = factz::compress_sizes(volume, config), from = factz::decompress_sizes(volume);
+    std::printf("sizes %d\n", to.workspace_bytes > from.workspace_bytes);
 }
 "#;
     std::fs::write(&source, text).unwrap();
@@ -182,7 +191,10 @@ int main()
     let program = shared.compile("g++", &STRICT_CPP, &[&source]);
     let text = both(&run(&mut Command::new(&program)));
     let names =
-        ["u", "dst", "workspace", "report", "src", "v", "src", "points", "count", "other_v", "comparison"];
+        "u dst workspace report src v src points count other_v comparison w dst workspace src w report";
+    let (text, sizes) = text.trim_end().rsplit_once('\n').expect("lines");
+    assert_eq!(sizes, "sizes 1");
+    let names: Vec<_> = names.split(' ').collect();
     assert_eq!(text.lines().count(), names.len(), "{text}");
     for (line, name) in text.lines().zip(names) {
         assert!(line.contains(&format!("invalid argument: {name} is null")), "{name}: {line}");
