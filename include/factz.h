@@ -1786,8 +1786,8 @@ factz_status factz_decompress_host(const void *src,
  * @param src        the stream; any alignment
  * @param src_bytes  readable bytes at src: the length of the stream or more
  * @param config     nx, ny and nz are the columns, rows and planes of the region, pitches, strides and plane_rows
- *                   those of the output; dtype must be that of the stream. verify_checksum: see above. The rest must be
- *                   valid and has no effect
+ *                   those of the output; dtype must be that of the stream. verify_checksum: see above. halo, pin and
+ *                   periodic are ignored; the rest must be valid and has no effect
  * @param x0         first column of the region in the field
  * @param y0         first row of the region in the field
  * @param z0         first plane of the region in the field; 0 where it has one plane
@@ -2222,8 +2222,8 @@ factz_status factz_decompress_volume_host(const void *src,
  * @param src_bytes  readable bytes at src: the length of the stream or more
  * @param config     the configuration of a volume (`factz_config_init_volume`). nx, ny and nz are the vertices of the
  *                   region, 1 or more along each axis; pitches, strides and plane_rows are those of the output; dtype
- *                   must be that of the stream. verify_checksum: compared only if the region takes all groups. The
- *                   rest must be valid and has no effect
+ *                   must be that of the stream. verify_checksum: compared only if the region takes all groups. halo,
+ *                   pin and periodic are ignored; the rest must be valid and has no effect
  * @param x0         first column of the region in the volume
  * @param y0         first row of the region in the volume
  * @param z0         first plane of the region in the volume

@@ -335,14 +335,39 @@ pub(super) unsafe fn read_volume_request(name: &str, config: *const factz_config
     copy.to_config().and_then(VolumeRequest::new).map_err(|e| about(name, e))
 }
 
+/// The configuration of a part of a field, which has no sides and no periodic axes of its own.
+///
+/// # Safety
+/// As for [`read_request`].
+unsafe fn read_part(config: *const factz_config) -> Result<Config> {
+    // SAFETY: the promise of this function.
+    let copy = unsafe { read_struct("config", config) }?;
+    factz_config { halo: 0, pin: 0, periodic: 0, ..copy }.to_config().map_err(|e| about("config", e))
+}
+
+/// The request of a part of planes, of `n` vertices.
+///
+/// # Safety
+/// As for [`read_request`].
+pub(super) unsafe fn read_part_request(config: *const factz_config, n: usize) -> Result<Request> {
+    // SAFETY: the promise of this function.
+    let part = unsafe { read_part(config) }?;
+    let request = Request::new(part).map_err(|e| about("config", e))?;
+    check_vertices(n, &request)?;
+    Ok(request)
+}
+
 /// The request of a part of a volume, of `n` vertices.
 ///
 /// # Safety
 /// As for [`read_request`].
-pub(super) unsafe fn read_part_request(config: *const factz_config, n: usize) -> Result<VolumeRequest> {
+pub(super) unsafe fn read_volume_part_request(
+    config: *const factz_config,
+    n: usize,
+) -> Result<VolumeRequest> {
     // SAFETY: the promise of this function.
-    let copy = unsafe { read_struct("config", config) }?;
-    let request = copy.to_config().and_then(VolumeRequest::part).map_err(|e| about("config", e))?;
+    let part = unsafe { read_part(config) }?;
+    let request = VolumeRequest::part(part).map_err(|e| about("config", e))?;
     check_vertices(n, request.common())?;
     Ok(request)
 }

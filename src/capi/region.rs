@@ -1,7 +1,7 @@
 //! Decompression of a part of a field on the host.
 
 use super::arguments::{output as view, thread_count, typed, Output, Outputs};
-use super::config::{factz_config, inputs, read_field_request};
+use super::config::{factz_config, inputs, read_part_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
@@ -27,8 +27,8 @@ use std::ffi::{c_int, c_void};
 /// @param src        the stream; any alignment
 /// @param src_bytes  readable bytes at src: the length of the stream or more
 /// @param config     nx, ny and nz are the columns, rows and planes of the region, pitches, strides and plane_rows
-///                   those of the output; dtype must be that of the stream. verify_checksum: see above. The rest must be
-///                   valid and has no effect
+///                   those of the output; dtype must be that of the stream. verify_checksum: see above. halo, pin and
+///                   periodic are ignored; the rest must be valid and has no effect
 /// @param x0         first column of the region in the field
 /// @param y0         first row of the region in the field
 /// @param z0         first plane of the region in the field; 0 where it has one plane
@@ -225,7 +225,7 @@ impl Region {
     ) -> Result<Report> {
         let [u, v] = self.outputs;
         // SAFETY: the caller gave a whole struct.
-        let request = unsafe { read_field_request(self.config, self.n) }?;
+        let request = unsafe { read_part_request(self.config, self.n) }?;
         let arrays = Outputs::new(u, v, &request)?;
         output.check_apart(&arrays.spans())?;
         check_source_apart(&arrays)?;

@@ -1,7 +1,7 @@
 //! Decompression of a part of a volume on the host.
 
 use super::arguments::{thread_count, typed, Ghosts, Output, Span};
-use super::config::{factz_config, read_part_request};
+use super::config::{factz_config, read_volume_part_request};
 use super::inspect::check_source;
 use super::region::{factz_read_callback, reader};
 use super::report::{factz_report, guard_with_report};
@@ -25,8 +25,8 @@ use std::ffi::{c_int, c_void};
 /// @param src_bytes  readable bytes at src: the length of the stream or more
 /// @param config     the configuration of a volume (`factz_config_init_volume`). nx, ny and nz are the vertices of the
 ///                   region, 1 or more along each axis; pitches, strides and plane_rows are those of the output; dtype
-///                   must be that of the stream. verify_checksum: compared only if the region takes all groups. The
-///                   rest must be valid and has no effect
+///                   must be that of the stream. verify_checksum: compared only if the region takes all groups. halo,
+///                   pin and periodic are ignored; the rest must be valid and has no effect
 /// @param x0         first column of the region in the volume
 /// @param y0         first row of the region in the volume
 /// @param z0         first plane of the region in the volume
@@ -137,7 +137,7 @@ impl Region {
         check_source_apart: impl FnOnce(&[Span; 3]) -> Result<()>,
     ) -> Result<Report> {
         // SAFETY: the caller gave a whole struct.
-        let request = unsafe { read_part_request(self.config, self.n) }?;
+        let request = unsafe { read_volume_part_request(self.config, self.n) }?;
         let config = request.config();
         let arrays = spans(NAMES, self.outputs.map(|array| array.cast_const()), config, Ghosts::Ignored)?;
         output.check_apart(&arrays.each_ref())?;

@@ -286,6 +286,8 @@ fn the_c_functions_decompress_regions() {
             factz_config_init_volume(&raw mut config, size[0], size[1], size[2], FACTZ_BOUND_ABSOLUTE, 0.0)
         });
         (config.u_stride, config.v_stride, config.w_stride) = (3, 3, 3);
+        // The field of a stream may be periodic where its parts are not.
+        (config.periodic, config.halo, config.pin) = (FACTZ_PERIODIC_X, FACTZ_SIDE_Y_MIN, FACTZ_SIDE_Z_MAX);
         let mut values = vec![0f32; 3 * n];
         let is_expected =
             |values: &[f32]| (0..3 * n).all(|k| values[k].to_bits() == expected[k % 3][k / 3].to_bits());
