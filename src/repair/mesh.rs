@@ -15,14 +15,27 @@ pub trait Mesh<T: Real, const N: usize, const V: usize>: Sync {
     /// The vertices at the corners of a simplex.
     fn corners(&self, simplex: u64) -> [u64; V];
 
+    /// Whether one of the simplices around a vertex passes a test; those behind it are not visited.
+    fn any_around(&self, vertex: u64, test: impl FnMut(u64) -> bool) -> bool;
+
     /// Visits the simplices around a vertex.
-    fn around(&self, vertex: u64, visit: impl FnMut(u64));
+    fn around(&self, vertex: u64, mut visit: impl FnMut(u64)) {
+        self.any_around(vertex, |simplex| {
+            visit(simplex);
+            false
+        });
+    }
 
     /// Whether the original has no data at a vertex: its simplices keep nothing.
     fn is_missing(&self, original: [T; N]) -> bool;
 
+    /// Tests with which values a simplex without missing vertices keeps what it must.
+    fn keeping<'b>(&'b self, simplex: u64, before: &'b [[T; N]; V]) -> impl Fn(&[[T; N]; V]) -> bool + 'b;
+
     /// Whether a simplex without missing vertices keeps what it must.
-    fn keeps(&self, simplex: u64, before: &[[T; N]; V], after: &[[T; N]; V]) -> bool;
+    fn keeps(&self, simplex: u64, before: &[[T; N]; V], after: &[[T; N]; V]) -> bool {
+        self.keeping(simplex, before)(after)
+    }
 
     /// The bound of the errors of a vertex that comes from simplices which reach out of the grid; `T::MAX` if
     /// there are none.

@@ -144,7 +144,8 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
     ) -> Result<Vec<u64>> {
         let mut changed = Vec::new();
         for vertex in vertices {
-            if self.mesh.is_missing(self.values.original(vertex)) {
+            // An exact vertex has no error.
+            if self.values.level(vertex) == EXACT || self.mesh.is_missing(self.values.original(vertex)) {
                 continue;
             }
             let mut least = self.mesh.border_bound(vertex);
@@ -171,13 +172,9 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
 
     /// Whether the key of a violated simplex is the least one around its vertices.
     fn may_act(&self, simplex: u64) -> bool {
-        let (own, mut least) = (key(simplex), true);
-        for vertex in self.mesh.corners(simplex) {
-            self.mesh.around(vertex, |other| {
-                least &= other == simplex || !self.is_violated(other) || key(other) > own;
-            });
-        }
-        least
+        let own = key(simplex);
+        let comes_first = |other: u64| self.is_violated(other) && key(other) < own;
+        !self.mesh.corners(simplex).into_iter().any(|vertex| self.mesh.any_around(vertex, comes_first))
     }
 
     /// Gives a vertex of a violated simplex the nearest level that settles the simplex, and returns the
@@ -189,6 +186,7 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
         let corners = mesh.corners(simplex);
         let before = corners.map(|vertex| values.original(vertex));
         let mut now = corners.map(|vertex| values.current(vertex));
+        let keeps = mesh.keeping(simplex, &before);
         let (mut best, mut fewest, mut largest) = (None, NONE_SETTLES, -1.0);
         for (corner, &vertex) in corners.iter().enumerate() {
             if now[corner] == before[corner] {
@@ -196,7 +194,7 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
             }
             let error = relative_error(&before[corner], &now[corner]);
             let held = now[corner];
-            let (k, settles) = self.settling_level(simplex, (vertex, corner), &before, &mut now);
+            let (k, settles) = self.settling_level((vertex, corner), &mut now, &keeps);
             now[corner] = held;
             let levels = if settles { k - values.level(vertex) } else { NONE_SETTLES };
             if levels < fewest || (levels == fewest && error > largest) {
@@ -209,13 +207,13 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
         vertex
     }
 
-    /// The next level of a corner that settles the simplex, if there is one; otherwise the next level.
+    /// The next level of a corner with which the simplex `keeps` what it must, if there is one; otherwise the next
+    /// level.
     fn settling_level(
         &self,
-        simplex: u64,
         (vertex, corner): (u64, usize),
-        before: &[[T; N]; V],
         now: &mut [[T; N]; V],
+        keeps: &impl Fn(&[[T; N]; V]) -> bool,
     ) -> (Level, bool) {
         let most = self.mesh.border_bound(vertex);
         let mut next = EXACT;
@@ -223,7 +221,7 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
             let Some(value) = self.values.candidate(vertex, k, most) else { continue };
             next = next.min(k);
             now[corner] = value;
-            if self.mesh.keeps(simplex, before, now) {
+            if keeps(now) {
                 return (k, true);
             }
         }

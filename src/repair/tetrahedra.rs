@@ -18,6 +18,7 @@ use crate::runtime::memory;
 use crate::runtime::pool::Threads;
 use crate::topology::tetrahedron::{one_sided, signature, stays, VolumeRule};
 use crate::topology::tetrahedron_bound::tetrahedron_bound;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 /// The tetrahedra of a volume. Tetrahedron t of the cube at vertex number n has the number 6 n + t.
@@ -185,26 +186,42 @@ impl<T: Real> Mesh<T, 3, VERTICES> for Tetrahedra<'_, T> {
         })
     }
 
-    fn around(&self, vertex: u64, mut visit: impl FnMut(u64)) {
-        let (at, cubes) = (self.at(vertex), self.grid.cubes());
-        for incident in &STAR {
-            let cube = self.grid.wrapped_in_volume([0, 1, 2].map(|k| at[k] + incident.cube[k]));
-            if (0..3).all(|k| (0..cubes[k] as i64).contains(&cube[k])) {
-                visit(self.grid.number(cube) * TETRAHEDRA as u64 + incident.tetrahedron as u64);
-            }
+    #[inline(always)]
+    fn any_around(&self, vertex: u64, mut test: impl FnMut(u64) -> bool) -> bool {
+        let (at, cubes, sizes) = (self.at(vertex), self.grid.cubes(), self.grid.sizes());
+        if (0..3).all(|k| (1..sizes[k] as i64 - 1).contains(&at[k])) {
+            let [dx, dy] = [1, self.grid.nx as i64];
+            let dz = dy * self.grid.ny as i64;
+            return STAR.iter().any(|&Incident { cube: [x, y, z], tetrahedron }| {
+                let cube = vertex.wrapping_add_signed(x * dx + y * dy + z * dz);
+                test(cube * TETRAHEDRA as u64 + tetrahedron as u64)
+            });
         }
+        STAR.iter().any(|incident| {
+            let cube = self.grid.wrapped_in_volume([0, 1, 2].map(|k| at[k] + incident.cube[k]));
+            (0..3).all(|k| (0..cubes[k] as i64).contains(&cube[k]))
+                && test(self.grid.number(cube) * TETRAHEDRA as u64 + incident.tetrahedron as u64)
+        })
     }
 
     fn is_missing(&self, original: [T; 3]) -> bool {
         self.missing.is_missing(original)
     }
 
-    fn keeps(&self, simplex: u64, before: &[[T; 3]; VERTICES], after: &[[T; 3]; VERTICES]) -> bool {
-        if before == after || (one_sided(before) && one_sided(after)) {
-            return true;
+    fn keeping<'b>(
+        &'b self,
+        simplex: u64,
+        before: &'b [[T; 3]; VERTICES],
+    ) -> impl Fn(&[[T; 3]; VERTICES]) -> bool + 'b {
+        let (steps, is_one_sided) = (STEPS[Self::of(simplex).1], one_sided(before));
+        let kept = OnceCell::new();
+        move |after| {
+            if before == after || (is_one_sided && one_sided(after)) {
+                return true;
+            }
+            let kept = kept.get_or_init(|| signature(before, steps, &self.rule));
+            stays(*kept, signature(after, steps, &self.rule))
         }
-        let steps = STEPS[Self::of(simplex).1];
-        stays(signature(before, steps, &self.rule), signature(after, steps, &self.rule))
     }
 
     fn border_bound(&self, vertex: u64) -> T {

@@ -107,25 +107,33 @@ impl<T: Real> Mesh<T, 2, VERTICES> for Triangles<'_, T> {
         triangle.offsets().map(|[dx, dy]| self.number(z, [x + dx as i64, y + dy as i64]))
     }
 
-    fn around(&self, vertex: u64, mut visit: impl FnMut(u64)) {
+    #[inline(always)]
+    fn any_around(&self, vertex: u64, mut test: impl FnMut(u64) -> bool) -> bool {
         let (z, [x, y]) = place(self.grid, vertex);
         let [columns, rows] = self.cells();
-        for incident in &STAR {
+        STAR.iter().any(|incident| {
             let at = self.grid.wrapped([x + incident.cell[0], y + incident.cell[1]]);
-            if (0..columns as i64).contains(&at[0]) && (0..rows as i64).contains(&at[1]) {
-                visit(self.number(z, at) * Self::OF_CELL + incident.triangle as u64);
-            }
-        }
+            (0..columns as i64).contains(&at[0])
+                && (0..rows as i64).contains(&at[1])
+                && test(self.number(z, at) * Self::OF_CELL + incident.triangle as u64)
+        })
     }
 
     fn is_missing(&self, original: [T; 2]) -> bool {
         self.constraints.missing.is_missing(original)
     }
 
-    fn keeps(&self, simplex: u64, before: &[[T; 2]; VERTICES], after: &[[T; 2]; VERTICES]) -> bool {
-        (one_sided(before) && one_sided(after))
-            || before == after
-            || Both::new(before, after).keeps(Self::of(simplex).1, &self.constraints.rule)
+    fn keeping<'b>(
+        &'b self,
+        simplex: u64,
+        before: &'b [[T; 2]; VERTICES],
+    ) -> impl Fn(&[[T; 2]; VERTICES]) -> bool + 'b {
+        let is_one_sided = one_sided(before);
+        move |after| {
+            (is_one_sided && one_sided(after))
+                || before == after
+                || Both::new(before, after).keeps(Self::of(simplex).1, &self.constraints.rule)
+        }
     }
 
     fn border_bound(&self, vertex: u64) -> T {
