@@ -15,7 +15,7 @@ use crate::{steps, volume};
 use factz::{
     critical_points_volume, BoundKind, Config, Dtype, Mode, StreamInfo, View, VolumePoint, VolumeRequest,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A volume in memory.
 pub struct Volume {
@@ -103,6 +103,12 @@ pub fn is_given(field: &SourceArguments, w: Option<&Path>, step: &StepArgument) 
 /// Whether a file is a stream of a volume.
 pub fn is_stream(path: &Path, step: Option<i64>) -> Result<bool, Failure> {
     Ok(steps::is_stream(path) && steps::find(path, step)?.is_some_and(|found| found.info.components == 3))
+}
+
+/// Whether the files of a comparison are those of volumes: six arrays, or a stream of a volume behind its original.
+pub fn are_given(files: &[PathBuf], step: &StepArgument) -> Result<bool, Failure> {
+    let last = files.last().map(|path| is_stream(path, step.step)).transpose()?;
+    Ok(files.len() == 6 || last == Some(true))
 }
 
 /// Two volumes of one shape and type.

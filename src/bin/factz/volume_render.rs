@@ -14,12 +14,10 @@ use std::path::Path;
 
 /// Whether the files are those of a volume: U, V and W, or a stream; with --compare, also of another one.
 pub fn is_asked(a: &Render) -> Result<bool, Failure> {
-    match a.files.last() {
-        Some(last) if a.compare => Ok(a.files.len() == 6 || volume_pair::is_stream(last, a.step.step)?),
-        Some(last) => {
-            Ok(a.files.len() == 3 || (a.files.len() == 1 && volume_pair::is_stream(last, a.step.step)?))
-        }
-        None => Ok(false),
+    match &a.files[..] {
+        files if a.compare => volume_pair::are_given(files, &a.step),
+        [file] => volume_pair::is_stream(file, a.step.step),
+        files => Ok(files.len() == 3),
     }
 }
 

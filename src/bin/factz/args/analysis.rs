@@ -122,24 +122,28 @@ pub struct Range {
 ///
 /// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type or
 /// index), x, y, cell_x, cell_y, cell_z, simplex as in `factz points`, point_type_before, point_type_after,
-/// index_before, index_after.
+/// index_before, index_after. Of volumes: fate, x, y, z, cell_x, cell_y, cell_z, simplex, dimension, and the types and
+/// indices.
 #[derive(Args)]
 #[command(
     override_usage = "factz diff [OPTIONS] <U0> <V0> <U1> <V1>\n       factz diff [OPTIONS] <FIELD0> <FIELD1>\n       \
-factz diff [OPTIONS] <U0> <V0> <STREAM>",
+factz diff [OPTIONS] <U0> <V0> <STREAM>\n       factz diff [OPTIONS] <U0> <V0> <W0> <U1> <V1> <W1>\n       \
+factz diff [OPTIONS] <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
-A point is kept if the same triangle, edge or vertex has one of the same type and index in the other field. `factz verify` compares values, \
+A point is kept if the same triangle, edge or vertex has one of the same type and index in the other field; of volumes \
+the same tetrahedron, face, edge or vertex, which are compared on the processor. `factz verify` compares values, \
 ties and missing data as well, without a list. The ending of -o tells the format: .json, otherwise CSV.
 
 Exit status: 0 no point differs; 1 some do; 2 wrong usage, or a file that cannot be read or written.
 
 Examples:
   factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first
-  factz diff u.npy v.npy wind.fz -o differences.json"
+  factz diff u.npy v.npy wind.fz -o differences.json
+  factz diff u.npy v.npy w.npy volume.fz -o differences.csv"
 )]
 pub struct Diff {
     /// Components of the two fields; a file with both components takes the place of two, and a stream that of
-    /// the other field; - is standard input (no stream)
+    /// the other field; three and three of volumes; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -156,6 +160,8 @@ pub struct Diff {
     pub format: Option<ListFormat>,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
