@@ -34,6 +34,10 @@ impl Dims {
     pub fn count(&self) -> u64 {
         self.nx * self.ny * self.nz
     }
+    /// Whether there are cubes between the vertices, as in a volume.
+    pub fn has_cubes(&self) -> bool {
+        self.nx > 1 && self.ny > 1 && self.nz > 1
+    }
     pub fn is_stack(&self) -> bool {
         self.nz > 1
     }

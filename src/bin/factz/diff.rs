@@ -71,7 +71,7 @@ pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
         refuse_input(path, &files, "list")?;
     }
     let list = List { target, format, voice };
-    match volume_pair::are_given(&a.files, &a.step)? {
+    match volume_pair::are_given(&a.files, &a.shape, &a.step)? {
         true => of_volumes(a, &files, &list),
         false => of_fields(a, &files, &list),
     }

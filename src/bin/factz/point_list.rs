@@ -79,8 +79,8 @@ pub fn write(out: &mut impl Write, format: ListFormat, points: &[CriticalPoint],
 fn write_csv(out: &mut impl Write, points: &[CriticalPoint]) -> Result<()> {
     writeln!(
         out,
-        "{},point_type,index,rounding_divergence,eigenvalues_real_1,eigenvalues_real_2,eigenvalues_imaginary_1,\
-         eigenvalues_imaginary_2",
+        "{},point_type,index,rounding_divergence,eigenvalues_real_1,eigenvalues_real_2,\
+         eigenvalues_imaginary_1,eigenvalues_imaginary_2",
         CriticalPoint::PLACE
     )?;
     for p in points {

@@ -39,20 +39,20 @@ impl Volume {
         Ok(Volume { dims: stream.dims(), components })
     }
 
-    /// The volume that three components or a stream hold, and the header of the stream.
+    /// The volume that arrays or a stream hold, and the header of the stream.
     pub fn given(
-        (field, w): (&SourceArguments, Option<&Path>),
-        fill: &FillArguments,
+        files: &[&Path],
+        (shape, fill): (&ShapeArguments, &FillArguments),
         (step, threads): (&StepArgument, usize),
         voice: &Voice,
     ) -> Result<(Volume, Option<StreamInfo>), Failure> {
-        if w.is_none() {
-            let stream = steps::read(&field.u, step.step)?;
-            return Ok((Volume::decode(&stream, threads, voice)?, Some(stream.info)));
+        if let [file] = files {
+            if let Some(stream) = steps::read_if_stream(file, step.step)? {
+                return Ok((Volume::decode(&stream, threads, voice)?, Some(stream.info)));
+            }
         }
-        let files: Vec<&Path> = field.files().into_iter().chain(w).collect();
-        step.refuse_without_stream(&files)?;
-        Ok((Volume::read(&files, &field.shape.expected(fill.fill_value))?, None))
+        step.refuse_without_stream(files)?;
+        Ok((Volume::read(files, &shape.expected(fill.fill_value))?, None))
     }
 
     /// Views of the components, which have this type.
@@ -95,20 +95,28 @@ impl Volume {
     }
 }
 
-/// Whether there are three components, or a stream of a volume in their place.
+/// Whether there are three components of a volume, or a file or a stream with all.
 pub fn is_given(field: &SourceArguments, w: Option<&Path>, step: &StepArgument) -> Result<bool, Failure> {
-    Ok(w.is_some() || (field.v.is_none() && is_stream(&field.u, step.step)?))
+    Ok(w.is_some() || (field.v.is_none() && is_volume(&field.u, &field.shape, step)?))
 }
 
-/// Whether a file is a stream of a volume.
-pub fn is_stream(path: &Path, step: Option<i64>) -> Result<bool, Failure> {
-    Ok(steps::is_stream(path) && steps::find(path, step)?.is_some_and(|found| found.info.components == 3))
+/// Whether a file alone holds a volume, as arrays or as a stream.
+pub fn is_volume(path: &Path, shape: &ShapeArguments, step: &StepArgument) -> Result<bool, Failure> {
+    match steps::is_stream(path) {
+        true => Ok(steps::find(path, step.step)?.is_some_and(|found| found.info.components == 3)),
+        false => Ok(input::holds_volume(path, &shape.expected(None))),
+    }
 }
 
-/// Whether the files of a comparison are those of volumes: six arrays, or a stream of a volume behind its original.
-pub fn are_given(files: &[PathBuf], step: &StepArgument) -> Result<bool, Failure> {
-    let last = files.last().map(|path| is_stream(path, step.step)).transpose()?;
-    Ok(files.len() == 6 || last == Some(true))
+/// Whether the files of a comparison are those of volumes: six arrays, or one with all components in place of
+/// three, or a stream behind its original.
+pub fn are_given(files: &[PathBuf], shape: &ShapeArguments, step: &StepArgument) -> Result<bool, Failure> {
+    let [first, .., last] = files else { return Ok(false) };
+    if steps::is_stream(last) {
+        return is_volume(last, shape, step);
+    }
+    let expected = shape.expected(None);
+    Ok(files.len() == 6 || [first, last].iter().any(|path| input::holds_volume(path, &expected)))
 }
 
 /// Two volumes of one shape and type.
@@ -130,22 +138,15 @@ impl VolumePair {
     ) -> Result<VolumePair, Failure> {
         let stream = files.last().map(|path| steps::read_if_stream(path, step.step)).transpose()?.flatten();
         let expected = shape.expected(fill.fill_value);
+        let [first, other] = split(files, stream.as_ref(), &expected)?;
         let Some(stream) = stream else {
             step.refuse_without_stream(files)?;
-            let [first, other] = [&files[..3], &files[3..]];
             let before = Volume::read(first, &expected)?;
             let known = Expected { dims: Some(before.dims), dtype: Some(before.dtype()), ..expected };
             return Ok(VolumePair { before, after: Volume::read(other, &known)?, info: None });
         };
-        if files.len() != 4 {
-            return Err(failure!(
-                "{} holds a volume, and {} files are given before it: give its original, U0 V0 W0",
-                stream.name,
-                files.len() - 1
-            ));
-        }
         let of_stream = (stream.dims(), stream.info.dtype, stream.name.clone());
-        let before = Volume::read(&files[..3], &Expected { otherwise: Some(of_stream), ..expected })?;
+        let before = Volume::read(first, &Expected { otherwise: Some(of_stream), ..expected })?;
         if before.dims != stream.dims() || before.dtype() != stream.info.dtype {
             return Err(failure!(
                 "{}: holds {} values of {}, the original {} of {}: {OF_STREAM}",
@@ -174,4 +175,33 @@ impl VolumePair {
         let after = self.after.critical_points(Config { fill_value: None, ..config }, threads)?;
         Ok([before, after])
     }
+}
+
+/// The files of the original and of the reconstruction.
+fn split<'a>(
+    files: &'a [&'a Path],
+    stream: Option<&Stream>,
+    expected: &Expected,
+) -> Result<[&'a [&'a Path]; 2], Failure> {
+    let first = match (files.len(), stream) {
+        (2 | 4, Some(_)) => files.len() - 1,
+        (n, Some(stream)) => {
+            return Err(failure!(
+                "{} holds a volume, and {} files are given before it: give its original, U0 V0 W0, or one file with \
+                 all components",
+                stream.name,
+                n - 1
+            ));
+        }
+        (2 | 6, None) => files.len() / 2,
+        (4, None) if input::holds_volume(files[0], expected) => 1,
+        (4, None) => 3,
+        (n, None) => {
+            return Err(failure!(
+                "the number of files is {n}, and one holds a volume: give U0 V0 W0 U1 V1 W1, or one file with all \
+                 components in place of U0 V0 W0, of U1 V1 W1, or of each"
+            ));
+        }
+    };
+    Ok(files.split_at(first).into())
 }

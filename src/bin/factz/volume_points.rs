@@ -46,8 +46,8 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     if let Some(path) = target.path() {
         refuse_input(path, &files, "list")?;
     }
-    let source = (&a.field, a.w.as_deref());
-    let (mut volume, info) = Volume::given(source, &a.fill, (&a.step, a.place.threads), &voice)?;
+    let options = (&a.field.shape, &a.fill);
+    let (mut volume, info) = Volume::given(&files, options, (&a.step, a.place.threads), &voice)?;
     let names = || input_names(&files, ", ");
     let config =
         volume.config((&a.spacing, &a.depth), &a.fill, info.as_ref()).map_err(|e| e.about(names()))?;
