@@ -7,7 +7,7 @@ use crate::failure::{input_names, Failure};
 use crate::figures::{joined, shape_json};
 use crate::say::{counted, Voice};
 use crate::single::{self, Single};
-use crate::volume_pair::{self, Volume};
+use crate::volume_pair::{self, Given, Volume};
 use crate::Verdict;
 use factz::{BoundKind, Config, Dtype, ValueRange, View, VolumeRequest};
 use serde_json::{json, Value};
@@ -42,8 +42,8 @@ fn of_volume(a: &Range, files: &[&Path], voice: &Voice) -> Result<Found, Failure
     fn range<T: Element>(volume: &mut Volume, config: Config, threads: usize) -> factz::Result<ValueRange> {
         factz::range_volume(&VolumeRequest::new(config)?, volume.views::<T>(), threads)
     }
-    let (mut volume, info) =
-        Volume::given(files, (&a.field.shape, &a.fill), (&a.step, a.place.threads), voice)?;
+    let options = (&a.field.shape, &a.fill, &a.step);
+    let Given { mut volume, info, .. } = Given::read(files, options, None, &a.place, voice)?;
     let Dims { nx, ny, nz } = volume.dims;
     let config = Config {
         dtype: volume.dtype(),

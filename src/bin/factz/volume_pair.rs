@@ -5,10 +5,12 @@ use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
-    DepthArguments, FillArguments, ShapeArguments, SourceArguments, Spacing, SpacingArguments, StepArgument,
+    DepthArguments, FillArguments, Place, ShapeArguments, SourceArguments, Spacing, SpacingArguments,
+    StepArgument,
 };
 use crate::pair::leave_gaps;
 use crate::progress::Progress;
+use crate::region::{Part, Selection};
 use crate::say::Voice;
 use crate::stream::Stream;
 use crate::{steps, volume};
@@ -37,22 +39,6 @@ impl Volume {
         let progress = Progress::new("decompressing", voice);
         let (components, _) = volume::decode(stream, &Engine::on_processor(threads), &progress)?;
         Ok(Volume { dims: stream.dims(), components })
-    }
-
-    /// The volume that arrays or a stream hold, and the header of the stream.
-    pub fn given(
-        files: &[&Path],
-        (shape, fill): (&ShapeArguments, &FillArguments),
-        (step, threads): (&StepArgument, usize),
-        voice: &Voice,
-    ) -> Result<(Volume, Option<StreamInfo>), Failure> {
-        if let [file] = files {
-            if let Some(stream) = steps::read_if_stream(file, step.step)? {
-                return Ok((Volume::decode(&stream, threads, voice)?, Some(stream.info)));
-            }
-        }
-        step.refuse_without_stream(files)?;
-        Ok((Volume::read(files, &shape.expected(fill.fill_value))?, None))
     }
 
     /// Views of the components, which have this type.
@@ -92,6 +78,78 @@ impl Volume {
             fill_value: fill.fill_value.or(info.and_then(|i| i.fill_value)),
             ..base
         })
+    }
+}
+
+/// A volume, or a part of one.
+pub struct Given {
+    pub volume: Volume,
+    /// The header of the stream that holds it.
+    pub info: Option<StreamInfo>,
+    /// The size of the volume of which it may be a part, with the first column, row and plane of the part.
+    pub dims: Dims,
+    pub first: [u64; 3],
+}
+
+impl Given {
+    fn whole(volume: Volume, info: Option<StreamInfo>) -> Given {
+        Given { dims: volume.dims, volume, info, first: [0; 3] }
+    }
+
+    /// The volume of some arrays or of a stream, of which a part may be wanted.
+    pub fn read(
+        files: &[&Path],
+        (shape, fill, step): (&ShapeArguments, &FillArguments, &StepArgument),
+        part: Option<&Selection>,
+        place: &Place,
+        voice: &Voice,
+    ) -> Result<Given, Failure> {
+        let [file] = *files else { return Given::of_arrays(files, (shape, fill, step), part) };
+        match (steps::is_stream(file), part) {
+            (false, _) => Given::of_arrays(files, (shape, fill, step), part),
+            (true, None) => {
+                let stream = steps::read(file, step.step)?;
+                Ok(Given::whole(Volume::decode(&stream, place.threads, voice)?, Some(stream.info)))
+            }
+            (true, Some(selection)) => {
+                let progress = Progress::new("decompressing", voice);
+                let part = selection.read_volume(file, step.step, place, &progress)?;
+                let Part { held: (dims, components), first, info, .. } = part;
+                if !dims.has_cubes() {
+                    return Err(failure!(
+                        "{selection}: has {} x {} x {} vertices, between which there are no cubes: give at least 2 \
+                         columns, rows and planes",
+                        dims.nx,
+                        dims.ny,
+                        dims.nz
+                    ));
+                }
+                let volume = Volume { dims, components };
+                Ok(Given { volume, dims: Dims::of(&info), first, info: Some(info) })
+            }
+        }
+    }
+
+    fn of_arrays(
+        files: &[&Path],
+        (shape, fill, step): (&ShapeArguments, &FillArguments, &StepArgument),
+        part: Option<&Selection>,
+    ) -> Result<Given, Failure> {
+        step.refuse_without_stream(files)?;
+        match part {
+            Some(selection) => Err(selection.without_stream(files)),
+            None => Ok(Given::whole(Volume::read(files, &shape.expected(fill.fill_value))?, None)),
+        }
+    }
+
+    /// The configuration of its analysis. Axes are periodic where a part is as long as the volume.
+    pub fn config(
+        &self,
+        distances: (&SpacingArguments, &DepthArguments),
+        fill: &FillArguments,
+    ) -> Result<Config, Failure> {
+        let config = self.volume.config(distances, fill, self.info.as_ref())?;
+        Ok(Config { periodic: config.periodic & self.volume.dims.whole_axes(self.dims), ..config })
     }
 }
 

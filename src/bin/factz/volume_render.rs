@@ -8,7 +8,7 @@ use crate::fate::paired;
 use crate::picture::Column;
 use crate::say::{critical_points_text, Voice};
 use crate::slice::Slice;
-use crate::volume_pair::{self, Volume, VolumePair};
+use crate::volume_pair::{self, Given, VolumePair};
 use std::path::Path;
 
 /// Whether the files are those of a volume: U, V and W, or one with all; with --compare, also of another one.
@@ -27,9 +27,10 @@ pub fn slice(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failur
 }
 
 fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
-    let (mut volume, info) = Volume::given(files, (&a.shape, &a.fill), (&a.step, a.place.threads), voice)?;
+    let given = Given::read(files, (&a.shape, &a.fill, &a.step), None, &a.place, voice)?;
     let about_files = |e: Failure| e.about(input_names(files, ", "));
-    let config = volume.config((&a.spacing, &a.depth), &a.fill, info.as_ref()).map_err(about_files)?;
+    let config = given.config((&a.spacing, &a.depth), &a.fill).map_err(about_files)?;
+    let mut volume = given.volume;
     let slice = Slice::chosen(a, volume.dims, config, voice)?;
     let field = slice.flow(&volume, config.fill_value)?;
     let points = volume.critical_points(config, a.place.threads).map_err(|e| about_files(e.into()))?;

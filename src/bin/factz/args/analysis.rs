@@ -33,8 +33,9 @@ With --json the object counts the points of each type, and the list goes to -o a
 is decoded (of several in one file the one that --step names); its header tells shape, type, fill value and spacing.
 
 With --region and --planes a part of a stream is decoded, on the processor, as by `factz decompress`. Its points have the \
-places that they have in the field. Zeros on the border of a region are judged without the vertices outside it, and the \
-cells of a periodic axis between its ends count only if the region has both.
+places that they have in the field. Zeros on the border of a region, and in the first and the last plane of a part of a \
+volume, are judged without the vertices outside it, and the cells of a periodic axis between its ends count only if the \
+part has both.
 
 With --periodic the cells between the last and the first column or row hold points too; they have the cell_x or cell_y \
 of the last one.
@@ -59,7 +60,8 @@ Examples:
   factz points wind.fz -o points.vtp
   factz points u.f32 v.f32 w.f32 --dims 128x128x128 -o points.vtp
   factz points uvw.npy --dz 0.5
-  factz points year.fz --region 100,40,64x64 --planes 181:212"
+  factz points year.fz --region 100,40,64x64 --planes 181:212
+  factz points volume.fz --region 100,40,64x64 --planes 20:52"
 )]
 pub struct Points {
     #[command(flatten)]
