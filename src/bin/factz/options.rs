@@ -253,8 +253,8 @@ pub const THREE_COMPONENTS: &str = "three components U V W";
 /// The grid spacing of a volume along z.
 #[derive(Args)]
 pub struct DepthArguments {
-    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream
-    /// where one is compared, otherwise 1
+    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream,
+    /// if there is one, otherwise 1
     #[arg(long, value_name = "DZ", value_parser = parse_distance, allow_hyphen_values = true)]
     pub dz: Option<f64>,
 }
