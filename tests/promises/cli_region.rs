@@ -1,6 +1,7 @@
 //! `--region` and `--planes`: the crop of the whole field, from a part of the file, and the points in it.
 
 use crate::support::cli::Folder;
+use crate::support::fields::{bytes_of, Random};
 use std::process::Stdio;
 
 /// The rows y0.. of a raw component, columns x0.. of each.
@@ -97,4 +98,58 @@ fn points_of_a_region_are_those_of_the_field() {
         &["--planes 0: is a part of a stream", "leave it out"],
     );
     f.fails("points wind.fz --region 359,0,2x1", &["--region 359,0,2x1: is not inside"]);
+}
+
+/// Points in a box of a volume are those of the whole list whose cells lie in the box, at their places.
+#[test]
+fn points_of_a_part_of_a_volume_are_those_of_the_volume() {
+    let f = Folder::new("cli-volume-part-points");
+    let (sizes, mut random) = ([13, 11, 9], Random(11));
+    for name in ["u.f32", "v.f32", "w.f32"] {
+        let values: Vec<f32> = (0..sizes.iter().product()).map(|_| random.signed() as f32).collect();
+        f.write(name, &bytes_of(&values));
+    }
+    let options = "--dims 13x11x9 --spacing -2,0.5 --dz -3 --periodic xz";
+    f.succeeds(&format!("compress u.f32 v.f32 w.f32 {options} --abs 0.01 -o s.fz"));
+    f.succeeds("points s.fz -o all.json");
+    let points = |name: &str| -> Vec<serde_json::Value> { serde_json::from_slice(&f.read(name)).unwrap() };
+    let all = points("all.json");
+    // The cells of each part, with those behind the end of a periodic axis if the part is as long as the volume.
+    for (part, cells) in [
+        ("--region 3,2,6x5 --planes 2:7", [3..8, 2..6, 2..6]),
+        ("--region 0,2,13x5 --planes -4:", [0..13, 2..6, 5..8]),
+        ("--region 1,0,12x11", [1..12, 0..10, 0..9]),
+        ("--planes :3", [0..13, 0..10, 0..2]),
+    ] {
+        let said = f.json(&format!("points s.fz -o part.json {part}"));
+        assert_eq!([&said["nx"], &said["ny"], &said["nz"]], sizes, "{part}");
+        let part_points = points("part.json");
+        let within = |p: &&serde_json::Value| {
+            let is_inside =
+                |(axis, cells): (&str, &std::ops::Range<u64>)| cells.contains(&p[axis].as_u64().unwrap());
+            ["cell_x", "cell_y", "cell_z"].into_iter().zip(&cells).all(is_inside)
+        };
+        let expected: Vec<_> = all.iter().filter(within).collect();
+        assert!(expected.len() > 5 && part_points.len() == expected.len(), "{part}: {}", expected.len());
+        for (found, expected) in part_points.iter().zip(expected) {
+            for key in ["cell_x", "cell_y", "cell_z", "simplex", "point_type", "index"] {
+                assert_eq!(found[key], expected[key], "{part}: {key}");
+            }
+            for axis in ["x", "y", "z"] {
+                let off = found[axis].as_f64().unwrap() - expected[axis].as_f64().unwrap();
+                assert!(off.abs() < 1e-9, "{part}: {found} {expected}");
+            }
+        }
+    }
+    for (line, parts) in [
+        ("s.fz --planes 1", &["--planes 1: has 13 x 11 x 1 vertices", "at least 2"][..]),
+        ("s.fz --region 12,0,2x2", &["--region 12,0,2x2: is not inside"]),
+        ("s.fz --planes 0:3 --backend cuda", &["--planes 0:3", "leave --backend cuda out"]),
+        (
+            "u.f32 v.f32 w.f32 --dims 13x11x9 --planes 0:3",
+            &["--planes 0:3: is a part of a stream", "w.f32 is none"],
+        ),
+    ] {
+        f.fails(&format!("points {line}"), parts);
+    }
 }

@@ -3,6 +3,7 @@
 use crate::support::cli::{text, Folder};
 use crate::support::fields::{bytes_of, Random};
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 const SIZES: [usize; 3] = [7, 6, 5];
 const DIMS: &str = "--dims 7x6x5";
@@ -106,6 +107,83 @@ fn volumes_are_compared() {
     let out = f.factz(&format!("{arrays} --preserve none"));
     assert!(text(&out.stdout).contains("allowed by --preserve none"), "{}", text(&out.stdout));
     assert_eq!(out.status.code(), Some(0));
+}
+
+/// The list of differences has the points that two lists of points do not share, and the counts of `verify`.
+#[test]
+fn differences_of_volumes_are_listed() {
+    let f = Folder::new("volume-diff");
+    let mut random = Random(3);
+    // Small whole numbers: zeros lie at vertices, on edges and on faces as well.
+    let mut whole = || [0; 3].map(|_| (2.5 * random.signed() as f32).round());
+    flow(&f, ["u.f32", "v.f32", "w.f32"], |_| whole());
+    flow(&f, ["x.f32", "v1.f32", "w1.f32"], |_| whole());
+    let (u, x) = (f.values("u.f32"), f.values("x.f32"));
+    let some: Vec<f32> = (0..u.len()).map(|k| if k % 3 == 0 { x[k] } else { u[k] }).collect();
+    f.write("u1.f32", &bytes_of(&some));
+    let options = "--spacing -2,0.5 --dz -3 --periodic z";
+    let [first, other] = ["u.f32 v.f32 w.f32", "u1.f32 v.f32 w.f32"];
+    let points = |files: &str| -> HashMap<String, String> {
+        let list = f.succeeds(&format!("points {files} {DIMS} {options}"));
+        let cells = list.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        // By cell and simplex: the type and the index.
+        cells.map(|cells| (cells[3..8].join(","), cells[8..].join(","))).collect()
+    };
+    let [before, after] = [first, other].map(points);
+    let out = f.factz(&format!("diff {first} {other} {DIMS} {options}"));
+    assert_eq!(out.status.code(), Some(1));
+    let list = text(&out.stdout);
+    let head =
+        "fate,x,y,z,cell_x,cell_y,cell_z,simplex,dimension,point_type_before,point_type_after,index_before,\
+                index_after";
+    assert_eq!(list.lines().next(), Some(head));
+    let rows: Vec<Vec<&str>> = list.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    for row in &rows {
+        let place = row[4..9].join(",");
+        let types = [[row[9], row[11]], [row[10], row[12]]].map(|cells| cells.join(","));
+        let expected = [&before, &after].map(|points| points.get(&place).cloned().unwrap_or(",".into()));
+        assert_eq!(types, expected, "{row:?}");
+        let fate = match expected.each_ref().map(|point| point == ",") {
+            [true, _] => "spurious",
+            [_, true] => "lost",
+            _ => "changed",
+        };
+        assert_eq!(row[0], fate, "{row:?}");
+        assert!(row[1].parse::<f64>().unwrap() <= 0.0 && row[3].parse::<f64>().unwrap() <= 0.0, "{row:?}");
+    }
+    let differ = before.keys().chain(after.keys()).filter(|place| before.get(*place) != after.get(*place));
+    assert_eq!(rows.len(), differ.collect::<HashSet<_>>().len());
+
+    let report = |line: &str| -> Value { serde_json::from_slice(&f.factz(line).stdout).expect("JSON") };
+    let counted = report(&format!("diff {first} {other} {DIMS} {options} -o d.json --json"));
+    let verified = report(&format!("verify {first} {other} {DIMS} {options} --json"));
+    let names =
+        ["critical_points", "other_critical_points", "lost_points", "spurious_points", "changed_types"];
+    for name in names.into_iter().chain(["lost_zeros", "spurious_zeros", "changed_indices"]) {
+        assert_eq!(counted[name], verified["comparison"][name], "{name}");
+        assert!(counted[name].as_u64() > Some(1), "{name}: {counted}");
+    }
+    assert_eq!((&counted["components"], &counted["nz"]), (&3.into(), &5.into()));
+    let listed: Vec<Value> = serde_json::from_slice(&f.read("d.json")).unwrap();
+    assert_eq!(listed.len(), rows.len());
+    for (point, row) in listed.iter().zip(&rows) {
+        assert_eq!((&point["fate"], &point["simplex"]), (&row[0].into(), &row[7].into()));
+        assert_eq!(
+            [&point["z"], &point["dimension"]].map(Value::to_string).map(|x| x.parse::<f64>()),
+            [row[3], row[8]].map(str::parse)
+        );
+        assert_eq!(point["point_type_after"].as_str().unwrap_or_default(), row[10]);
+    }
+
+    // A stream says shape, spacing and periodic axes.
+    f.succeeds(&format!("compress {first} {DIMS} {options} --abs 0 -o same.fz"));
+    assert_eq!(f.succeeds(&format!("diff {first} same.fz")), format!("{head}\n"));
+    f.succeeds(&format!("compress {other} {DIMS} {options} --abs 0 -o other.fz"));
+    assert_eq!(text(&f.factz(&format!("diff {first} other.fz")).stdout), list);
+    f.fails("diff u.f32 v.f32 other.fz", &["other.fz", "U0 V0 W0"]);
+    f.fails(&format!("diff {first} other.fz -o d.vtp"), &["d.vtp", "csv or json"]);
+    f.fails(&format!("diff {first} {other} {DIMS} --dz 0"), &["--dz", "other than 0"]);
+    f.fails(&format!("diff u.f32 v.f32 u1.f32 v.f32 {DIMS} --dz 2"), &["--dz 2: planes have no axis z"]);
 }
 
 #[test]

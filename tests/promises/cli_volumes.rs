@@ -1,7 +1,7 @@
 //! Volumes on the command line: every order of an array gives the same stream, and decompression fills three
 //! files or one.
 
-use crate::support::cli::{npy, Folder};
+use crate::support::cli::{npy, text, Folder};
 use std::process::Stdio;
 
 const SIZES: [usize; 3] = [11, 9, 6];
@@ -142,6 +142,99 @@ fn parts_are_crops() {
     }
 }
 
+/// The volume of one file is that of three, for every command that analyses fields.
+#[test]
+fn volumes_in_one_file_are_analysed() {
+    let f = volume("volume-one-file");
+    let three = "u.f32 v.f32 w.f32";
+    let [u, v, w] = ["u.f32", "v.f32", "w.f32"].map(|name| f.read(name));
+    let all = [&u[..], &v, &w].concat();
+    let vertices = u.chunks(4).zip(v.chunks(4)).zip(w.chunks(4));
+    let mixed: Vec<u8> = vertices.flat_map(|((u, v), w)| [u, v, w].concat()).collect();
+    f.write("all.npy", &npy("<f4", "(3, 6, 9, 11)", &all));
+    f.write("mixed.npy", &npy("<f4", "(1, 6, 9, 11, 3)", &mixed));
+    f.succeeds(&format!("compress {three} {DIMS} --abs 0 -o exact.fz"));
+    f.succeeds("decompress exact.fz all.npz");
+    let list = f.succeeds(&format!("points {three} {DIMS}"));
+    assert!(list.lines().count() > 2, "{list}");
+    let range = f.succeeds(&format!("range {three} {DIMS}")).split_once(':').unwrap().1.to_owned();
+    let picture = |files: &str| {
+        let report = f.json(&format!("render {files} --plane y:4 -o p.png"));
+        [report["panels"][0]["marks"].clone(), report["scale"].clone()]
+    };
+    let drawn = picture(&format!("{three} {DIMS}"));
+    for files in ["all.npy", "mixed.npy", "all.npz", "all.npz --keys u,v,w"] {
+        assert_eq!(f.succeeds(&format!("points {files}")), list, "{files}");
+        assert_eq!(f.succeeds(&format!("range {files}")).split_once(':').unwrap().1, range, "{files}");
+        assert_eq!(picture(files), drawn, "{files}");
+    }
+    // Two names are those of planes.
+    let planes = f.succeeds(&format!("points u.f32 v.f32 {DIMS}"));
+    assert_eq!(f.succeeds("points all.npz --keys u,v"), planes);
+    f.succeeds("compress all.npz --abs 0 -o planes.fz");
+    assert!(f.succeeds("verify all.npz planes.fz").starts_with("Kept: "));
+
+    f.succeeds(&format!("compress {three} {DIMS} --abs 0.2 --preserve none -o other.fz"));
+    f.succeeds("decompress other.fz other.npy");
+    f.succeeds("decompress other.fz u1.f32 v1.f32 w1.f32");
+    let said = |line: &str| {
+        let out = f.factz(line);
+        assert!(out.stderr.is_empty() || out.status.code() == Some(1), "{line}: {}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    let arrays = format!("{three} u1.f32 v1.f32 w1.f32 {DIMS}");
+    let verified = said(&format!("verify {arrays}"));
+    let differences = said(&format!("diff {arrays}"));
+    assert!(differences.lines().count() > 1, "{differences}");
+    f.succeeds(&format!("render --compare {arrays} --plane 3 -o compared.png"));
+    for files in [
+        "all.npy other.npy".to_owned(),
+        "all.npz other.npy".to_owned(),
+        format!("{three} other.npy {DIMS}"),
+        "all.npy u1.f32 v1.f32 w1.f32".to_owned(),
+    ] {
+        assert_eq!(said(&format!("verify {files}")), verified, "{files}");
+        assert_eq!(said(&format!("diff {files}")), differences, "{files}");
+        f.succeeds(&format!("render --compare {files} --plane 3 -o p.png"));
+        assert!(f.read("p.png") == f.read("compared.png"), "{files}");
+    }
+    let by_stream = f.factz(&format!("verify {three} other.fz --json"));
+    let one: serde_json::Value =
+        serde_json::from_slice(&f.factz("verify mixed.npy other.fz --json").stdout).unwrap();
+    let three_files: serde_json::Value = serde_json::from_slice(&by_stream.stdout).unwrap();
+    assert_eq!(one["comparison"], three_files["comparison"]);
+    // From a pipe behind a file.
+    let mut child = f.command("diff all.npy -").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &f.read("other.npy")).unwrap();
+    assert_eq!(text(&child.wait_with_output().unwrap().stdout), differences);
+}
+
+/// Three planes of two components, or three components of two planes.
+#[test]
+fn the_shape_tells_volumes_from_planes_where_both_are_possible() {
+    let f = volume("volume-or-planes");
+    let values: Vec<u8> =
+        ["u.f32", "v.f32", "w.f32"].iter().flat_map(|name| f.read(name)[..792].to_vec()).collect();
+    f.write("both.npy", &npy("<f4", "(3, 2, 9, 11)", &values));
+    for (options, nz, components) in
+        [("", 3, None), (" --dims 11x9x3", 3, None), (" --dims 11x9x2", 2, Some(3))]
+    {
+        let told = f.json(&format!("points both.npy{options}"));
+        assert_eq!((told["nz"].as_u64(), told["components"].as_u64()), (Some(nz), components), "{options}");
+    }
+    f.write(
+        "cube.npy",
+        &npy("<f4", "(3, 66, 3, 3)", &["u.f32", "v.f32", "w.f32"].map(|name| f.read(name)).concat()),
+    );
+    f.fails("points cube.npy", &["cube.npy", "--dims 3x3x66 or --dims 3x66x3"]);
+    assert_eq!(f.json("points cube.npy --dims 3x66x3")["ny"], 66);
+    f.succeeds("decompress flow.fz all.npy");
+    f.fails("verify u.f32 v.f32 all.npy", &["the number of files is 3, and one holds a volume", "U0 V0 W0"]);
+    f.fails("diff all.npy flow.fz --dims 6x9x11", &["all.npy: holds 11x9x6 values", "6x9x11"]);
+    f.fails("points all.npy --keys a,b", &["--keys a,b: give three names"]);
+    f.fails("points flow.npz", &["flow.npz"]);
+}
+
 #[test]
 fn what_is_no_volume_is_refused() {
     let f = volume("volume-refused");
@@ -154,7 +247,7 @@ fn what_is_no_volume_is_refused() {
     for (line, part) in [
         ("compress u.npy u.npy -o x.fz --abs 1 --mode repair", "give U, V and W, or one file"),
         ("compress u.npy -o x.fz --abs 1 --mode repair", "which is one component: give U, V and W"),
-        ("compress all.npy -o x.fz --abs 1", "give --mode repair for a volume"),
+        ("compress all.npy -o x.fz --abs 1", "for a volume give `factz compress` --mode repair"),
         ("compress cube.npy -o x.fz --abs 1 --mode repair", "--dims 3x3x66 or --dims 3x66x3"),
         ("compress all.f32 -o x.fz --abs 1 --mode repair", "--dims NXxNY is missing"),
         (

@@ -652,6 +652,38 @@ fn planes_of_volumes_are_grey_where_a_component_is_missing() {
     }
 }
 
+/// A fill value of zero is the zero of its sign alone, as for the library.
+#[test]
+fn zeros_of_the_other_sign_are_drawn_as_data() {
+    let f = Folder::new("negative-zeros");
+    let sizes = [31, 25, 5];
+    write_volume(&f, sizes);
+    for name in ["u.f32", "w.f32"] {
+        let mut values = f.values(name);
+        for (z, y, x) in (0..5).flat_map(|z| (5..12).flat_map(move |y| (4..20).map(move |x| (z, y, x)))) {
+            values[(z * sizes[1] + y) * sizes[0] + x] = if x < 12 { 0.0 } else { -0.0 };
+        }
+        f.write(name, &bytes_of(&values));
+        let is_land = |files: &str, column: f64| {
+            let report =
+                f.json(&format!("render {files} --dims 31x25x5 --plane 3 --no-arrows --width 400 -o z.png"));
+            let land = [0, 1, 2].map(|k| report["land_colour"][k].as_u64().unwrap() as u8);
+            Image::read(&f, "z.png").at(pixel(&report["panels"][0], column, 8.5)) == land
+        };
+        // Planes do not see w.
+        let files =
+            if name == "u.f32" { &["u.f32 v.f32", "u.f32 v.f32 w.f32"][..] } else { &["u.f32 v.f32 w.f32"] };
+        for files in files {
+            for (fill, expected) in [("0", [true, false]), ("-0", [false, true])] {
+                let found =
+                    [7.5, 15.5].map(|column| is_land(&format!("{files} --fill-value {fill}"), column));
+                assert_eq!(found, expected, "{files} {fill}");
+            }
+        }
+        write_volume(&f, sizes);
+    }
+}
+
 /// A point of a volume: its simplex, its type and index, and its grid position.
 type VolumePoint = (String, String, [f64; 3]);
 

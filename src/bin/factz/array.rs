@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use crate::memory;
-use factz::{BoundKind, Component, Config, Dtype, Real, StreamInfo, ViewMut, PERIODIC_X, PERIODIC_Y};
+use factz::{
+    BoundKind, Component, Config, Dtype, Real, StreamInfo, ViewMut, PERIODIC_X, PERIODIC_Y, PERIODIC_Z,
+};
 
 /// Columns, rows and planes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +24,12 @@ impl Dims {
     pub fn of(info: &StreamInfo) -> Dims {
         Dims { nx: info.nx, ny: info.ny, nz: info.nz }
     }
-    /// The axes along which a part of these dimensions is as long as the field of a stream.
-    pub fn whole_axes(&self, info: &StreamInfo) -> u32 {
+    /// The axes along which a part of these dimensions is as long as the whole.
+    pub fn whole_axes(&self, whole: Dims) -> u32 {
         let axis = |is_whole: bool, bit: u32| if is_whole { bit } else { 0 };
-        axis(self.nx == info.nx, PERIODIC_X) | axis(self.ny == info.ny, PERIODIC_Y)
+        axis(self.nx == whole.nx, PERIODIC_X)
+            | axis(self.ny == whole.ny, PERIODIC_Y)
+            | axis(self.nz == whole.nz, PERIODIC_Z)
     }
     pub fn checked([nx, ny, nz]: [u64; 3]) -> Option<Dims> {
         let count = nx.checked_mul(ny)?.checked_mul(nz)?;
@@ -33,6 +37,10 @@ impl Dims {
     }
     pub fn count(&self) -> u64 {
         self.nx * self.ny * self.nz
+    }
+    /// Whether there are cubes between the vertices, as in a volume.
+    pub fn has_cubes(&self) -> bool {
+        self.nx > 1 && self.ny > 1 && self.nz > 1
     }
     pub fn is_stack(&self) -> bool {
         self.nz > 1
@@ -211,7 +219,7 @@ impl Held {
     /// The field of a part of a stream, with both components, if there are both. Axes are periodic where the part
     /// is as long as the field.
     pub fn into_field(self, info: &StreamInfo) -> Option<Field> {
-        let periodic = info.periodic & self.dims.whole_axes(info);
+        let periodic = info.periodic & self.dims.whole_axes(Dims::of(info));
         let [Some(u), Some(v)] = self.components else { return None };
         Some(Field { dims: self.dims, u, v, fill_value: info.fill_value, periodic })
     }

@@ -120,11 +120,6 @@ impl VolumeClass {
     }
 }
 
-/// Whether a point lies at a vertex or on an edge.
-pub fn is_zero(point: &CriticalPoint) -> bool {
-    matches!(point.kind, Kind::VertexZero | Kind::EdgeZero)
-}
-
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Saddle => "saddle",

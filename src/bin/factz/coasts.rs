@@ -5,6 +5,7 @@ use crate::array::{typed, Field};
 use crate::failure::Failure;
 use crate::memory;
 use crate::say::counted;
+use factz::grid::missing::Missing;
 use factz::{CriticalPoint, Kind, Preserve, Real, Ties, PERIODIC_X, PERIODIC_Y};
 
 const ZERO: u8 = 1;
@@ -19,10 +20,9 @@ pub fn coast_triangles(field: &Field, points: &[CriticalPoint]) -> Result<u64, F
 
 fn count<T: Real>(u: &[T], v: &[T], field: &Field, points: &[CriticalPoint]) -> Result<u64, Failure> {
     let (nx, ny) = (field.dims.nx as usize, field.dims.ny);
-    let fill = field.fill_value.map(|x| T::from_f64(x).to_bits64());
+    let missing = Missing::new::<T>(field.fill_value);
     let class = |a: T, b: T| match () {
-        _ if !(a.is_finite() && b.is_finite()) => MISSING,
-        _ if fill.is_some_and(|fill| a.to_bits64() == fill || b.to_bits64() == fill) => MISSING,
+        _ if missing.is_missing([a, b]) => MISSING,
         _ if a == T::ZERO && b == T::ZERO => ZERO,
         _ => OTHER,
     };

@@ -9,7 +9,7 @@ use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_js
 use crate::foreign::Product;
 use crate::input::{self, Expected};
 use crate::memory;
-use crate::options::{Spacing, THREE_COMPONENTS};
+use crate::options::{names_of, Spacing, THREE_COMPONENTS};
 use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::pair::{self, Pair};
 use crate::say::{counted, grouped, megabytes_per_second, Voice};
@@ -148,7 +148,7 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let (fix, info) = read(&a.fix)?;
     let about_fix = |e: factz::Error| Failure::from(e).about(a.fix.display());
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
-    let keys = a.keys.names();
+    let keys = names_of(&a.keys);
     let expected = Expected { dims: Some(dims), dtype: Some(info.dtype), keys, ..Expected::default() };
     let mut field = input::read_field(inputs, &expected)?;
     let config = Config { dtype: info.dtype, ..dims.config(info.bound_kind, info.bound) };

@@ -20,7 +20,8 @@ use zip::ZipArchive;
 pub struct Expected {
     pub dims: Option<Dims>,
     pub dtype: Option<Dtype>,
-    /// The names of u and v in a `.npz`, of a volume also of w, or of one array with all components.
+    /// The names of u and v in a `.npz`, of a volume also of w, or of one array with all components; none where these
+    /// are their names.
     pub keys: Vec<String>,
     pub fill_value: Option<f64>,
     /// Shape and type of raw values that nothing else tells: those of a stream, with its name.
@@ -99,13 +100,51 @@ pub fn read_components(files: &[&Path], expected: &Expected) -> Result<(Dims, [V
     Ok((dims, values.map_err(|found| failure!("{} arrays for u, v and w of a volume", found.len()))?))
 }
 
-/// The names in an archive of a volume, whose third one is w by default.
+/// The names in an archive of a field and of a volume.
+const NAMES: [&str; 3] = ["u", "v", "w"];
+
+fn keys_of_field(keys: &[String]) -> Result<Vec<String>, Failure> {
+    match keys {
+        [] => Ok(NAMES[..2].iter().map(|&name| name.to_owned()).collect()),
+        [_] | [_, _] => Ok(keys.to_vec()),
+        _ => Err(failure!("--keys {}: u and v have two names", keys.join(","))),
+    }
+}
+
 fn keys_of_volume(keys: &[String]) -> Result<Vec<String>, Failure> {
     match keys {
+        [] => Ok(NAMES.map(str::to_owned).to_vec()),
         [_] | [_, _, _] => Ok(keys.to_vec()),
-        [u, v] if u == "u" && v == "v" => Ok(["u", "v", "w"].map(str::to_owned).to_vec()),
         _ => Err(failure!("--keys {}: give three names, U,V,W, of a volume", keys.join(","))),
     }
+}
+
+/// Whether a file alone holds a volume, by the shape of its array or by the arrays of an archive. Raw values and pipes
+/// do not tell. Reading the file reports one that cannot be read.
+pub fn holds_volume(path: &Path, expected: &Expected) -> bool {
+    let format = Some(Format::of(path)).filter(|_| !is_dash(path) && path.is_file());
+    let held = match format {
+        Some(Format::Npy) => Source::open(path).and_then(|mut source| {
+            Ok(npy::read_header(&source.name.clone(), &mut source)?.is_volume(expected.dims))
+        }),
+        Some(Format::Npz) => archive_holds_volume(path, expected),
+        Some(Format::Raw) | None => Ok(false),
+    };
+    held.unwrap_or(false)
+}
+
+/// Three names say that there is a volume, and two that there is none.
+fn archive_holds_volume(path: &Path, expected: &Expected) -> Result<bool, Failure> {
+    let keys = match expected.keys.len() {
+        2 => return Ok(false),
+        3 => return Ok(true),
+        _ => keys_of_volume(&expected.keys)?,
+    };
+    let (_, arrays) = arrays_of(Source::open(path)?, &keys)?;
+    Ok(match &arrays[..] {
+        [all] => all.header.is_volume(expected.dims),
+        each => each.iter().all(|array| array.header.alone(&array.name).is_ok_and(|dims| dims.has_cubes())),
+    })
 }
 
 /// Reads one field, given by a file with both components or by a file for each.
@@ -125,10 +164,7 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
             "- is given more than once, but standard input can be read once: name a file instead"
         ));
     }
-    if expected.keys.len() > 2 {
-        return Err(failure!("--keys {}: u and v have two names", expected.keys.join(",")));
-    }
-    let mut known = expected.clone();
+    let mut known = Expected { keys: keys_of_field(&expected.keys)?, ..expected.clone() };
     let mut opened = Vec::new();
     for files in &fields {
         let mut pieces = Vec::new();
@@ -239,16 +275,33 @@ fn open_archive(source: Source, components: usize, expected: &Expected) -> Resul
     if components == 1 {
         return Err(failure!("{name}: is an archive of arrays: give it alone, in place of U and V"));
     }
+    let components = if expected.keys.len() == 1 { components } else { 1 };
+    let (archive, arrays) = arrays_of(source, &expected.keys)?;
+    let piece = |Array { name, index, header }: Array| {
+        Piece::npy(name, Content::Entry(archive.clone(), index), &header, components, expected)
+    };
+    arrays.into_iter().map(piece).collect()
+}
+
+/// An array in an archive, with its name in messages.
+struct Array {
+    name: String,
+    index: usize,
+    header: npy::Header,
+}
+
+/// The arrays with these names in an archive.
+fn arrays_of(source: Source, keys: &[String]) -> Result<(Rc<RefCell<Archive>>, Vec<Array>), Failure> {
+    let name = source.name.clone();
     let seekable = seekable(source).map_err(|e| failure!("{name}: cannot be read: {e}"))?;
     let archive = ZipArchive::new(seekable).map_err(|e| failure!("{name}: is not a NumPy .npz file: {e}"))?;
     let archive = Rc::new(RefCell::new(archive));
-    let (components, names) = (if expected.keys.len() == 1 { components } else { 1 }, expected.keys.len());
     let find = |key: &String| {
         let found = archive.borrow().index_for_name(&format!("{key}.npy"));
         let index = found.ok_or_else(|| {
             let held = archive.borrow();
             let held: Vec<&str> = held.file_names().map(|n| n.strip_suffix(".npy").unwrap_or(n)).collect();
-            let (names, option) = if names == 3 { ("u, v and w", "U,V,W") } else { ("u and v", "U,V") };
+            let (names, option) = if keys.len() == 3 { ("u, v and w", "U,V,W") } else { ("u and v", "U,V") };
             failure!("{name}: has no array {key}, but {}: name {names} with --keys {option}", held.join(", "))
         })?;
         let name = format!("{name}, array {key}");
@@ -256,9 +309,10 @@ fn open_archive(source: Source, components: usize, expected: &Expected) -> Resul
             let mut archive = archive.borrow_mut();
             npy::read_header(&name, &mut entry(&name, &mut archive, index)?)?
         };
-        Piece::npy(name, Content::Entry(archive.clone(), index), &header, components, expected)
+        Ok(Array { name, index, header })
     };
-    expected.keys.iter().map(find).collect()
+    let arrays = keys.iter().map(find).collect::<Result<_, Failure>>()?;
+    Ok((archive, arrays))
 }
 
 /// The source of an archive, which has its table at its end.

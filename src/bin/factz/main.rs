@@ -128,7 +128,9 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Decompress(a) => commands::decompress(a),
         Command::Split(a) => halves::split(a),
         Command::Join(a) => halves::join(a),
-        Command::Verify(a) if volume_verify::is_asked(a)? => volume_verify::verify(a),
+        Command::Verify(a) if volume_pair::are_given(&a.files, &a.shape, &a.step)? => {
+            volume_verify::verify(a)
+        }
         Command::Verify(a) => verify::verify(a),
         Command::Protect(a) if volume_fix::is_asked(a)? => volume_fix::protect(a),
         Command::Protect(a) => fix::protect(a),

@@ -95,6 +95,17 @@ impl Header {
         Ok((positive(name, &shape, sizes)?, arrangement))
     }
 
+    /// Whether the array holds the three components of a volume. A shape that two components of a stack may have too
+    /// is that of a stack, unless the expected one says otherwise.
+    pub fn is_volume(&self, expected: Option<Dims>) -> bool {
+        let &[a, b, c, d] = without_leading_ones(&self.sizes, 4) else { return false };
+        let may_be_stack = [a, b, d].contains(&2);
+        [(a, [d, c, b]), (d, [c, b, a])].into_iter().any(|(components, [nx, ny, nz])| {
+            let dims = Dims { nx, ny, nz };
+            components == 3 && dims.has_cubes() && (!may_be_stack || expected == Some(dims))
+        })
+    }
+
     /// The shape of the three components of a volume in one array, and how they lie.
     pub fn volume(&self, name: &str, expected: Option<Dims>) -> Result<(Dims, Arrangement), Failure> {
         let shape = shape_text(&self.sizes);
@@ -161,16 +172,19 @@ fn saved(name: &str, what: &str) -> String {
     python(&format!("import numpy; numpy.save('NEW.npy', numpy.load('{file}', mmap_mode='r'){what})"))
 }
 
+/// Advice where an array may be a volume.
+const OF_VOLUME: &str = "; for a volume give `factz compress` --mode repair, other commands U, V and W";
+
 /// Advice on axes of which none has the length 2 of a pair.
 fn no_pair(name: &str, axes: &[u64]) -> String {
     match *axes {
         [.., 3] => {
             let two = format!("save the first two of three components: {}", part(name, "..., :2"));
-            two + if axes.len() == 4 { ", or give --mode repair for a volume" } else { "" }
+            two + if axes.len() == 4 { OF_VOLUME } else { "" }
         }
         [3, ..] => {
             let two = format!("save the first two of three components (or steps): {}", part(name, ":2"));
-            two + if axes.len() == 4 { ", or give --mode repair for a volume" } else { "" }
+            two + if axes.len() == 4 { OF_VOLUME } else { "" }
         }
         _ => "if it is one component in planes (steps, levels), give it together with the file of the other one".into(),
     }
@@ -302,6 +316,33 @@ mod tests {
             let mut rest = &bytes[..];
             assert_eq!(read_header("a", &mut rest).unwrap(), Header { sizes, dtype, big_endian: false });
             assert!(rest.is_empty());
+        }
+    }
+
+    #[test]
+    fn shapes_tell_volumes_from_planes() {
+        let stack = |nx, ny, nz| Some(Dims { nx, ny, nz });
+        for (sizes, expected, is_volume) in [
+            (&[3, 6, 5, 4][..], None, true),
+            (&[6, 5, 4, 3], None, true),
+            (&[1, 1, 3, 6, 5, 4], None, true),
+            (&[3, 6, 5, 3], None, true),
+            (&[2, 6, 5, 4], None, false),
+            (&[3, 6, 5], None, false),
+            (&[6, 3, 5, 4], None, false),
+            (&[3, 1, 5, 4], None, false),
+            // Three planes of two components, or three components in two planes, rows or columns.
+            (&[3, 2, 5, 4], None, false),
+            (&[3, 2, 5, 4], stack(4, 5, 3), false),
+            (&[3, 2, 5, 4], stack(4, 5, 2), true),
+            (&[3, 6, 5, 2], None, false),
+            (&[3, 6, 5, 2], stack(2, 5, 6), true),
+            (&[3, 6, 2, 4], None, true),
+            (&[2, 6, 5, 3], None, false),
+            (&[2, 6, 5, 3], stack(3, 5, 6), false),
+            (&[2, 6, 5, 3], stack(5, 6, 2), true),
+        ] {
+            assert_eq!(of(sizes).is_volume(expected), is_volume, "{sizes:?} {expected:?}");
         }
     }
 

@@ -45,7 +45,7 @@ fn component_files<'a>(u: &'a Path, v: Option<&'a PathBuf>) -> Vec<&'a Path> {
 /// The files of a field, or a stream.
 #[derive(Args)]
 pub struct SourceArguments {
-    /// Horizontal component, or both components: raw little-endian, .npy, .npz or a stream; - is standard
+    /// Horizontal component, or all components: raw little-endian, .npy, .npz or a stream; - is standard
     /// input (no stream)
     pub u: PathBuf,
     /// Vertical component; left out if U holds both
@@ -69,9 +69,10 @@ pub struct ShapeArguments {
     /// Type of the values; f32 unless a .npy or .npz contains another
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
     pub dtype: Option<Dtype>,
-    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all
-    #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys, default_value = "u,v")]
-    pub keys: Keys,
+    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all; default: u,v, and w of a
+    /// volume
+    #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys)]
+    pub keys: Option<Keys>,
 }
 
 /// One to three names of arrays.
@@ -86,15 +87,14 @@ pub fn parse_keys(text: &str) -> Result<Keys, String> {
     }
 }
 
-impl Keys {
-    pub fn names(&self) -> Vec<String> {
-        self.0.clone()
-    }
+/// The names that are given.
+pub fn names_of(keys: &Option<Keys>) -> Vec<String> {
+    keys.as_ref().map(|keys| keys.0.clone()).unwrap_or_default()
 }
 
 impl ShapeArguments {
     pub fn expected(&self, fill_value: Option<f64>) -> Expected {
-        let keys = self.keys.names();
+        let keys = names_of(&self.keys);
         Expected { dims: self.dims, dtype: self.dtype, keys, fill_value, otherwise: None }
     }
 }
@@ -253,8 +253,8 @@ pub const THREE_COMPONENTS: &str = "three components U V W";
 /// The grid spacing of a volume along z.
 #[derive(Args)]
 pub struct DepthArguments {
-    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream
-    /// where one is compared, otherwise 1
+    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream,
+    /// if there is one, otherwise 1
     #[arg(long, value_name = "DZ", value_parser = parse_distance, allow_hyphen_values = true)]
     pub dz: Option<f64>,
 }

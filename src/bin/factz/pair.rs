@@ -10,6 +10,7 @@ use crate::say::Voice;
 use crate::steps;
 use crate::store::Format;
 use crate::stream::Stream;
+use factz::grid::missing::Missing;
 use factz::{CriticalPoint, StreamInfo};
 use std::path::Path;
 
@@ -82,11 +83,11 @@ impl Pair {
     }
 }
 
-/// Leaves a NaN where a component of the original has the bits of the fill value.
+/// Leaves a NaN where the original has the fill value.
 pub fn leave_gaps<T: Element, const N: usize>(original: [&[T]; N], fill: f64, values: &mut [T]) {
-    let (fill, nan) = (T::from_f64(fill).to_bits64(), T::from_f64(f64::NAN));
+    let (missing, nan) = (Missing::new::<T>(Some(fill)), T::from_f64(f64::NAN));
     for (k, value) in values.iter_mut().enumerate() {
-        if original.iter().any(|component| component[k].to_bits64() == fill) {
+        if missing.is_filled(original.map(|component| component[k])) {
             *value = nan;
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::array::Dims;
 use crate::class::{kind_name, simplex_name};
+use crate::fate::Point;
 use crate::figures::joined;
 use clap::ValueEnum;
 use factz::capi::analysis::FACTZ_INDEX_UNDEFINED;
@@ -33,6 +34,38 @@ impl ListFormat {
     }
 }
 
+/// A critical point as lists show it.
+pub trait Listed: Point {
+    /// The columns of its place.
+    const PLACE: &'static str;
+    /// The cells of these columns.
+    fn place(&self) -> String;
+    fn place_json(&self) -> Value;
+    fn kind_name(&self) -> &'static str;
+    /// Whether it lies on the boundary of triangles or tetrahedra.
+    fn is_zero(&self) -> bool;
+}
+
+impl Listed for CriticalPoint {
+    const PLACE: &'static str = "x,y,cell_x,cell_y,cell_z,simplex";
+    fn place(&self) -> String {
+        let (x, y) = (coordinate(self.x), coordinate(self.y));
+        format!("{x},{y},{},{},{},{}", self.cell_x, self.cell_y, self.cell_z, simplex_name(self.simplex))
+    }
+    fn place_json(&self) -> Value {
+        json!({
+            "cell_x": self.cell_x, "cell_y": self.cell_y, "cell_z": self.cell_z,
+            "x": coordinate(self.x), "y": coordinate(self.y), "simplex": simplex_name(self.simplex),
+        })
+    }
+    fn kind_name(&self) -> &'static str {
+        kind_name(self.kind)
+    }
+    fn is_zero(&self) -> bool {
+        matches!(self.kind, Kind::VertexZero | Kind::EdgeZero)
+    }
+}
+
 /// Writes a list in its format.
 pub fn write(out: &mut impl Write, format: ListFormat, points: &[CriticalPoint], dims: Dims) -> Result<()> {
     match format {
@@ -44,20 +77,17 @@ pub fn write(out: &mut impl Write, format: ListFormat, points: &[CriticalPoint],
 }
 
 fn write_csv(out: &mut impl Write, points: &[CriticalPoint]) -> Result<()> {
-    out.write_all(
-        b"x,y,cell_x,cell_y,cell_z,simplex,point_type,index,rounding_divergence,eigenvalues_real_1,eigenvalues_real_2,\
-          eigenvalues_imaginary_1,eigenvalues_imaginary_2\n",
+    writeln!(
+        out,
+        "{},point_type,index,rounding_divergence,eigenvalues_real_1,eigenvalues_real_2,\
+         eigenvalues_imaginary_1,eigenvalues_imaginary_2",
+        CriticalPoint::PLACE
     )?;
     for p in points {
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{}",
-            coordinate(p.x),
-            coordinate(p.y),
-            p.cell_x,
-            p.cell_y,
-            p.cell_z,
-            simplex_name(p.simplex),
+            "{},{},{},{},{},{},{},{}",
+            p.place(),
             kind_name(p.kind),
             index_text(p.index),
             p.rounding_divergence as u32,
@@ -80,14 +110,6 @@ pub fn index_text(index: Option<i32>) -> String {
     index.map(|n| n.to_string()).unwrap_or_default()
 }
 
-/// Place and simplex of a point as JSON.
-pub fn place_json(p: &CriticalPoint) -> Value {
-    let simplex = simplex_name(p.simplex);
-    let (x, y) = (coordinate(p.x), coordinate(p.y));
-    let cell = json!({ "cell_x": p.cell_x, "cell_y": p.cell_y, "cell_z": p.cell_z });
-    joined(cell, json!({ "x": x, "y": y, "simplex": simplex }))
-}
-
 fn json_of(p: &CriticalPoint) -> Value {
     let more = json!({
         "point_type": kind_name(p.kind),
@@ -96,7 +118,7 @@ fn json_of(p: &CriticalPoint) -> Value {
         "eigenvalues_real": p.eigenvalues_real,
         "eigenvalues_imaginary": p.eigenvalues_imaginary,
     });
-    joined(place_json(p), more)
+    joined(p.place_json(), more)
 }
 
 /// Writes objects as one array, a line each.

@@ -7,7 +7,7 @@ use crate::failure::{input_names, Failure};
 use crate::figures::{joined, shape_json};
 use crate::say::{counted, Voice};
 use crate::single::{self, Single};
-use crate::volume_pair::{self, Volume};
+use crate::volume_pair::{self, Given, Volume};
 use crate::Verdict;
 use factz::{BoundKind, Config, Dtype, ValueRange, View, VolumeRequest};
 use serde_json::{json, Value};
@@ -38,12 +38,12 @@ fn of_field(a: &Range, voice: &Voice) -> Result<Found, Failure> {
     Ok(Found { range, dims: field.dims, dtype: config.dtype, components: 2 })
 }
 
-fn of_volume(a: &Range, voice: &Voice) -> Result<Found, Failure> {
+fn of_volume(a: &Range, files: &[&Path], voice: &Voice) -> Result<Found, Failure> {
     fn range<T: Element>(volume: &mut Volume, config: Config, threads: usize) -> factz::Result<ValueRange> {
         factz::range_volume(&VolumeRequest::new(config)?, volume.views::<T>(), threads)
     }
-    let (mut volume, info) =
-        Volume::given((&a.field, a.w.as_deref()), &a.fill, (&a.step, a.place.threads), voice)?;
+    let options = (&a.field.shape, &a.fill, &a.step);
+    let Given { mut volume, info, .. } = Given::read(files, options, None, &a.place, voice)?;
     let Dims { nx, ny, nz } = volume.dims;
     let config = Config {
         dtype: volume.dtype(),
@@ -71,7 +71,7 @@ pub fn range(a: &Range) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.field.files().into_iter().chain(a.w.as_deref()).collect();
     let names = || input_names(&files, ", ");
     let found = match volume_pair::is_given(&a.field, a.w.as_deref(), &a.step)? {
-        true => of_volume(a, &voice),
+        true => of_volume(a, &files, &voice),
         false => of_field(a, &voice),
     };
     let Found { range: r, dims, dtype, components } = found.map_err(|e| e.about(names()))?;

@@ -2,7 +2,7 @@
 
 use crate::array::{parse_plane, Dims, Element, Held, Values};
 use crate::engine::{with_progress, Done};
-use crate::failure::{failure, input_name, Failure};
+use crate::failure::{failure, input_name, input_names, Failure};
 use crate::memory;
 use crate::options::{BackendName, Place};
 use crate::progress::Progress;
@@ -231,6 +231,12 @@ impl Selection {
             Some(planes) => planes.of(info.nz).ok_or_else(|| outside(&format_args!("--planes {planes}")))?,
         };
         Ok(([region.x, region.y, z], Dims { nx, ny, nz }))
+    }
+
+    /// The failure where no file is a stream.
+    pub fn without_stream(&self, files: &[&Path]) -> Failure {
+        let names = input_names(files, " or ");
+        failure!("{self}: is a part of a stream, and {names} is none: leave it out")
     }
 
     /// What was read, for a report.

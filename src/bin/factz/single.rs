@@ -2,7 +2,7 @@
 
 use crate::array::{Dims, Field};
 use crate::engine::Engine;
-use crate::failure::{failure, input_name, input_names, Failure};
+use crate::failure::{failure, input_name, Failure};
 use crate::options::{FillArguments, Place, ShapeArguments, Spacing, SpacingArguments, StepArgument};
 use crate::progress::Progress;
 use crate::region::{Part, Selection};
@@ -52,8 +52,8 @@ pub fn read_field(
                 needs_both(&input_name(path), &info)?;
                 let field = held.into_field(&info).expect("both components");
                 check((&input_name(path), &info), files, shape)?;
-                let spacing = Spacing { dx: info.dx, dy: info.dy };
-                Single { spacing, dims: Dims::of(&info), first, whole: field.dims.whole_axes(&info), field }
+                let (spacing, dims) = (Spacing { dx: info.dx, dy: info.dy }, Dims::of(&info));
+                Single { spacing, dims, first, whole: field.dims.whole_axes(dims), field }
             }
             _ => {
                 let Some(stream) = steps::read_if_stream(path, step.step)? else { continue };
@@ -67,8 +67,7 @@ pub fn read_field(
     }
     step.refuse_without_stream(files)?;
     if let Some(selection) = part {
-        let names = input_names(files, " or ");
-        return Err(failure!("{selection}: is a part of a stream, and {names} is none: leave it out"));
+        return Err(selection.without_stream(files));
     }
     let field = input::read_field(files, &shape.expected(fill.fill_value))?;
     Ok(Single::whole(field, Spacing::UNIT))

@@ -10,6 +10,7 @@ use crate::picture::Style;
 use crate::plane_choice::AXES;
 use crate::say::Voice;
 use crate::volume_pair::Volume;
+use factz::grid::missing::Missing;
 use factz::{Config, VolumePoint};
 
 /// A plane of constant x, y or z.
@@ -65,12 +66,12 @@ impl Slice {
     fn part<T: Element>(&self, values: &[T], through: &[T], fill: Option<f64>) -> Result<Values, Failure> {
         let [columns, rows, _] = self.sizes;
         let [right, up, step] = self.steps;
-        let is_missing = |w: T| !w.to_f64().is_finite() || fill.is_some_and(|fill| w == T::from_f64(fill));
+        let missing = Missing::new::<T>(fill);
         let mut part = memory::zeros(columns * rows, "a plane of the volume")?;
         for (j, row) in part.chunks_exact_mut(columns as usize).enumerate() {
             for (i, value) in row.iter_mut().enumerate() {
                 let at = i * right + j * up + self.number as usize * step;
-                *value = if is_missing(through[at]) { T::from_f64(f64::NAN) } else { values[at] };
+                *value = if missing.is_missing([through[at]]) { T::from_f64(f64::NAN) } else { values[at] };
             }
         }
         Ok(T::wrap(part))

@@ -10,7 +10,7 @@ use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_js
 use crate::fix::{self, applied_json, protected_text, report_json};
 use crate::foreign::Product;
 use crate::input::{self, Expected, OF_STREAM};
-use crate::options::Spacing;
+use crate::options::{names_of, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::progress::Progress;
 use crate::say::{counted, megabytes_per_second, Voice};
@@ -199,7 +199,7 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let expected = Expected {
         dims: Some(dims),
         dtype: Some(info.dtype),
-        keys: a.keys.names(),
+        keys: names_of(&a.keys),
         fill_value: None,
         otherwise: None,
     };

@@ -5,17 +5,19 @@ use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
-    DepthArguments, FillArguments, ShapeArguments, SourceArguments, Spacing, SpacingArguments, StepArgument,
+    DepthArguments, FillArguments, Place, ShapeArguments, SourceArguments, Spacing, SpacingArguments,
+    StepArgument,
 };
 use crate::pair::leave_gaps;
 use crate::progress::Progress;
+use crate::region::{Part, Selection};
 use crate::say::Voice;
 use crate::stream::Stream;
 use crate::{steps, volume};
 use factz::{
     critical_points_volume, BoundKind, Config, Dtype, Mode, StreamInfo, View, VolumePoint, VolumeRequest,
 };
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A volume in memory.
 pub struct Volume {
@@ -37,22 +39,6 @@ impl Volume {
         let progress = Progress::new("decompressing", voice);
         let (components, _) = volume::decode(stream, &Engine::on_processor(threads), &progress)?;
         Ok(Volume { dims: stream.dims(), components })
-    }
-
-    /// The volume that three components or a stream hold, and the header of the stream.
-    pub fn given(
-        (field, w): (&SourceArguments, Option<&Path>),
-        fill: &FillArguments,
-        (step, threads): (&StepArgument, usize),
-        voice: &Voice,
-    ) -> Result<(Volume, Option<StreamInfo>), Failure> {
-        if w.is_none() {
-            let stream = steps::read(&field.u, step.step)?;
-            return Ok((Volume::decode(&stream, threads, voice)?, Some(stream.info)));
-        }
-        let files: Vec<&Path> = field.files().into_iter().chain(w).collect();
-        step.refuse_without_stream(&files)?;
-        Ok((Volume::read(&files, &field.shape.expected(fill.fill_value))?, None))
     }
 
     /// Views of the components, which have this type.
@@ -95,14 +81,100 @@ impl Volume {
     }
 }
 
-/// Whether there are three components, or a stream of a volume in their place.
-pub fn is_given(field: &SourceArguments, w: Option<&Path>, step: &StepArgument) -> Result<bool, Failure> {
-    Ok(w.is_some() || (field.v.is_none() && is_stream(&field.u, step.step)?))
+/// A volume, or a part of one.
+pub struct Given {
+    pub volume: Volume,
+    /// The header of the stream that holds it.
+    pub info: Option<StreamInfo>,
+    /// The size of the volume of which it may be a part, with the first column, row and plane of the part.
+    pub dims: Dims,
+    pub first: [u64; 3],
 }
 
-/// Whether a file is a stream of a volume.
-pub fn is_stream(path: &Path, step: Option<i64>) -> Result<bool, Failure> {
-    Ok(steps::is_stream(path) && steps::find(path, step)?.is_some_and(|found| found.info.components == 3))
+impl Given {
+    fn whole(volume: Volume, info: Option<StreamInfo>) -> Given {
+        Given { dims: volume.dims, volume, info, first: [0; 3] }
+    }
+
+    /// The volume of some arrays or of a stream, of which a part may be wanted.
+    pub fn read(
+        files: &[&Path],
+        (shape, fill, step): (&ShapeArguments, &FillArguments, &StepArgument),
+        part: Option<&Selection>,
+        place: &Place,
+        voice: &Voice,
+    ) -> Result<Given, Failure> {
+        let [file] = *files else { return Given::of_arrays(files, (shape, fill, step), part) };
+        match (steps::is_stream(file), part) {
+            (false, _) => Given::of_arrays(files, (shape, fill, step), part),
+            (true, None) => {
+                let stream = steps::read(file, step.step)?;
+                Ok(Given::whole(Volume::decode(&stream, place.threads, voice)?, Some(stream.info)))
+            }
+            (true, Some(selection)) => {
+                let progress = Progress::new("decompressing", voice);
+                let part = selection.read_volume(file, step.step, place, &progress)?;
+                let Part { held: (dims, components), first, info, .. } = part;
+                if !dims.has_cubes() {
+                    return Err(failure!(
+                        "{selection}: has {} x {} x {} vertices, between which there are no cubes: give at least 2 \
+                         columns, rows and planes",
+                        dims.nx,
+                        dims.ny,
+                        dims.nz
+                    ));
+                }
+                let volume = Volume { dims, components };
+                Ok(Given { volume, dims: Dims::of(&info), first, info: Some(info) })
+            }
+        }
+    }
+
+    fn of_arrays(
+        files: &[&Path],
+        (shape, fill, step): (&ShapeArguments, &FillArguments, &StepArgument),
+        part: Option<&Selection>,
+    ) -> Result<Given, Failure> {
+        step.refuse_without_stream(files)?;
+        match part {
+            Some(selection) => Err(selection.without_stream(files)),
+            None => Ok(Given::whole(Volume::read(files, &shape.expected(fill.fill_value))?, None)),
+        }
+    }
+
+    /// The configuration of its analysis. Axes are periodic where a part is as long as the volume.
+    pub fn config(
+        &self,
+        distances: (&SpacingArguments, &DepthArguments),
+        fill: &FillArguments,
+    ) -> Result<Config, Failure> {
+        let config = self.volume.config(distances, fill, self.info.as_ref())?;
+        Ok(Config { periodic: config.periodic & self.volume.dims.whole_axes(self.dims), ..config })
+    }
+}
+
+/// Whether there are three components of a volume, or a file or a stream with all.
+pub fn is_given(field: &SourceArguments, w: Option<&Path>, step: &StepArgument) -> Result<bool, Failure> {
+    Ok(w.is_some() || (field.v.is_none() && is_volume(&field.u, &field.shape, step)?))
+}
+
+/// Whether a file alone holds a volume, as arrays or as a stream.
+pub fn is_volume(path: &Path, shape: &ShapeArguments, step: &StepArgument) -> Result<bool, Failure> {
+    match steps::is_stream(path) {
+        true => Ok(steps::find(path, step.step)?.is_some_and(|found| found.info.components == 3)),
+        false => Ok(input::holds_volume(path, &shape.expected(None))),
+    }
+}
+
+/// Whether the files of a comparison are those of volumes: six arrays, or one with all components in place of
+/// three, or a stream behind its original.
+pub fn are_given(files: &[PathBuf], shape: &ShapeArguments, step: &StepArgument) -> Result<bool, Failure> {
+    let [first, .., last] = files else { return Ok(false) };
+    if steps::is_stream(last) {
+        return is_volume(last, shape, step);
+    }
+    let expected = shape.expected(None);
+    Ok(files.len() == 6 || [first, last].iter().any(|path| input::holds_volume(path, &expected)))
 }
 
 /// Two volumes of one shape and type.
@@ -124,22 +196,15 @@ impl VolumePair {
     ) -> Result<VolumePair, Failure> {
         let stream = files.last().map(|path| steps::read_if_stream(path, step.step)).transpose()?.flatten();
         let expected = shape.expected(fill.fill_value);
+        let [first, other] = split(files, stream.as_ref(), &expected)?;
         let Some(stream) = stream else {
             step.refuse_without_stream(files)?;
-            let [first, other] = [&files[..3], &files[3..]];
             let before = Volume::read(first, &expected)?;
             let known = Expected { dims: Some(before.dims), dtype: Some(before.dtype()), ..expected };
             return Ok(VolumePair { before, after: Volume::read(other, &known)?, info: None });
         };
-        if files.len() != 4 {
-            return Err(failure!(
-                "{} holds a volume, and {} files are given before it: give its original, U0 V0 W0",
-                stream.name,
-                files.len() - 1
-            ));
-        }
         let of_stream = (stream.dims(), stream.info.dtype, stream.name.clone());
-        let before = Volume::read(&files[..3], &Expected { otherwise: Some(of_stream), ..expected })?;
+        let before = Volume::read(first, &Expected { otherwise: Some(of_stream), ..expected })?;
         if before.dims != stream.dims() || before.dtype() != stream.info.dtype {
             return Err(failure!(
                 "{}: holds {} values of {}, the original {} of {}: {OF_STREAM}",
@@ -168,4 +233,33 @@ impl VolumePair {
         let after = self.after.critical_points(Config { fill_value: None, ..config }, threads)?;
         Ok([before, after])
     }
+}
+
+/// The files of the original and of the reconstruction.
+fn split<'a>(
+    files: &'a [&'a Path],
+    stream: Option<&Stream>,
+    expected: &Expected,
+) -> Result<[&'a [&'a Path]; 2], Failure> {
+    let first = match (files.len(), stream) {
+        (2 | 4, Some(_)) => files.len() - 1,
+        (n, Some(stream)) => {
+            return Err(failure!(
+                "{} holds a volume, and {} files are given before it: give its original, U0 V0 W0, or one file with \
+                 all components",
+                stream.name,
+                n - 1
+            ));
+        }
+        (2 | 6, None) => files.len() / 2,
+        (4, None) if input::holds_volume(files[0], expected) => 1,
+        (4, None) => 3,
+        (n, None) => {
+            return Err(failure!(
+                "the number of files is {n}, and one holds a volume: give U0 V0 W0 U1 V1 W1, or one file with all \
+                 components in place of U0 V0 W0, of U1 V1 W1, or of each"
+            ));
+        }
+    };
+    Ok(files.split_at(first).into())
 }

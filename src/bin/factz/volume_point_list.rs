@@ -1,12 +1,37 @@
 //! Lists of the critical points of volumes as CSV, JSON or VTK PolyData.
 
 use crate::array::Dims;
-use crate::class::{volume_kind_name, volume_simplex_name};
-use crate::point_list::{coordinate, index_text, write_array, write_json, write_poly_data, ListFormat};
+use crate::class::{volume_kind_name, volume_simplex_name, VolumeClass};
+use crate::figures::joined;
+use crate::point_list::{
+    coordinate, index_text, write_array, write_json, write_poly_data, ListFormat, Listed,
+};
 use factz::capi::analysis::FACTZ_INDEX_UNDEFINED;
 use factz::{VolumeKind, VolumePoint, VolumeSimplex};
 use serde_json::{json, Value};
 use std::io::{Result, Write};
+
+impl Listed for VolumePoint {
+    const PLACE: &'static str = "x,y,z,cell_x,cell_y,cell_z,simplex,dimension";
+    fn place(&self) -> String {
+        let [x, y, z] = position(self);
+        let (simplex, dimension) = (volume_simplex_name(self.simplex), self.simplex.dimension());
+        format!("{x},{y},{z},{},{},{},{simplex},{dimension}", self.cell_x, self.cell_y, self.cell_z)
+    }
+    fn place_json(&self) -> Value {
+        let [x, y, z] = position(self);
+        json!({
+            "cell_x": self.cell_x, "cell_y": self.cell_y, "cell_z": self.cell_z, "x": x, "y": y, "z": z,
+            "simplex": volume_simplex_name(self.simplex), "dimension": self.simplex.dimension(),
+        })
+    }
+    fn kind_name(&self) -> &'static str {
+        volume_kind_name(self.kind)
+    }
+    fn is_zero(&self) -> bool {
+        !matches!(VolumeClass::of(self), VolumeClass::Inside(_))
+    }
+}
 
 /// Writes a list in its format.
 pub fn write(out: &mut impl Write, format: ListFormat, points: &[VolumePoint], dims: Dims) -> Result<()> {
@@ -23,31 +48,12 @@ fn position(p: &VolumePoint) -> [f64; 3] {
 }
 
 fn write_csv(out: &mut impl Write, points: &[VolumePoint]) -> Result<()> {
-    out.write_all(b"x,y,z,cell_x,cell_y,cell_z,simplex,dimension,point_type,index\n")?;
-    for p in points {
-        let [x, y, z] = position(p);
-        writeln!(
-            out,
-            "{x},{y},{z},{},{},{},{},{},{},{}",
-            p.cell_x,
-            p.cell_y,
-            p.cell_z,
-            volume_simplex_name(p.simplex),
-            p.simplex.dimension(),
-            volume_kind_name(p.kind),
-            index_text(p.index)
-        )?;
-    }
-    Ok(())
+    writeln!(out, "{},point_type,index", VolumePoint::PLACE)?;
+    points.iter().try_for_each(|p| writeln!(out, "{},{},{}", p.place(), p.kind_name(), index_text(p.index)))
 }
 
 fn json_of(p: &VolumePoint) -> Value {
-    let [x, y, z] = position(p);
-    json!({
-        "cell_x": p.cell_x, "cell_y": p.cell_y, "cell_z": p.cell_z, "x": x, "y": y, "z": z,
-        "simplex": volume_simplex_name(p.simplex), "dimension": p.simplex.dimension(),
-        "point_type": volume_kind_name(p.kind), "index": p.index,
-    })
+    joined(p.place_json(), json!({ "point_type": p.kind_name(), "index": p.index }))
 }
 
 fn write_vtp(out: &mut impl Write, points: &[VolumePoint], dims: Dims) -> Result<()> {

@@ -2,14 +2,14 @@
 
 use crate::args::Points;
 use crate::class::volume_kind_name;
-use crate::failure::{failure, input_names, Failure};
+use crate::failure::{input_names, Failure};
 use crate::figures::{joined, periodic_name, shape_json};
 use crate::output::{refuse_input, ListTarget};
 use crate::point_list::ListFormat;
 use crate::say::{critical_points_text, grouped, Voice};
-use crate::volume_pair::Volume;
+use crate::volume_pair::Given;
 use crate::{volume_point_list, Verdict};
-use factz::{VolumeKind, VolumePoint};
+use factz::{Config, VolumeKind, VolumePoint};
 use serde_json::{json, Value};
 use std::path::Path;
 use std::time::Instant;
@@ -36,9 +36,6 @@ fn kinds_json(points: &[VolumePoint]) -> Value {
 }
 
 pub fn points(a: &Points) -> Result<Verdict, Failure> {
-    if a.part.selection().is_some() {
-        return Err(failure!("--region and --planes are for planes: leave them out for a volume"));
-    }
     let target = ListTarget::of(&a.output, a.talk.json)?;
     let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
     let voice = Voice::beside_data(&a.talk, target.is_standard());
@@ -46,26 +43,34 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     if let Some(path) = target.path() {
         refuse_input(path, &files, "list")?;
     }
-    let source = (&a.field, a.w.as_deref());
-    let (mut volume, info) = Volume::given(source, &a.fill, (&a.step, a.place.threads), &voice)?;
+    let (options, selection) = ((&a.field.shape, &a.fill, &a.step), a.part.selection());
+    let mut given = Given::read(&files, options, selection.as_ref(), &a.place, &voice)?;
     let names = || input_names(&files, ", ");
-    let config =
-        volume.config((&a.spacing, &a.depth), &a.fill, info.as_ref()).map_err(|e| e.about(names()))?;
+    let config = given.config((&a.spacing, &a.depth), &a.fill).map_err(|e| e.about(names()))?;
     let start = Instant::now();
-    let points = volume.critical_points(config, a.place.threads);
-    let points = points.map_err(|e| Failure::from(e).about(names()))?;
+    let points = given.volume.critical_points(config, a.place.threads);
+    let mut points = points.map_err(|e| Failure::from(e).about(names()))?;
     let seconds = start.elapsed().as_secs_f64();
-    target.write(|out| volume_point_list::write(out, format, &points, volume.dims))?;
+    points.iter_mut().for_each(|point| shift(point, given.first, &config));
+    target.write(|out| volume_point_list::write(out, format, &points, given.dims))?;
     voice.json(|| {
         let more = json!({
             "command": "points", "components": 3, "dx": config.dx, "dy": config.dy, "dz": config.dz,
             "periodic": periodic_name(config.periodic), "critical_points": points.len(),
             "points_by_type": kinds_json(&points), "seconds": seconds,
         });
-        joined(more, shape_json(volume.dims, config.dtype))
+        joined(more, shape_json(given.dims, config.dtype))
     })?;
     if let (Some(path), false) = (&a.output, target.is_standard()) {
         voice.text(&format!("{}: {}\n", path.display(), kinds_text(&points)))?;
     }
     Ok(Verdict::Good)
+}
+
+/// From the place in a part of a volume to that in the volume.
+fn shift(point: &mut VolumePoint, [x, y, z]: [u64; 3], config: &Config) {
+    (point.cell_x, point.cell_y, point.cell_z) = (point.cell_x + x, point.cell_y + y, point.cell_z + z);
+    point.x += x as f64 * config.dx;
+    point.y += y as f64 * config.dy;
+    point.z += z as f64 * config.dz;
 }

@@ -8,18 +8,15 @@ use crate::fate::paired;
 use crate::picture::Column;
 use crate::say::{critical_points_text, Voice};
 use crate::slice::Slice;
-use crate::steps;
-use crate::volume_pair::{self, Volume, VolumePair};
+use crate::volume_pair::{self, Given, VolumePair};
 use std::path::Path;
 
-/// Whether the files are those of a volume: U, V and W, or a stream; with --compare, also of another one.
+/// Whether the files are those of a volume: U, V and W, or one with all; with --compare, also of another one.
 pub fn is_asked(a: &Render) -> Result<bool, Failure> {
-    match a.files.last() {
-        Some(last) if a.compare => Ok(a.files.len() == 6 || volume_pair::is_stream(last, a.step.step)?),
-        Some(last) => {
-            Ok(a.files.len() == 3 || (a.files.len() == 1 && volume_pair::is_stream(last, a.step.step)?))
-        }
-        None => Ok(false),
+    match &a.files[..] {
+        files if a.compare => volume_pair::are_given(files, &a.shape, &a.step),
+        [file] => volume_pair::is_volume(file, &a.shape, &a.step),
+        files => Ok(files.len() == 3),
     }
 }
 
@@ -30,17 +27,10 @@ pub fn slice(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failur
 }
 
 fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
-    let stream = match files.len() {
-        1 => Some(steps::read(files[0], a.step.step)?),
-        _ => a.step.refuse_without_stream(files).map(|()| None)?,
-    };
-    let mut volume = match &stream {
-        Some(stream) => Volume::decode(stream, a.place.threads, voice)?,
-        None => Volume::read(files, &a.shape.expected(a.fill.fill_value))?,
-    };
-    let info = stream.as_ref().map(|stream| &stream.info);
+    let given = Given::read(files, (&a.shape, &a.fill, &a.step), None, &a.place, voice)?;
     let about_files = |e: Failure| e.about(input_names(files, ", "));
-    let config = volume.config((&a.spacing, &a.depth), &a.fill, info).map_err(about_files)?;
+    let config = given.config((&a.spacing, &a.depth), &a.fill).map_err(about_files)?;
+    let mut volume = given.volume;
     let slice = Slice::chosen(a, volume.dims, config, voice)?;
     let field = slice.flow(&volume, config.fill_value)?;
     let points = volume.critical_points(config, a.place.threads).map_err(|e| about_files(e.into()))?;

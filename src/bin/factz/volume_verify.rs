@@ -8,7 +8,7 @@ use crate::figures::{comparison_by_type_json, joined, periodic_name, shape_json}
 use crate::say::Voice;
 use crate::verify::verdict_text;
 use crate::violations::violations;
-use crate::volume_pair::{self, VolumePair};
+use crate::volume_pair::VolumePair;
 use crate::Verdict;
 use factz::{
     compare_volume, BoundKind, Config, Dtype, Preserve, Ties, VolumeComparison, VolumeKind, VolumeRequest,
@@ -16,12 +16,6 @@ use factz::{
 use serde_json::json;
 use std::path::Path;
 use std::time::Instant;
-
-/// Whether the files are those of volumes: six arrays, or a stream of a volume behind its original.
-pub fn is_asked(a: &Verify) -> Result<bool, Failure> {
-    let last = a.files.last().map(|path| volume_pair::is_stream(path, a.step.step)).transpose()?;
-    Ok(a.files.len() == 6 || last == Some(true))
-}
 
 /// The comparison, and the absolute bound if there is one.
 fn compared<T: Element>(

@@ -33,13 +33,14 @@ With --json the object counts the points of each type, and the list goes to -o a
 is decoded (of several in one file the one that --step names); its header tells shape, type, fill value and spacing.
 
 With --region and --planes a part of a stream is decoded, on the processor, as by `factz decompress`. Its points have the \
-places that they have in the field. Zeros on the border of a region are judged without the vertices outside it, and the \
-cells of a periodic axis between its ends count only if the region has both.
+places that they have in the field. Zeros on the border of a region, and in the first and the last plane of a part of a \
+volume, are judged without the vertices outside it, and the cells of a periodic axis between its ends count only if the \
+part has both.
 
 With --periodic the cells between the last and the first column or row hold points too; they have the cell_x or cell_y \
 of the last one.
 
-Volumes, three arrays U, V and W, or a stream of them: a simplex is a path from the vertex (cell_x, cell_y, cell_z), and \
+Volumes, three arrays U, V and W, a file with all of them, or a stream: a simplex is a path from the vertex (cell_x, cell_y, cell_z), and \
 its name tells the axes of each step: tetrahedron_x_y_z, face_x_yz, edge_xyz, or vertex; dimension is 3, 2, 1 or 0. Types \
 inside tetrahedra: repelling_node (out), repelling_node_saddle (in along one direction, out along two), \
 attracting_node_saddle (in along two), attracting_node (in); with two complex eigenvalues focus takes the place of node, \
@@ -58,7 +59,9 @@ Examples:
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
   factz points wind.fz -o points.vtp
   factz points u.f32 v.f32 w.f32 --dims 128x128x128 -o points.vtp
-  factz points year.fz --region 100,40,64x64 --planes 181:212"
+  factz points uvw.npy --dz 0.5
+  factz points year.fz --region 100,40,64x64 --planes 181:212
+  factz points volume.fz --region 100,40,64x64 --planes 20:52"
 )]
 pub struct Points {
     #[command(flatten)]
@@ -122,24 +125,30 @@ pub struct Range {
 ///
 /// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type or
 /// index), x, y, cell_x, cell_y, cell_z, simplex as in `factz points`, point_type_before, point_type_after,
-/// index_before, index_after.
+/// index_before, index_after. Of volumes: fate, x, y, z, cell_x, cell_y, cell_z, simplex, dimension, and the types and
+/// indices.
 #[derive(Args)]
 #[command(
     override_usage = "factz diff [OPTIONS] <U0> <V0> <U1> <V1>\n       factz diff [OPTIONS] <FIELD0> <FIELD1>\n       \
-factz diff [OPTIONS] <U0> <V0> <STREAM>",
+factz diff [OPTIONS] <U0> <V0> <STREAM>\n       factz diff [OPTIONS] <U0> <V0> <W0> <U1> <V1> <W1>\n       \
+factz diff [OPTIONS] <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
-A point is kept if the same triangle, edge or vertex has one of the same type and index in the other field. `factz verify` compares values, \
+A point is kept if the same triangle, edge or vertex has one of the same type and index in the other field; of volumes \
+the same tetrahedron, face, edge or vertex, which are compared on the processor. `factz verify` compares values, \
 ties and missing data as well, without a list. The ending of -o tells the format: .json, otherwise CSV.
 
 Exit status: 0 no point differs; 1 some do; 2 wrong usage, or a file that cannot be read or written.
 
 Examples:
   factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first
-  factz diff u.npy v.npy wind.fz -o differences.json"
+  factz diff u.npy v.npy wind.fz -o differences.json
+  factz diff u.npy v.npy w.npy volume.fz -o differences.csv
+  factz diff uvw.npy uvw2.npy"
 )]
 pub struct Diff {
     /// Components of the two fields; a file with both components takes the place of two, and a stream that of
-    /// the other field; - is standard input (no stream)
+    /// the other field; of volumes three and three, or a file with all components in place of three; - is standard
+    /// input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -156,6 +165,8 @@ pub struct Diff {
     pub format: Option<ListFormat>,
     #[command(flatten)]
     pub spacing: SpacingArguments,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -176,7 +187,7 @@ factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>\n       factz rende
 factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <W0> <U1> <V1> <W1>\n       \
 factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
-Volumes: of U, V and W, or of the stream of a volume, a plane is drawn with the flow and the speed in it: of u and v \
+Volumes: of U, V and W, of a file with all of them, or of the stream of a volume, a plane is drawn with the flow and the speed in it: of u and v \
 in a plane z:K, of u to the right and w upwards in y:K, of v to the right and w upwards in x:K. The marks are the \
 critical points of the volume that are nearer to this plane than to another one of the same axis; half way between two \
 they belong to the one of the larger number. With --compare a point and its successor belong to the plane of the former.
@@ -216,7 +227,7 @@ Examples:
 )]
 pub struct Render {
     /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the
-    /// place of two; three of a volume, or a stream; - is standard input (no stream)
+    /// place of two; three of a volume, or a file with all of them, or a stream; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U", "V"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

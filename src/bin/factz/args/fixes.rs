@@ -100,9 +100,10 @@ pub struct Apply {
     /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Names of u and v in a .npz, or of one array that holds both
-    #[arg(long, value_name = "U,V", value_parser = parse_keys, default_value = "u,v")]
-    pub keys: Keys,
+    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all; default: u,v, and w of a
+    /// volume
+    #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys)]
+    pub keys: Option<Keys>,
     /// Threads on the processor; 0 means one per core, 1 starts none
     #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
     pub threads: usize,

@@ -139,7 +139,8 @@ factz verify [OPTIONS] <U0> <V0> <W0> <U1> <V1> <W1>\n       factz verify [OPTIO
 A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, \
 the bound, the fill value, the spacing, --preserve and --ties. With arrays give these options as in `factz compress`.
 
-Six arrays, or three and a stream, are two volumes, whose tetrahedra are compared on the processor.
+Six arrays, or three and a stream, are two volumes, whose tetrahedra are compared on the processor. A file with all \
+components takes the place of three.
 
 Whole fields are compared, since critical points at the border of a part depend on its neighbours. Of planes of a stack, \
 which are fields of their own, compare the arrays that `factz decompress --planes` makes.
@@ -155,6 +156,7 @@ Examples:
   factz verify u06.npy v06.npy day.fz --step 1
   factz verify flow.npz flow2.npz --abs 0.05
   factz verify u.npy v.npy w.npy volume.fz
+  factz verify uvw.npy volume.fz
   factz verify u.npy v.npy flow2.npz --abs 0.05
   factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
 )]

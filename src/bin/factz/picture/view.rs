@@ -3,6 +3,7 @@
 use crate::array::{typed, Dims, Field};
 use crate::failure::Failure;
 use crate::memory;
+use factz::grid::missing::Missing;
 use factz::Real;
 use rayon::prelude::*;
 
@@ -83,7 +84,7 @@ pub type Flow = Option<[f64; 2]>;
 pub fn sample(field: &Field, view: &View) -> Result<Vec<Flow>, Failure> {
     let mut flow = memory::zeros::<Flow>((view.width * view.height) as u64, "the picture")?;
     typed!([&field.u, &field.v] as [u, v] => {
-        let grid = Values { dims: field.dims, u, v, fill: field.fill_value };
+        let grid = Values::of(field, u, v);
         flow.par_chunks_mut(view.width).enumerate().for_each(|(j, row)| {
             for (i, flow) in row.iter_mut().enumerate() {
                 *flow = grid.at(view.columns(i), view.rows(j));
@@ -100,10 +101,14 @@ struct Values<'a, T> {
     dims: Dims,
     u: &'a [T],
     v: &'a [T],
-    fill: Option<f64>,
+    missing: Missing,
 }
 
-impl<T: Real> Values<'_, T> {
+impl<'a, T: Real> Values<'a, T> {
+    fn of(field: &Field, u: &'a [T], v: &'a [T]) -> Values<'a, T> {
+        Values { dims: field.dims, u, v, missing: Missing::new::<T>(field.fill_value) }
+    }
+
     /// The vector of a vertex; none on land: where there is no data, and where a vertex and a neighbour are
     /// zero. A zero alone is a critical point.
     fn vertex(&self, x: usize, y: usize) -> Option<[f64; 2]> {
@@ -119,10 +124,8 @@ impl<T: Real> Values<'_, T> {
 
     fn data(&self, x: usize, y: usize) -> Option<[f64; 2]> {
         let k = y * self.dims.nx as usize + x;
-        let [u, v] = [self.u[k], self.v[k]].map(T::to_f64);
-        let is_fill = |c: f64| self.fill.is_some_and(|fill| c == T::from_f64(fill).to_f64());
-        let is_missing = !u.is_finite() || !v.is_finite() || is_fill(u) || is_fill(v);
-        (!is_missing).then_some([u, v])
+        let vector = [self.u[k], self.v[k]];
+        (!self.missing.is_missing(vector)).then(|| vector.map(T::to_f64))
     }
 
     /// The flow in intervals of columns and rows, each given by its begin and its length.
@@ -231,6 +234,17 @@ mod tests {
         // The last zero has no zero beside it.
         let alone = Some([0.0; 2]);
         assert_eq!(flow, [None, None, None, Some([2.0, 0.0]), Some([1.0, 2.0]), None, alone]);
+    }
+
+    #[test]
+    fn the_sign_of_a_fill_value_of_zero_counts() {
+        let row = [[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [1.0, -0.0]];
+        for (fill, missing) in [(0.0, [0, 2]), (-0.0, [1, 3])] {
+            let field = Field { fill_value: Some(fill), ..field(4, 1, |x, _| row[x as usize]) };
+            let flow = sample(&field, &view(&field, 4, 1, false)).unwrap();
+            let found: Vec<usize> = (0..4).filter(|&k| flow[k].is_none()).collect();
+            assert_eq!(found, missing, "{fill:?}");
+        }
     }
 
     #[test]
