@@ -134,11 +134,14 @@ fn parts_are_crops() {
         "decompress flow.fz a b c --planes 0 --backend cuda",
         &["--planes 0", "leave --backend cuda out"],
     );
-    for options in ["", " --planes 0"] {
+    // From a pipe to one file.
+    for (options, vertices) in [("", nx * ny * nz), (" --planes 0", nx * ny)] {
         let mut child =
             f.command(&format!("decompress - all{options}")).stdin(Stdio::piped()).spawn().unwrap();
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), &f.read("flow.fz")).unwrap();
-        assert!(!child.wait_with_output().unwrap().status.success());
+        assert!(child.wait_with_output().unwrap().status.success());
+        let expected = ["u0", "v0", "w0"].map(|name| f.values(name)[..vertices].to_vec()).concat();
+        assert_eq!(f.values("all"), expected, "{options}");
     }
 }
 

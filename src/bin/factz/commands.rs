@@ -4,7 +4,7 @@ use crate::append::{Added, Appended};
 use crate::args::{Compress, Decompress};
 use crate::array::{Field, Held};
 use crate::engine::{Done, Engine};
-use crate::failure::{failure, input_names, is_dash, output_name, Failure};
+use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
 use crate::figures::{
     bound_kind_name, choices_json, component_name, fill_json, joined, periodic_name, report_json, shape_json,
 };
@@ -15,7 +15,8 @@ use crate::progress::Progress;
 use crate::region::Part;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
-use crate::{coasts, input, steps, Verdict};
+use crate::stream::Stream;
+use crate::{coasts, input, steps, volume, Verdict};
 use factz::{
     BoundKind, Component, Config, Kind, Mode, Predictor, Preserve, Report, StreamInfo, Ties,
     WARNING_WIDE_RANGE,
@@ -94,7 +95,15 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
-    let mut field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    let expected = a.field.shape.expected(a.fill.fill_value);
+    if files.len() == 1 && input::holds_volume(files[0], &expected) {
+        return Err(failure!(
+            "{}: holds u, v and w: give --mode repair for a volume; its u and v alone are a stack of planes, --keys \
+             u,v of an archive",
+            input_name(files[0])
+        ));
+    }
+    let mut field = input::read_field(&files, &expected)?;
     field.periodic = a.choices.promise.spacing.periodic_or(0)?;
     let config = config(a, &field, (bound_kind, bound))?;
     let engine = Engine::new(&a.place)?;
@@ -343,6 +352,19 @@ impl<'a> Places<'a> {
 }
 
 pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
+    // A pipe tells what it holds when it was read.
+    let read = if is_dash(&a.input) { Some(steps::read(&a.input, a.step.step)?) } else { None };
+    let components = match &read {
+        Some(stream) => Some(stream.info.components),
+        None => steps::find(&a.input, a.step.step)?.map(|step| step.info.components),
+    };
+    match a.w.is_some() || components == Some(3) {
+        true => volume::decompress(a, read),
+        false => decompress_planes(a, read),
+    }
+}
+
+fn decompress_planes(a: &Decompress, read: Option<Stream>) -> Result<Verdict, Failure> {
     let places = Places::new(&a.u, a.v.as_deref(), a.format)?;
     places.check(&a.input)?;
     if a.format.is_none() {
@@ -352,8 +374,8 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let progress = Progress::new("decompressing", &voice);
     let selection = a.part.selection();
     let part = match &selection {
-        Some(selection) => selection.read(&a.input, a.step.step, &a.place, &progress)?,
-        None => whole(a, &progress)?,
+        Some(selection) => selection.read((&a.input, a.step.step), read, &a.place, &progress)?,
+        None => whole(a, read, &progress)?,
     };
     drop(progress);
     let Part { held, done, info, .. } = &part;
@@ -397,8 +419,8 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
 }
 
 /// The whole field.
-fn whole(a: &Decompress, progress: &Progress) -> Result<Part, Failure> {
-    let stream = steps::read(&a.input, a.step.step)?;
+fn whole(a: &Decompress, read: Option<Stream>, progress: &Progress) -> Result<Part, Failure> {
+    let stream = read.map_or_else(|| steps::read(&a.input, a.step.step), Ok)?;
     let engine = Engine::new(&a.place)?;
     let (held, done) = stream.decode_held(&engine, progress)?;
     Ok(Part { held, first: [0; 3], done, info: stream.info, number: stream.number })

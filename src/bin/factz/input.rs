@@ -24,6 +24,8 @@ pub struct Expected {
     /// are their names.
     pub keys: Vec<String>,
     pub fill_value: Option<f64>,
+    /// Whether an array of one component is that of a volume: its last axis is never one of components.
+    pub of_volume: bool,
     /// Shape and type of raw values that nothing else tells: those of a stream, with its name.
     pub otherwise: Option<(Dims, Dtype, String)>,
 }
@@ -83,7 +85,7 @@ pub fn read_components(files: &[&Path], expected: &Expected) -> Result<(Dims, [V
             "- takes the place of all components of a volume: give it alone, or U, V and W"
         ));
     }
-    let mut known = Expected { keys: keys_of_volume(&expected.keys)?, ..expected.clone() };
+    let mut known = Expected { keys: keys_of_volume(&expected.keys)?, of_volume: true, ..expected.clone() };
     let mut pieces = Vec::new();
     for file in files {
         pieces.extend(open(file, if files.len() == 1 { 3 } else { 1 }, &known)?);
@@ -143,7 +145,9 @@ fn archive_holds_volume(path: &Path, expected: &Expected) -> Result<bool, Failur
     let (_, arrays) = arrays_of(Source::open(path)?, &keys)?;
     Ok(match &arrays[..] {
         [all] => all.header.is_volume(expected.dims),
-        each => each.iter().all(|array| array.header.alone(&array.name).is_ok_and(|dims| dims.has_cubes())),
+        each => {
+            each.iter().all(|array| array.header.alone(&array.name, true).is_ok_and(|dims| dims.has_cubes()))
+        }
     })
 }
 
@@ -338,7 +342,7 @@ impl Piece {
         expected: &Expected,
     ) -> Result<Self, Failure> {
         let (dims, arrangement) = match components {
-            1 => (header.alone(&name)?, Arrangement::Alone),
+            1 => (header.alone(&name, expected.of_volume)?, Arrangement::Alone),
             2 => header.both(&name, expected.dims)?,
             _ => header.volume(&name, expected.dims)?,
         };

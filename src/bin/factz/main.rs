@@ -124,7 +124,6 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
     match command {
         Command::Compress(a) if volume::is_given(a) => volume::compress(a),
         Command::Compress(a) => commands::compress(a),
-        Command::Decompress(a) if volume::is_asked(a)? => volume::decompress(a),
         Command::Decompress(a) => commands::decompress(a),
         Command::Split(a) => halves::split(a),
         Command::Join(a) => halves::join(a),

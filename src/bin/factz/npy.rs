@@ -40,12 +40,13 @@ fn shape_text(sizes: &[u64]) -> String {
 }
 
 impl Header {
-    /// The shape of one component, leading axes of length 1 aside.
-    pub fn alone(&self, name: &str) -> Result<Dims, Failure> {
+    /// The shape of one component, leading axes of length 1 aside. Three axes with 2 as the last one are both
+    /// components of a plane, or one of a volume.
+    pub fn alone(&self, name: &str, of_volume: bool) -> Result<Dims, Failure> {
         let shape = shape_text(&self.sizes);
         match *without_leading_ones(&self.sizes, 2) {
             [ny, nx] => positive(name, &shape, [nx, ny, 1]),
-            [_, _, 2] => Err(failure!(
+            [_, _, 2] if !of_volume => Err(failure!(
                 "{name}: has the shape {shape} and holds both components: give this file alone, in place of U and V"
             )),
             [nz, ny, nx] => positive(name, &shape, [nx, ny, nz]),
@@ -349,12 +350,12 @@ mod tests {
     #[test]
     fn shapes_tell_how_components_lie() {
         let (dims, stack) = (Dims::plane, |nx, ny, nz| Dims { nx, ny, nz });
-        assert_eq!(of(&[3, 4]).alone("a").unwrap(), dims(4, 3));
-        assert_eq!(of(&[1, 1, 3, 4]).alone("a").unwrap(), dims(4, 3));
-        assert_eq!(of(&[1, 4]).alone("a").unwrap(), dims(4, 1));
-        assert_eq!(of(&[2, 3, 4]).alone("a").unwrap(), stack(4, 3, 2));
-        assert_eq!(of(&[1, 5, 3, 4]).alone("a").unwrap(), stack(4, 3, 5));
-        let axes = of(&[2, 5, 3, 4]).alone("a").unwrap_err().message;
+        assert_eq!(of(&[3, 4]).alone("a", false).unwrap(), dims(4, 3));
+        assert_eq!(of(&[1, 1, 3, 4]).alone("a", false).unwrap(), dims(4, 3));
+        assert_eq!(of(&[1, 4]).alone("a", false).unwrap(), dims(4, 1));
+        assert_eq!(of(&[2, 3, 4]).alone("a", false).unwrap(), stack(4, 3, 2));
+        assert_eq!(of(&[1, 5, 3, 4]).alone("a", false).unwrap(), stack(4, 3, 5));
+        let axes = of(&[2, 5, 3, 4]).alone("a", false).unwrap_err().message;
         assert!(axes.contains(".reshape(-1, 3, 4)"), "{axes}");
         assert_eq!(of(&[2, 3, 4]).both("a", None).unwrap(), (dims(4, 3), Arrangement::Stacked));
         assert_eq!(of(&[1, 3, 4, 2]).both("a", None).unwrap(), (dims(4, 3), Arrangement::Interleaved));

@@ -95,7 +95,7 @@ pub fn names_of(keys: &Option<Keys>) -> Vec<String> {
 impl ShapeArguments {
     pub fn expected(&self, fill_value: Option<f64>) -> Expected {
         let keys = names_of(&self.keys);
-        Expected { dims: self.dims, dtype: self.dtype, keys, fill_value, otherwise: None }
+        Expected { dims: self.dims, dtype: self.dtype, keys, fill_value, ..Expected::default() }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::options::{BackendName, Place};
 use crate::progress::Progress;
 use crate::say::grouped;
 use crate::steps::{self, Step};
-use crate::stream::needs_planes;
+use crate::stream::{needs_planes, Stream};
 use clap::Args;
 use factz::{BoundKind, Config, Dtype, Error, Execution, Report, Source, Status, StreamInfo, ViewMut};
 use serde_json::{json, Value};
@@ -147,17 +147,17 @@ pub struct Part<H = Held> {
 }
 
 impl Selection {
-    /// Decodes the part of the one stream of a file, or of that which `--step` means. Of a regular file a
-    /// part is read.
+    /// Decodes the part of the one stream of a file, or of that which `--step` means, unless the stream was `read`
+    /// before. Of a regular file a part is read.
     pub fn read(
         &self,
-        path: &Path,
-        step: Option<i64>,
+        file: (&Path, Option<i64>),
+        read: Option<Stream>,
         place: &Place,
         progress: &Progress,
     ) -> Result<Part, Failure> {
-        self.read_as(path, step, place, |found| {
-            needs_planes(&input_name(path), &found.info)?;
+        self.read_as(file, read, place, |found| {
+            needs_planes(&found.name, &found.info)?;
             let mut held = Held::empty(found.dims, found.info.dtype, found.info.component)?;
             let done = match found.info.dtype {
                 Dtype::F32 => found.decode::<f32>(&mut held, place.threads, progress),
@@ -170,12 +170,12 @@ impl Selection {
     /// As [`Selection::read`], of the stream of a volume.
     pub fn read_volume(
         &self,
-        path: &Path,
-        step: Option<i64>,
+        file: (&Path, Option<i64>),
+        read: Option<Stream>,
         place: &Place,
         progress: &Progress,
     ) -> Result<Part<(Dims, [Values; 3])>, Failure> {
-        self.read_as(path, step, place, |found| {
+        self.read_as(file, read, place, |found| {
             let (components, done) = match found.info.dtype {
                 Dtype::F32 => found.decode_volume::<f32>(place.threads, progress),
                 Dtype::F64 => found.decode_volume::<f64>(place.threads, progress),
@@ -186,22 +186,23 @@ impl Selection {
 
     fn read_as<H>(
         &self,
-        path: &Path,
-        step: Option<i64>,
+        (path, step): (&Path, Option<i64>),
+        read: Option<Stream>,
         place: &Place,
         decode: impl FnOnce(&Found) -> Result<(H, Done<Report>), Failure>,
     ) -> Result<Part<H>, Failure> {
         if place.backend == BackendName::Cuda {
             return Err(failure!("{self}: is decompressed on the processor: leave --backend cuda out"));
         }
-        let (bytes, info, number) = match steps::find(path, step)? {
+        let found = if read.is_some() { None } else { steps::find(path, step)? };
+        let (bytes, info, number) = match found {
             Some(Step { number, offset, info }) => {
                 let file =
                     File::open(path).map_err(|e| failure!("{}: cannot be read: {e}", input_name(path)))?;
                 (Bytes::File(file, offset, info.stream_bytes), info, number)
             }
             None => {
-                let stream = steps::read(path, step)?;
+                let stream = read.map_or_else(|| steps::read(path, step), Ok)?;
                 (Bytes::Memory(stream.bytes), stream.info, stream.number)
             }
         };

@@ -48,7 +48,8 @@ pub fn read_field(
         let progress = || Progress::new("decompressing", voice);
         let mut single = match part {
             Some(selection) if steps::is_stream(path) => {
-                let Part { held, first, info, .. } = selection.read(path, step.step, place, &progress())?;
+                let Part { held, first, info, .. } =
+                    selection.read((path, step.step), None, place, &progress())?;
                 needs_both(&input_name(path), &info)?;
                 let field = held.into_field(&info).expect("both components");
                 check((&input_name(path), &info), files, shape)?;

@@ -23,9 +23,7 @@ pub fn needs_both(name: &str, info: &StreamInfo) -> Result<(), Failure> {
 pub fn needs_planes(name: &str, info: &StreamInfo) -> Result<(), Failure> {
     match info.components {
         2 => Ok(()),
-        _ => Err(failure!(
-            "{name}: holds a volume of u, v and w: give three outputs, U, V and W, or the name of a file with the stream"
-        )),
+        _ => Err(failure!("{name}: holds a volume of u, v and w: give the name of a file with the stream")),
     }
 }
 

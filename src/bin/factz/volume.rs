@@ -4,7 +4,7 @@
 use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Element, Values};
 use crate::engine::{with_progress, Done, Engine};
-use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
+use crate::failure::{failure, input_name, input_names, output_name, Failure};
 use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json, shape_json};
 use crate::foreign::Product;
 use crate::options::{Choices, FillArguments, Spacing};
@@ -198,13 +198,6 @@ fn decoded<T: Element>(
     Ok((components.map(T::wrap), done))
 }
 
-/// Whether the stream is one of a volume, or a place for W is given.
-pub fn is_asked(a: &Decompress) -> Result<bool, Failure> {
-    Ok(a.w.is_some()
-        || !is_dash(&a.input)
-            && steps::find(&a.input, a.step.step)?.is_some_and(|step| step.info.components == 3))
-}
-
 /// Files for a volume, each with its format: U, V and W, or one for all components.
 pub struct Places<'a>(Vec<(&'a Path, Format)>);
 
@@ -258,8 +251,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Restores the arrays U, V and W, or one with all components.
-pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
+/// Restores the arrays U, V and W, or one with all components, from the stream of a file or one that was read.
+pub fn decompress(a: &Decompress, read: Option<Stream>) -> Result<Verdict, Failure> {
     let paths: Vec<&Path> =
         [Some(&a.u), a.v.as_ref(), a.w.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
     if paths.len() == 2 {
@@ -273,8 +266,8 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let progress = Progress::new("decompressing", &voice);
     let selection = a.part.selection();
     let part = match &selection {
-        Some(selection) => selection.read_volume(&a.input, a.step.step, &a.place, &progress)?,
-        None => whole(a, &progress)?,
+        Some(selection) => selection.read_volume((&a.input, a.step.step), read, &a.place, &progress)?,
+        None => whole(a, read, &progress)?,
     };
     drop(progress);
     let ((dims, components), info, done) = (&part.held, &part.info, &part.done);
@@ -306,8 +299,12 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
 }
 
 /// The whole volume.
-fn whole(a: &Decompress, progress: &Progress) -> Result<Part<(Dims, [Values; 3])>, Failure> {
-    let stream = steps::read(&a.input, a.step.step)?;
+fn whole(
+    a: &Decompress,
+    read: Option<Stream>,
+    progress: &Progress,
+) -> Result<Part<(Dims, [Values; 3])>, Failure> {
+    let stream = read.map_or_else(|| steps::read(&a.input, a.step.step), Ok)?;
     let engine = Engine::new(&a.place)?;
     let (components, done) = decode(&stream, &engine, progress)?;
     let held = (stream.dims(), components);

@@ -201,7 +201,7 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
         dtype: Some(info.dtype),
         keys: names_of(&a.keys),
         fill_value: None,
-        otherwise: None,
+        ..Expected::default()
     };
     let (_, mut components) = input::read_components(inputs, &expected)?;
     let report = match info.dtype {

@@ -113,7 +113,7 @@ impl Given {
             }
             (true, Some(selection)) => {
                 let progress = Progress::new("decompressing", voice);
-                let part = selection.read_volume(file, step.step, place, &progress)?;
+                let part = selection.read_volume((file, step.step), None, place, &progress)?;
                 let Part { held: (dims, components), first, info, .. } = part;
                 if !dims.has_cubes() {
                     return Err(failure!(
