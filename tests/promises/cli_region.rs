@@ -114,7 +114,8 @@ fn points_of_a_part_of_a_volume_are_those_of_the_volume() {
     f.succeeds("points s.fz -o all.json");
     let points = |name: &str| -> Vec<serde_json::Value> { serde_json::from_slice(&f.read(name)).unwrap() };
     let all = points("all.json");
-    // The cells of each part, with those behind the end of a periodic axis if the part is as long as the volume.
+    // The cells of each part, with those behind the end of a periodic axis if the part is as long as the
+    // volume.
     for (part, cells) in [
         ("--region 3,2,6x5 --planes 2:7", [3..8, 2..6, 2..6]),
         ("--region 0,2,13x5 --planes -4:", [0..13, 2..6, 5..8]),

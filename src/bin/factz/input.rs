@@ -20,8 +20,8 @@ use zip::ZipArchive;
 pub struct Expected {
     pub dims: Option<Dims>,
     pub dtype: Option<Dtype>,
-    /// The names of u and v in a `.npz`, of a volume also of w, or of one array with all components; none where these
-    /// are their names.
+    /// The names of u and v in a `.npz`, of a volume also of w, or of one array with all components; none
+    /// where these are their names.
     pub keys: Vec<String>,
     pub fill_value: Option<f64>,
     /// Whether an array of one component is that of a volume: its last axis is never one of components.
@@ -121,8 +121,8 @@ fn keys_of_volume(keys: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Whether a file alone holds a volume, by the shape of its array or by the arrays of an archive. Raw values and pipes
-/// do not tell. Reading the file reports one that cannot be read.
+/// Whether a file alone holds a volume, by the shape of its array or by the arrays of an archive. Raw values
+/// and pipes do not tell. Reading the file reports one that cannot be read.
 pub fn holds_volume(path: &Path, expected: &Expected) -> bool {
     let format = Some(Format::of(path)).filter(|_| !is_dash(path) && path.is_file());
     let held = match format {

@@ -96,8 +96,8 @@ impl Header {
         Ok((positive(name, &shape, sizes)?, arrangement))
     }
 
-    /// Whether the array holds the three components of a volume. A shape that two components of a stack may have too
-    /// is that of a stack, unless the expected one says otherwise.
+    /// Whether the array holds the three components of a volume. A shape that two components of a stack may
+    /// have too is that of a stack, unless the expected one says otherwise.
     pub fn is_volume(&self, expected: Option<Dims>) -> bool {
         let &[a, b, c, d] = without_leading_ones(&self.sizes, 4) else { return false };
         let may_be_stack = [a, b, d].contains(&2);

@@ -69,8 +69,8 @@ pub struct ShapeArguments {
     /// Type of the values; f32 unless a .npy or .npz contains another
     #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
     pub dtype: Option<Dtype>,
-    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all; default: u,v, and w of a
-    /// volume
+    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all; default: u,v, and w
+    /// of a volume
     #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys)]
     pub keys: Option<Keys>,
 }
@@ -253,8 +253,8 @@ pub const THREE_COMPONENTS: &str = "three components U V W";
 /// The grid spacing of a volume along z.
 #[derive(Args)]
 pub struct DepthArguments {
-    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the stream,
-    /// if there is one, otherwise 1
+    /// Distance from plane to plane of a volume, negative where W points the other way; default: that of the
+    /// stream, if there is one, otherwise 1
     #[arg(long, value_name = "DZ", value_parser = parse_distance, allow_hyphen_values = true)]
     pub dz: Option<f64>,
 }

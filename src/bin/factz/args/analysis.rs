@@ -125,8 +125,8 @@ pub struct Range {
 ///
 /// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type or
 /// index), x, y, cell_x, cell_y, cell_z, simplex as in `factz points`, point_type_before, point_type_after,
-/// index_before, index_after. Of volumes: fate, x, y, z, cell_x, cell_y, cell_z, simplex, dimension, and the types and
-/// indices.
+/// index_before, index_after. Of volumes: fate, x, y, z, cell_x, cell_y, cell_z, simplex, dimension, and the
+/// types and indices.
 #[derive(Args)]
 #[command(
     override_usage = "factz diff [OPTIONS] <U0> <V0> <U1> <V1>\n       factz diff [OPTIONS] <FIELD0> <FIELD1>\n       \
@@ -147,8 +147,8 @@ Examples:
 )]
 pub struct Diff {
     /// Components of the two fields; a file with both components takes the place of two, and a stream that of
-    /// the other field; of volumes three and three, or a file with all components in place of three; - is standard
-    /// input (no stream)
+    /// the other field; of volumes three and three, or a file with all components in place of three; - is
+    /// standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -227,7 +227,8 @@ Examples:
 )]
 pub struct Render {
     /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the
-    /// place of two; three of a volume, or a file with all of them, or a stream; - is standard input (no stream)
+    /// place of two; three of a volume, or a file with all of them, or a stream; - is standard input (no
+    /// stream)
     #[arg(required = true, num_args = 1.., value_names = ["U", "V"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

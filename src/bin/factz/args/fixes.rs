@@ -100,8 +100,8 @@ pub struct Apply {
     /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all; default: u,v, and w of a
-    /// volume
+    /// Names of u and v in a .npz, of a volume also of w, or of one array that holds all; default: u,v, and w
+    /// of a volume
     #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys)]
     pub keys: Option<Keys>,
     /// Threads on the processor; 0 means one per core, 1 starts none
