@@ -174,7 +174,7 @@ fn volumes_in_one_file_are_analysed() {
     // Two names are those of planes.
     let planes = f.succeeds(&format!("points u.f32 v.f32 {DIMS}"));
     assert_eq!(f.succeeds("points all.npz --keys u,v"), planes);
-    f.succeeds("compress all.npz --abs 0 -o planes.fz");
+    f.succeeds("compress all.npz --abs 0 -o planes.fz --keys u,v");
     assert!(f.succeeds("verify all.npz planes.fz").starts_with("Kept: "));
 
     f.succeeds(&format!("compress {three} {DIMS} --abs 0.2 --preserve none -o other.fz"));
@@ -238,6 +238,21 @@ fn the_shape_tells_volumes_from_planes_where_both_are_possible() {
     f.fails("points flow.npz", &["flow.npz"]);
 }
 
+/// Three arrays whose last axis has two vertices are no pairs.
+#[test]
+fn volumes_of_two_columns_are_volumes() {
+    let f = Folder::new("volume-two-columns");
+    for (name, values) in ["u", "v", "w"].iter().zip(components()) {
+        f.write(&format!("{name}.npy"), &npy("<f4", "(27, 11, 2)", &bytes(&values)));
+    }
+    f.succeeds("compress u.npy v.npy w.npy -o flow.fz --abs 0.01");
+    assert_eq!(f.json("info flow.fz")["nx"], 2);
+    f.succeeds("decompress flow.fz u1.npy v1.npy w1.npy");
+    f.succeeds("verify u.npy v.npy w.npy u1.npy v1.npy w1.npy --abs 0.01");
+    f.succeeds("decompress flow.fz all.npz");
+    f.succeeds("compress all.npz -o again.fz --abs 0.01 --mode repair");
+}
+
 #[test]
 fn what_is_no_volume_is_refused() {
     let f = volume("volume-refused");
@@ -250,7 +265,7 @@ fn what_is_no_volume_is_refused() {
     for (line, part) in [
         ("compress u.npy u.npy -o x.fz --abs 1 --mode repair", "give U, V and W, or one file"),
         ("compress u.npy -o x.fz --abs 1 --mode repair", "which is one component: give U, V and W"),
-        ("compress all.npy -o x.fz --abs 1", "for a volume give `factz compress` --mode repair"),
+        ("compress all.npy -o x.fz --abs 1", "all.npy: holds u, v and w: give --mode repair for a volume"),
         ("compress cube.npy -o x.fz --abs 1 --mode repair", "--dims 3x3x66 or --dims 3x66x3"),
         ("compress all.f32 -o x.fz --abs 1 --mode repair", "--dims NXxNY is missing"),
         (
@@ -260,8 +275,9 @@ fn what_is_no_volume_is_refused() {
         ("compress - u.npy u.npy -o x.fz --abs 1", "- takes the place of all components"),
         ("compress all.npz -o x.fz --abs 1 --mode repair --keys a,b", "give three names, U,V,W"),
         ("compress all.npz -o x.fz --abs 1 --mode repair --keys u,v,x", "name u, v and w with --keys U,V,W"),
-        ("compress all.npz -o x.fz --abs 1 --keys u,v,w", "u and v have two names"),
+        ("compress all.npz -o x.fz --abs 1 --keys u,v,w", "give --mode repair for a volume"),
         ("compress all.npz u.npy u.npy -o x.fz --abs 1", "is an archive of arrays: give it alone"),
+        ("compress all.npz -o x.fz --abs 1", "all.npz: holds u, v and w: give --mode repair for a volume"),
         ("decompress flow.fz u1.f32 v1.f32", "or one for all components"),
         ("decompress flow.fz u1.npz v1.f32 w1.f32", "holds all components: give it alone"),
         ("decompress flow.fz u1.f32 u1.f32 w1.f32", "is given for two components"),
@@ -269,6 +285,8 @@ fn what_is_no_volume_is_refused() {
     ] {
         f.fails(line, &[part]);
     }
+    // Both components of a stack, where they are named.
+    f.succeeds("compress all.npz -o x.fz --abs 1 --keys u,v");
     f.succeeds("compress cube.npy -o x.fz --abs 1 --mode repair --dims 3x66x3");
     assert_eq!(f.json("info x.fz")["ny"], 66);
 }

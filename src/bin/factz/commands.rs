@@ -16,7 +16,7 @@ use crate::region::Part;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::stream::Stream;
-use crate::{coasts, input, steps, volume, Verdict};
+use crate::{coasts, input, steps, Verdict};
 use factz::{
     BoundKind, Component, Config, Kind, Mode, Predictor, Preserve, Report, StreamInfo, Ties,
     WARNING_WIDE_RANGE,
@@ -351,20 +351,8 @@ impl<'a> Places<'a> {
     }
 }
 
-pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
-    // A pipe tells what it holds when it was read.
-    let read = if is_dash(&a.input) { Some(steps::read(&a.input, a.step.step)?) } else { None };
-    let components = match &read {
-        Some(stream) => Some(stream.info.components),
-        None => steps::find(&a.input, a.step.step)?.map(|step| step.info.components),
-    };
-    match a.w.is_some() || components == Some(3) {
-        true => volume::decompress(a, read),
-        false => decompress_planes(a, read),
-    }
-}
-
-fn decompress_planes(a: &Decompress, read: Option<Stream>) -> Result<Verdict, Failure> {
+/// Restores the arrays U and V, or one with both components, from the stream of a file or one that was read.
+pub fn decompress_planes(a: &Decompress, read: Option<Stream>) -> Result<Verdict, Failure> {
     let places = Places::new(&a.u, a.v.as_deref(), a.format)?;
     places.check(&a.input)?;
     if a.format.is_none() {

@@ -9,6 +9,7 @@ mod bench_cuda;
 mod class;
 mod coasts;
 mod commands;
+mod decompress;
 mod demo;
 #[cfg(feature = "cuda")]
 mod device;
@@ -124,7 +125,7 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
     match command {
         Command::Compress(a) if volume::is_given(a) => volume::compress(a),
         Command::Compress(a) => commands::compress(a),
-        Command::Decompress(a) => commands::decompress(a),
+        Command::Decompress(a) => decompress::decompress(a),
         Command::Split(a) => halves::split(a),
         Command::Join(a) => halves::join(a),
         Command::Verify(a) if volume_pair::are_given(&a.files, &a.shape, &a.step)? => {
