@@ -359,8 +359,7 @@ module factz
   !                    [, stat] [, errmsg])
   ! call factz_compare(u, v, w, other_u, other_v, other_w, config, comparison [, ghosts] [, other_ghosts]
   !                    [, threads] [, stat] [, errmsg])
-  ! Both fields need ghosts on the sides in config%halo. The comparison of volumes is a factz_volume_comparison;
-  ! config%halo must be 0, and ghost layers are left out.
+  ! Both fields need ghosts on the sides in config%halo. The comparison of volumes is a factz_volume_comparison.
   interface factz_compare
     module procedure compare_real32, compare_real64, compare_stack_real32, compare_stack_real64, &
         compare_volume_real32, compare_volume_real64
@@ -387,7 +386,7 @@ module factz
 
   ! call factz_critical_points(u, v, config, points [, ghosts] [, threads] [, stat] [, errmsg])
   ! call factz_critical_points(u, v, w, config, points [, ghosts] [, threads] [, stat] [, errmsg])
-  ! The points of a volume are of the type factz_volume_point; config%halo must be 0, and ghost layers are left out.
+  ! The ghosts on the sides in config%halo are read. The points of a volume are of the type factz_volume_point.
   interface factz_critical_points
     module procedure critical_points_real32, critical_points_real64, critical_points_stack_real32, &
         critical_points_stack_real64, critical_points_volume_real32, critical_points_volume_real64
