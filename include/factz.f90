@@ -2173,7 +2173,7 @@ contains
     type(factz_volume_point), allocatable, intent(out), optional, target :: of_volume(:)
     type(factz_config) :: c
     character(:), allocatable :: reason
-    integer(c_size_t) :: n, capacity
+    integer(c_size_t) :: n
     integer(c_int64_t) :: count
     integer(c_int32_t) :: status
     integer(c_int) :: threads_used
@@ -2185,20 +2185,29 @@ contains
     else
       ! The number first; a capacity of 0 needs no array.
       call list(c_null_ptr, 0_c_size_t)
-      if (status == FACTZ_OK .or. status == FACTZ_ERROR_BUFFER_TOO_SMALL) then
-        capacity = int(count, c_size_t)
-        if (present(points)) then
-          allocate (points(capacity))
-          if (capacity > 0) call list(c_loc(points), capacity)
-        else
-          allocate (of_volume(capacity))
-          if (capacity > 0) call list(c_loc(of_volume), capacity)
-        end if
-      end if
-      reason = library_reason(status)
+      if (status == FACTZ_OK .or. status == FACTZ_ERROR_BUFFER_TOO_SMALL) call list_all(int(count, c_size_t))
+      if (.not. allocated(reason)) reason = library_reason(status)
     end if
     call conclude('factz_critical_points', status, reason, stat, errmsg)
   contains
+    subroutine list_all(capacity)
+      integer(c_size_t), intent(in) :: capacity
+      integer :: failed
+      if (present(points)) then
+        allocate (points(capacity), stat=failed)
+      else
+        allocate (of_volume(capacity), stat=failed)
+      end if
+      if (failed /= 0) then
+        status = FACTZ_ERROR_OUT_OF_MEMORY
+        reason = 'no memory for '//decimal(int(capacity, int64))//' critical points'
+      else if (capacity > 0 .and. present(points)) then
+        call list(c_loc(points), capacity)
+      else if (capacity > 0) then
+        call list(c_loc(of_volume), capacity)
+      end if
+    end subroutine list_all
+
     subroutine list(found, room)
       type(c_ptr), intent(in) :: found
       integer(c_size_t), intent(in) :: room
