@@ -306,11 +306,21 @@ contains
     call factz_find_range(u, v, w(:, :, 8:), config, range, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'u has 20 x 17 x 18 vertices but w has 20 x 17 x 11')
     call require(range%status == status .and. range%low > range%high, 'a range without values')
-    call factz_critical_points(whole(:, :, :, 1), whole(:, :, :, 2), whole(:, :, :, 3), config, again, ghosts=1, &
-        stat=status, errmsg=reason)
-    call told(status, FACTZ_ERROR_UNSUPPORTED, reason, 'halo = 0x3f')
+    call factz_critical_points(u, v, w, config, again, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'config%halo = 63 names sides with ghost vertices')
     call require(.not. allocated(again), 'no points of a call that failed')
+    ! Two blocks, between whose planes 8 and 9 the zero lies: the first has it, and without a halo none.
+    config%halo = FACTZ_SIDE_Z_MAX
+    call factz_critical_points(whole(:, :, :9, 1), whole(:, :, :9, 2), whole(:, :, :9, 3), config, again, ghosts=1)
+    call factz_compare(whole(:, :, :9, 1), whole(:, :, :9, 2), whole(:, :, :9, 3), -whole(:, :, :9, 1), &
+        whole(:, :, :9, 2), whole(:, :, :9, 3), config, comparison, ghosts=1, other_ghosts=1)
+    call require(size(again) == 1 .and. comparison%changed_types == 1, 'a point between two blocks')
+    config%halo = FACTZ_SIDE_Z_MIN
+    call factz_critical_points(whole(:, :, 8:, 1), whole(:, :, 8:, 2), whole(:, :, 8:, 3), config, again, ghosts=1)
+    call require(size(again) == 0, 'a point of another block')
     config%halo = 0
+    call factz_critical_points(whole(:, :, :9, 1), whole(:, :, :9, 2), whole(:, :, :9, 3), config, again, ghosts=1)
+    call require(size(again) == 0, 'a point between blocks without a halo')
     call factz_compare(u, v, w, u(:, :, 2:), v(:, :, 2:), w(:, :, 2:), config, comparison, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'u has 20 x 17 x 18 vertices with ghosts = 0 but other_u has')
     call require(comparison%status == status, 'the status of a comparison')

@@ -359,8 +359,7 @@ module factz
   !                    [, stat] [, errmsg])
   ! call factz_compare(u, v, w, other_u, other_v, other_w, config, comparison [, ghosts] [, other_ghosts]
   !                    [, threads] [, stat] [, errmsg])
-  ! Both fields need ghosts on the sides in config%halo. The comparison of volumes is a factz_volume_comparison;
-  ! config%halo must be 0, and ghost layers are left out.
+  ! Both fields need ghosts on the sides in config%halo. The comparison of volumes is a factz_volume_comparison.
   interface factz_compare
     module procedure compare_real32, compare_real64, compare_stack_real32, compare_stack_real64, &
         compare_volume_real32, compare_volume_real64
@@ -387,7 +386,7 @@ module factz
 
   ! call factz_critical_points(u, v, config, points [, ghosts] [, threads] [, stat] [, errmsg])
   ! call factz_critical_points(u, v, w, config, points [, ghosts] [, threads] [, stat] [, errmsg])
-  ! The points of a volume are of the type factz_volume_point; config%halo must be 0, and ghost layers are left out.
+  ! The ghosts on the sides in config%halo are read. The points of a volume are of the type factz_volume_point.
   interface factz_critical_points
     module procedure critical_points_real32, critical_points_real64, critical_points_stack_real32, &
         critical_points_stack_real64, critical_points_volume_real32, critical_points_volume_real64
@@ -2174,7 +2173,7 @@ contains
     type(factz_volume_point), allocatable, intent(out), optional, target :: of_volume(:)
     type(factz_config) :: c
     character(:), allocatable :: reason
-    integer(c_size_t) :: n, capacity
+    integer(c_size_t) :: n
     integer(c_int64_t) :: count
     integer(c_int32_t) :: status
     integer(c_int) :: threads_used
@@ -2186,20 +2185,29 @@ contains
     else
       ! The number first; a capacity of 0 needs no array.
       call list(c_null_ptr, 0_c_size_t)
-      if (status == FACTZ_OK .or. status == FACTZ_ERROR_BUFFER_TOO_SMALL) then
-        capacity = int(count, c_size_t)
-        if (present(points)) then
-          allocate (points(capacity))
-          if (capacity > 0) call list(c_loc(points), capacity)
-        else
-          allocate (of_volume(capacity))
-          if (capacity > 0) call list(c_loc(of_volume), capacity)
-        end if
-      end if
-      reason = library_reason(status)
+      if (status == FACTZ_OK .or. status == FACTZ_ERROR_BUFFER_TOO_SMALL) call list_all(int(count, c_size_t))
+      if (.not. allocated(reason)) reason = library_reason(status)
     end if
     call conclude('factz_critical_points', status, reason, stat, errmsg)
   contains
+    subroutine list_all(capacity)
+      integer(c_size_t), intent(in) :: capacity
+      integer :: failed
+      if (present(points)) then
+        allocate (points(capacity), stat=failed)
+      else
+        allocate (of_volume(capacity), stat=failed)
+      end if
+      if (failed /= 0) then
+        status = FACTZ_ERROR_OUT_OF_MEMORY
+        reason = 'no memory for '//decimal(int(capacity, int64))//' critical points'
+      else if (capacity > 0 .and. present(points)) then
+        call list(c_loc(points), capacity)
+      else if (capacity > 0) then
+        call list(c_loc(of_volume), capacity)
+      end if
+    end subroutine list_all
+
     subroutine list(found, room)
       type(c_ptr), intent(in) :: found
       integer(c_size_t), intent(in) :: room

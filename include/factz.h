@@ -2294,13 +2294,17 @@ factz_status factz_read_volume_region_host(factz_read_callback read,
  * value at a vertex do not count: they hold no point, and are no surroundings of a zero at a vertex, on an edge or on
  * a face, which needs one tetrahedron at least. Blocks until all points are found; thread-safe.
  *
+ * Blocks of a volume: a block has the points with (cell_x, cell_y, cell_z) among its vertices. The ghosts of
+ * all sides in config->halo are read. If every side with a neighbour has a halo, each point belongs to
+ * exactly one block.
+ *
  * @param u         x components, laid out as config says
  * @param v         y components
  * @param w         z components
  * @param n         number of vertices, nx * ny * nz
  * @param config    the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout,
- *                  periodic, the fill value, and dx, dy and dz for the types; the rest must be valid and has no
- *                  effect. A halo is FACTZ_ERROR_UNSUPPORTED
+ *                  halo, periodic, the fill value, and dx, dy and dz for the types; the rest must be valid and
+ *                  has no effect
  * @param points    receives the points; may be NULL if capacity is 0
  * @param capacity  number of points that fit
  * @param count     receives the number of points of the volume, which may exceed capacity; 0 if the call
@@ -2324,18 +2328,23 @@ factz_status factz_critical_points_volume_host(const void *u,
  * Compares a volume with another one, usually an original with its decompressed copy. After compression with
  * FACTZ_PRESERVE_TYPES `violations` is 0. Blocks until all is compared; thread-safe.
  *
+ * Blocks of a volume: a tetrahedron belongs to the block that has the vertex it begins at, points are those
+ * of `factz_critical_points_volume_host`, and values those of the vertices of the block, so the counts of
+ * all blocks add up to those of the volume. Both volumes need the ghosts of all sides in config->halo; after
+ * decompression these are the values that the neighbours decompressed.
+ *
  * @param u             x components of the first volume, laid out as config says
  * @param v             its y components
  * @param w             its z components
  * @param n             number of vertices, nx * ny * nz
- * @param config        the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout of
- *                      u, v and w, periodic, the fill value, dx, dy and dz for the types, ties, and the bound; the
- *                      rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
+ * @param config        the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout
+ *                      of u, v and w, halo, periodic, the fill value, dx, dy and dz for the types, ties, and
+ *                      the bound; the rest must be valid and has no effect
  * @param other_u       x components of the other volume
  * @param other_v       its y components
  * @param other_w       its z components
- * @param other_config  the layout of other_u, other_v and other_w; nx, ny, nz, dtype and periodic as in config. NULL
- *                      stands for config
+ * @param other_config  the layout of other_u, other_v and other_w; nx, ny, nz, dtype, periodic and halo as in
+ *                      config. NULL stands for config
  * @param comparison    receives the result; if the call fails, its status and zeros
  * @param threads       see "Threads" at the top of this header
  * @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
@@ -2354,15 +2363,15 @@ factz_status factz_compare_volume_host(const void *u,
                                        int threads);
 
 /**
- * Finds the range of a volume in host memory, u, v and w together, as `factz_range_host` does for planes. Blocks until
- * it is found; thread-safe.
+ * Finds the range of a volume in host memory, u, v and w together, as `factz_range_host` does for planes.
+ * Ghost vertices do not count. Blocks until it is found; thread-safe.
  *
  * @param u        x components, laid out as config says
  * @param v        y components
  * @param w        z components
  * @param n        number of vertices, nx * ny * nz
  * @param config   the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout and the
- *                 fill value; the rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
+ *                 fill value; the rest must be valid and has no effect
  * @param range    receives the range; zero_vertices counts vertices with u = v = w = 0. If the call fails, its status
  *                 and a range without values
  * @param threads  see "Threads" at the top of this header

@@ -202,6 +202,8 @@ struct volume {
     std::uint64_t v_stride;
     std::uint64_t w_pitch;
     std::uint64_t w_stride;
+    /* Layers of ghost vertices that lie around the block in memory. */
+    std::uint64_t ghosts = 0;
     /* Rows from a plane to the next; 0 stands for ny. */
     std::uint64_t plane_rows = 0;
 
@@ -220,6 +222,7 @@ struct volume {
         v_stride = f.v_stride;
         w_pitch = f.w_pitch;
         w_stride = f.w_stride;
+        ghosts = f.ghosts;
         plane_rows = f.plane_rows;
     }
 
@@ -260,6 +263,7 @@ volume<T> ghosted(
     const std::uint64_t pitch = nx + 2 * ghosts, rows = ny + 2 * ghosts;
     const std::uint64_t first = (ghosts * rows + ghosts) * pitch + ghosts;
     volume<T> block = pitched(u + first, v + first, w + first, nx, ny, nz, pitch);
+    block.ghosts = ghosts;
     block.plane_rows = rows;
     return block;
 }
@@ -347,16 +351,16 @@ factz_config configured(factz_config config, const volume<T>& volume) noexcept {
     return config;
 }
 
-/* The same for an analysis, which reads the ghosts on the sides in config.halo: a field must say that it has
- * them. */
-template <class T>
-factz_config configured_with_ghosts(const factz_config& config, const field<T>& field) {
-    if (config.halo != 0 && field.ghosts == 0)
+/* The same for an analysis, which reads the ghosts on the sides in config.halo: a field or a volume must say
+ * that it has them. */
+template <class View>
+factz_config configured_with_ghosts(const factz_config& config, const View& view) {
+    if (config.halo != 0 && view.ghosts == 0)
         throw error(FACTZ_ERROR_INVALID_ARGUMENT,
             "config.halo names sides with ghost vertices but the field has ghosts = 0: pass factz::ghosted, "
             "set "
             "field.ghosts, or set config.halo = 0 to leave out the cells between blocks");
-    return configured(config, field);
+    return configured(config, view);
 }
 
 /* Sizes for compressing fields of this kind. */
@@ -733,11 +737,11 @@ std::vector<factz_critical_point> critical_points(
     });
 }
 
-/* The same of a volume, zeros on faces included, without ghost vertices: config.halo must be 0. */
+/* The same of a volume, zeros on faces included. */
 template <class T>
 std::vector<factz_volume_point> critical_points(
     const volume<T>& volume, const factz_config& config, int threads = 0) {
-    const factz_config c = configured(config, volume);
+    const factz_config c = configured_with_ghosts(config, volume);
     return detail::all_points<factz_volume_point>([&](auto* points, std::size_t capacity, auto* count) {
         return factz_critical_points_volume_host(
             volume.u, volume.v, volume.w, volume.vertices(), &c, points, capacity, count, threads);
@@ -757,14 +761,14 @@ factz_comparison compare(
     return comparison;
 }
 
-/* The same of a volume, without ghost vertices: config.halo must be 0. */
+/* The same of a volume. */
 template <class T, class U>
 factz_volume_comparison compare(
     const volume<T>& volume, const factz::volume<U>& other, const factz_config& config, int threads = 0) {
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
         "only volumes of the same element type can be compared: convert one of them first");
     factz_volume_comparison comparison;
-    const factz_config c = configured(config, volume), d = configured(config, other);
+    const factz_config c = configured_with_ghosts(config, volume), d = configured_with_ghosts(config, other);
     check(factz_compare_volume_host(volume.u, volume.v, volume.w, volume.vertices(), &c, other.u, other.v,
         other.w, &d, &comparison, threads));
     return comparison;

@@ -1,7 +1,7 @@
 //! Configurations, and the only constructor of a validated request.
 //! No allocation, no device: everything here is arithmetic on the configuration.
 
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::Layout;
 pub use crate::grid::sides::{periodic_sides, SIDES_ALL, SIDES_ALL_OF_VOLUME};
@@ -330,20 +330,6 @@ impl VolumeRequest {
     pub fn field_bytes(&self) -> u64 {
         self.request.field_bytes()
     }
-    /// Refuses a halo, which the analysis of volumes does not read.
-    pub(crate) fn check_no_halo(&self) -> Result<()> {
-        match self.config().halo {
-            0 => Ok(()),
-            halo => Err(Error::new(
-                Status::Unsupported,
-                format!(
-                    "halo = {halo:#x}: the analysis of volumes reads no ghosts; set halo = 0, which leaves \
-                     out the cells between blocks"
-                ),
-            )),
-        }
-    }
-
     /// The request, for what planes and volumes have in common.
     pub(crate) fn common(&self) -> &Request {
         &self.request
@@ -529,6 +515,7 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Status;
 
     fn base() -> Config {
         Config::new(10, 20, BoundKind::Relative, 1e-2)

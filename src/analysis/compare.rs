@@ -280,12 +280,12 @@ fn compare_band<T: Real>(
     let (mut low, mut high) = (Row::<T, 2, 2>::new(domain.columns)?, Row::<T, 2, 2>::new(domain.columns)?);
     // Squared errors of each column.
     let mut squares = rows_of(nx)?;
-    low.load(domain, views, band.start);
+    low.load(domain, views, band.start as i64);
     for y in band {
-        part.values.add_row(&low, nx as usize, bound, &mut squares);
+        part.values.add_row(&low, domain.owned_of_row(), bound, &mut squares);
         let has_cells = y + 1 < domain.rows;
         if has_cells {
-            high.load(domain, views, y + 1);
+            high.load(domain, views, y as i64 + 1);
             part.cells(&Fields { domain, views }, y, &low, &high);
         }
         // The last column or row may have no cells.

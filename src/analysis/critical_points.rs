@@ -111,8 +111,8 @@ pub fn critical_points<T: Real>(
         let views = [of_plane([u, v], z)];
         let mut search = Search { fields: Fields { domain: &domain, views: &views }, z, found: Vec::new() };
         let (mut low, mut high) = (rows_of(domain.columns)?, rows_of(domain.columns)?);
-        let load = |y, row: &mut _| {
-            domain.load(&views[0], y, row);
+        let load = |y: u64, row: &mut _| {
+            domain.load(&views[0], y as i64, row);
             domain.hide_filled(row, |_, _| {});
         };
         load(band.start, &mut low);

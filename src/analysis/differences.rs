@@ -4,6 +4,7 @@ use super::{row_of, rows_of, Domain};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
+use std::ops::Range;
 
 /// Missing in no field.
 pub(super) const PRESENT: u8 = 1;
@@ -28,7 +29,7 @@ impl<T: Real, const N: usize, const F: usize> Row<T, N, F> {
     }
 
     /// Loads row `y` of views of a plane.
-    pub fn load<R>(&mut self, domain: &Domain<R>, views: &[[View<'_, T>; N]; F], y: u64) {
+    pub fn load<R>(&mut self, domain: &Domain<R>, views: &[[View<'_, T>; N]; F], y: i64) {
         let Row { values, flags } = self;
         for (row, views) in values.iter_mut().zip(views) {
             domain.load(views, y, row);
@@ -95,17 +96,17 @@ impl<const N: usize> Default for Differences<N> {
 }
 
 impl<const N: usize> Differences<N> {
-    /// Adds the first `nx` vertices of a row. `squares` has the sum of squared errors of each column.
+    /// Adds the vertices of a row that are no ghosts. `squares` has the sum of squared errors of each column.
     pub fn add_row<T: Real>(
         &mut self,
         row: &Row<T, N, 2>,
-        nx: usize,
+        owned: Range<usize>,
         bound: f64,
         squares: &mut [Vec<f64>; N],
     ) {
-        self.vertices(row, nx);
+        self.vertices(row, owned.clone());
         for (component, squares) in squares.iter_mut().enumerate() {
-            let [before, after] = [0, 1].map(|field| row.field(field)[component]);
+            let [before, after] = [0, 1].map(|field| &row.field(field)[component][owned.clone()]);
             self.values(component, before, after, bound, squares);
         }
     }
@@ -115,9 +116,9 @@ impl<const N: usize> Differences<N> {
         self.squares = squares.map(|columns| joined(columns, |a, b| *a += *b).unwrap_or_default());
     }
 
-    fn vertices<T: Real>(&mut self, row: &Row<T, N, 2>, nx: usize) {
-        let [before, after] = [row.field(0), row.field(1)];
-        for (x, &flags) in row.flags[..nx].iter().enumerate() {
+    fn vertices<T: Real>(&mut self, row: &Row<T, N, 2>, owned: Range<usize>) {
+        let [before, after] = [0, 1].map(|field| row.field(field).map(|component| &component[owned.clone()]));
+        for (x, &flags) in row.flags[owned.clone()].iter().enumerate() {
             let [zero0, zero1] = [before, after].map(|field| field.iter().all(|c| c[x] == T::ZERO));
             self.zero_vertices += zero0 as u64;
             self.changed_zero_vertices += (zero0 != zero1) as u64;

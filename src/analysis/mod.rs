@@ -5,10 +5,10 @@
 //! are those of the fill value of the request. A triangle with a missing vertex has no critical point and is
 //! not compared.
 //!
-//! A block owns the triangles, edges and vertices whose base ([`Simplex`]) is one of its vertices: over all
-//! blocks of a field each of them is looked at once. They reach the ghosts on the sides of x_max and y_max that
-//! the halo names; the surroundings of a zero reach those of all sides. Behind the last vertex of a periodic axis
-//! comes the first one again, as a ghost.
+//! A block owns the simplices whose base ([`Simplex`], [`VolumeSimplex`]) is one of its vertices: over all
+//! blocks of a field each of them is looked at once. They reach the ghosts on the sides of x_max, y_max and,
+//! in volumes, z_max that the halo names; the surroundings of a zero reach those of all sides. Behind the
+//! last vertex of a periodic axis comes the first one again, as a ghost.
 
 pub mod compare;
 pub mod critical_points;
@@ -35,7 +35,10 @@ use crate::grid::mesh::Triangle;
 use crate::grid::missing::Missing;
 use crate::grid::sides::periodic_sides;
 use crate::grid::tiles::Grid;
-use crate::request::{Request, VolumeRequest, PERIODIC_X, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::request::{
+    Request, VolumeRequest, PERIODIC_X, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN, SIDE_Z_MAX,
+    SIDE_Z_MIN,
+};
 use crate::runtime::float_env;
 use crate::runtime::memory::{self, Reserve};
 use crate::runtime::pool::{self, Threads};
@@ -55,9 +58,14 @@ struct Domain<R = Rule> {
     /// Ghost columns and rows before those of the grid that are read, 0 or 1.
     columns_before: i64,
     rows_before: i64,
-    /// Columns and rows from vertex (0, 0) on that are read: those of the grid, and the ghosts behind them.
+    /// Columns, rows and planes from the first vertex on that are read: those of the grid, and the ghosts
+    /// behind them.
     columns: u64,
     rows: u64,
+    planes: u64,
+    /// Column, row and plane of the first cube: of a volume -1 where there are ghosts. Cells of planes begin
+    /// at 0.
+    first: [i64; 3],
     missing: Missing,
     rule: R,
 }
@@ -89,12 +97,51 @@ impl Domain<VolumeRule> {
     /// Of a volume. Otherwise as [`Domain::new`].
     fn of_volume<T: Real>(
         request: &VolumeRequest,
-        grid: Grid,
         views: &[(&str, View<'_, T>)],
     ) -> Result<Domain<VolumeRule>> {
-        request.check_no_halo()?;
+        Self::in_volume(request, request.grid(), request.config().halo, views)
+    }
+
+    /// Of the vertices of a volume alone.
+    fn of_volume_vertices<T: Real>(
+        request: &VolumeRequest,
+        views: &[(&str, View<'_, T>)],
+    ) -> Result<Domain<VolumeRule>> {
+        Self::in_volume(request, Grid { periodic: 0, ..request.grid() }, 0, views)
+    }
+
+    fn in_volume<T: Real>(
+        request: &VolumeRequest,
+        grid: Grid,
+        halo: u32,
+        views: &[(&str, View<'_, T>)],
+    ) -> Result<Domain<VolumeRule>> {
         let rule = VolumeRule { types: false, ..VolumeRule::of(request.config()) };
-        Self::with_rule(request.common(), rule, (grid, 0), views)
+        let domain = Self::with_rule(request.common(), rule, (grid, halo), views)?;
+        // Before the first vertex of a periodic axis are the cubes of the last one.
+        let first = [SIDE_X_MIN, SIDE_Y_MIN, SIDE_Z_MIN].map(|side| -((halo & side != 0) as i64));
+        Ok(Domain { first, ..domain })
+    }
+
+    /// The cubes along each axis, by the vertices that they begin at: ghosts, too, where the halo has some
+    /// before the grid. Their last vertices are ghosts where it has some behind.
+    fn cubes(&self) -> [Range<i64>; 3] {
+        let ends = [self.columns, self.rows, self.planes];
+        std::array::from_fn(|k| self.first[k]..ends[k] as i64 - 1)
+    }
+
+    /// Whether a vertex is one of the grid, and no ghost.
+    fn owns(&self, at: [i64; 3]) -> bool {
+        let sizes = self.grid.sizes();
+        (0..3).all(|k| (0..sizes[k] as i64).contains(&at[k]))
+    }
+
+    /// The number of a cube, counted plane by plane and row by row.
+    fn number(&self, cube: [i64; 3]) -> u64 {
+        let [x, y, z] = [0, 1, 2].map(|k| (cube[k] - self.first[k]) as u64);
+        let [columns, rows] =
+            [(0, self.columns), (1, self.rows)].map(|(k, n)| n + self.first[k].unsigned_abs());
+        (z * rows + y) * columns + x
     }
 }
 
@@ -117,6 +164,8 @@ impl<R> Domain<R> {
             rows_before: (halo & SIDE_Y_MIN != 0) as i64,
             columns: grid.nx + (halo & SIDE_X_MAX != 0) as u64,
             rows: grid.ny + (halo & SIDE_Y_MAX != 0) as u64,
+            planes: grid.nz + (halo & SIDE_Z_MAX != 0) as u64,
+            first: [0; 3],
             missing: Missing::new::<T>(c.fill_value),
             rule,
         })
@@ -128,12 +177,22 @@ impl<R> Domain<R> {
             && (-self.rows_before..self.rows as i64).contains(&y)
     }
 
-    /// Copies row `y` of a plane.
-    fn load<T: Real, const N: usize>(&self, views: &[View<'_, T>; N], y: u64, rows: &mut [Vec<T>; N]) {
-        let [_, y] = self.grid.wrapped([0, y as i64]);
+    /// Vertices of a row that is loaded, and those of them that are no ghosts.
+    fn row_length(&self) -> u64 {
+        self.columns + self.first[0].unsigned_abs()
+    }
+
+    fn owned_of_row(&self) -> Range<usize> {
+        let ghosts = self.first[0].unsigned_abs() as usize;
+        ghosts..ghosts + self.grid.nx as usize
+    }
+
+    /// Copies row `y` of a plane, from the first column of cells on.
+    fn load<T: Real, const N: usize>(&self, views: &[View<'_, T>; N], y: i64, rows: &mut [Vec<T>; N]) {
+        let [_, y] = self.grid.wrapped([0, y]);
         for (view, row) in views.iter().zip(rows) {
             if self.grid.periodic & PERIODIC_X == 0 {
-                view.read_row(0, y, row);
+                view.read_row(self.first[0], y, row);
             } else {
                 let owned = self.grid.nx as usize;
                 view.read_row(0, y, &mut row[..owned]);

@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 pub use crate::grid::range::relative_bound;
-use crate::grid::tiles::Grid;
 use crate::request::{BoundKind, Request, VolumeRequest};
 use crate::runtime::pool::Threads;
 use std::ops::Range;
@@ -75,8 +74,7 @@ pub fn range_volume<T: Real>(
     [u, v, w]: [View<'_, T>; 3],
     threads: usize,
 ) -> Result<ValueRange> {
-    let grid = Grid { periodic: 0, ..request.grid() };
-    let domain = Domain::of_volume(request, grid, &[("u", u), ("v", v), ("w", w)])?;
+    let domain = Domain::of_volume_vertices(request, &[("u", u), ("v", v), ("w", w)])?;
     range_of(&domain, [u, v, w], threads)
 }
 
@@ -92,7 +90,7 @@ fn range_of<T: Real, R: Sync, const N: usize>(
         let mut part = ValueRange::default();
         for y in band {
             let mut filled = 0;
-            domain.load(&views, y, &mut row);
+            domain.load(&views, y as i64, &mut row);
             domain.hide_filled(&mut row, |_, finite| filled += finite as u64);
             row.iter().for_each(|values| extremes.add(values));
             let [mut zero, mut missing] = [0, 0];

@@ -6,7 +6,9 @@ use super::config::{factz_config, read_volume_request};
 use super::range::factz_range;
 use super::status::factz_status;
 use super::volume::{spans, views, NAMES};
-use crate::analysis::{self, ValueRange, VolumeComparison, VolumeKind, VolumePoint, VolumeSimplex};
+use crate::analysis::{
+    self, check_same_ghosts, ValueRange, VolumeComparison, VolumeKind, VolumePoint, VolumeSimplex,
+};
 use crate::error::{Error, Result, Status};
 use crate::request::VolumeRequest;
 use crate::runtime::log::event;
@@ -211,13 +213,17 @@ unsafe fn read_counted_request(config: *const factz_config, n: usize) -> Result<
 /// value at a vertex do not count: they hold no point, and are no surroundings of a zero at a vertex, on an edge or on
 /// a face, which needs one tetrahedron at least. Blocks until all points are found; thread-safe.
 ///
+/// Blocks of a volume: a block has the points with (cell_x, cell_y, cell_z) among its vertices. The ghosts of
+/// all sides in config->halo are read. If every side with a neighbour has a halo, each point belongs to
+/// exactly one block.
+///
 /// @param u         x components, laid out as config says
 /// @param v         y components
 /// @param w         z components
 /// @param n         number of vertices, nx * ny * nz
 /// @param config    the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout,
-///                  periodic, the fill value, and dx, dy and dz for the types; the rest must be valid and has no
-///                  effect. A halo is FACTZ_ERROR_UNSUPPORTED
+///                  halo, periodic, the fill value, and dx, dy and dz for the types; the rest must be valid and
+///                  has no effect
 /// @param points    receives the points; may be NULL if capacity is 0
 /// @param capacity  number of points that fit
 /// @param count     receives the number of points of the volume, which may exceed capacity; 0 if the call
@@ -242,15 +248,15 @@ pub unsafe extern "C" fn factz_critical_points_volume_host(
         output.check_apart(&inputs(config, [u, v, w]).each_ref())?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_counted_request(config, n) }?;
-        let components = spans(NAMES, [u, v, w], request.config(), Ghosts::Ignored)?;
+        let components = spans(NAMES, [u, v, w], request.config(), Ghosts::Read)?;
         output.check_apart(&components.each_ref())?;
         let target = check_points(points, capacity)?;
         target.check_apart(&components.each_ref())?;
         target.check_apart(&[output.span()])?;
         let threads = thread_count(threads)?;
         let found = typed!(request.config().dtype, T => {
-            // SAFETY: the components cover the request's grid, as the caller promised.
-            let views = unsafe { views::<T>(&request, [u, v, w], Ghosts::Ignored) };
+            // SAFETY: the components cover the request's grid and its ghosts, as the caller promised.
+            let views = unsafe { views::<T>(&request, [u, v, w], Ghosts::Read) };
             analysis::critical_points_volume(&request, views, threads)
         })?;
         for (k, point) in found.iter().take(capacity).enumerate() {
@@ -274,18 +280,23 @@ pub unsafe extern "C" fn factz_critical_points_volume_host(
 /// Compares a volume with another one, usually an original with its decompressed copy. After compression with
 /// FACTZ_PRESERVE_TYPES `violations` is 0. Blocks until all is compared; thread-safe.
 ///
+/// Blocks of a volume: a tetrahedron belongs to the block that has the vertex it begins at, points are those
+/// of `factz_critical_points_volume_host`, and values those of the vertices of the block, so the counts of
+/// all blocks add up to those of the volume. Both volumes need the ghosts of all sides in config->halo; after
+/// decompression these are the values that the neighbours decompressed.
+///
 /// @param u             x components of the first volume, laid out as config says
 /// @param v             its y components
 /// @param w             its z components
 /// @param n             number of vertices, nx * ny * nz
-/// @param config        the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout of
-///                      u, v and w, periodic, the fill value, dx, dy and dz for the types, ties, and the bound; the
-///                      rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
+/// @param config        the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout
+///                      of u, v and w, halo, periodic, the fill value, dx, dy and dz for the types, ties, and
+///                      the bound; the rest must be valid and has no effect
 /// @param other_u       x components of the other volume
 /// @param other_v       its y components
 /// @param other_w       its z components
-/// @param other_config  the layout of other_u, other_v and other_w; nx, ny, nz, dtype and periodic as in config. NULL
-///                      stands for config
+/// @param other_config  the layout of other_u, other_v and other_w; nx, ny, nz, dtype, periodic and halo as in
+///                      config. NULL stands for config
 /// @param comparison    receives the result; if the call fails, its status and zeros
 /// @param threads       see "Threads" at the top of this header
 /// @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
@@ -312,13 +323,16 @@ pub unsafe extern "C" fn factz_compare_volume_host(
         output.check_apart(&[&Span::of("other_config", other_config)])?;
         // SAFETY: the caller gave whole structs.
         let pair = unsafe { read_pair(config, other_config, n) }?;
-        output.check_apart(&spans(NAMES, first, pair[0].config(), Ghosts::Ignored)?.each_ref())?;
-        output.check_apart(&spans(OTHER_NAMES, other, pair[1].config(), Ghosts::Ignored)?.each_ref())?;
+        output.check_apart(&spans(NAMES, first, pair[0].config(), Ghosts::Read)?.each_ref())?;
+        output.check_apart(&spans(OTHER_NAMES, other, pair[1].config(), Ghosts::Read)?.each_ref())?;
         let threads = thread_count(threads)?;
         let found = typed!(pair[0].config().dtype, T => {
-            // SAFETY: the components cover the grids of the requests, as the caller promised.
-            let [first, other] = unsafe { [views::<T>(&pair[0], first, Ghosts::Ignored), views::<T>(&pair[1], other, Ghosts::Ignored)] };
-            analysis::compare_volume(&pair[0], first, other, true, threads)
+            let view = |k: usize, components| {
+                // SAFETY: the components cover the grids of the requests and their ghosts, as the caller
+                // promised.
+                unsafe { views::<T>(&pair[k], components, Ghosts::Read) }
+            };
+            analysis::compare_volume(&pair[0], view(0, first), view(1, other), true, threads)
         })?;
         output.set(factz_volume_comparison::from(&found));
         let (violations, max_error) = (found.violations(), found.max_error);
@@ -330,15 +344,15 @@ pub unsafe extern "C" fn factz_compare_volume_host(
     unsafe { guard_with_output("comparison", comparison, empty, body, |c, status| c.status = status) }
 }
 
-/// Finds the range of a volume in host memory, u, v and w together, as `factz_range_host` does for planes. Blocks until
-/// it is found; thread-safe.
+/// Finds the range of a volume in host memory, u, v and w together, as `factz_range_host` does for planes.
+/// Ghost vertices do not count. Blocks until it is found; thread-safe.
 ///
 /// @param u        x components, laid out as config says
 /// @param v        y components
 /// @param w        z components
 /// @param n        number of vertices, nx * ny * nz
 /// @param config   the configuration of a volume (`factz_config_init_volume`): nx, ny, nz, dtype, the layout and the
-///                 fill value; the rest must be valid and has no effect. A halo is FACTZ_ERROR_UNSUPPORTED
+///                 fill value; the rest must be valid and has no effect
 /// @param range    receives the range; zero_vertices counts vertices with u = v = w = 0. If the call fails, its status
 ///                 and a range without values
 /// @param threads  see "Threads" at the top of this header
@@ -373,7 +387,7 @@ pub unsafe extern "C" fn factz_range_volume_host(
     unsafe { guard_with_output("range", range, empty, body, |r, status| r.status = status) }
 }
 
-/// The requests that the configurations of two volumes of one shape make, for `n` vertices.
+/// The requests that the configurations of two volumes of one shape and halo make, for `n` vertices.
 ///
 /// # Safety
 /// As for [`read_volume_request`]; `other_config` may be null.
@@ -390,7 +404,7 @@ unsafe fn read_pair(
     // SAFETY: the promise of this function.
     let other = unsafe { read_volume_request("other_config", other_config) }?;
     check_same_shape(first.common(), other.common())?;
-    other.check_no_halo()?;
+    check_same_ghosts(first.common(), other.common())?;
     Ok([first, other])
 }
 

@@ -46,6 +46,12 @@ impl Extent {
         Extent { before: self.before + first, after: self.after - first }
     }
 
+    /// The extent as seen from an element before its first vertex.
+    fn moved_back(self, back: u64) -> Extent {
+        assert!(back <= self.before, "a plane of ghosts begins in the view");
+        Extent { before: self.before - back, after: self.after + back }
+    }
+
     fn covers(&self, needed: Extent) -> bool {
         needed.before <= self.before && needed.after <= self.after
     }
@@ -143,6 +149,16 @@ impl<'a, T: Real> View<'a, T> {
         let first = z * self.layout.plane;
         let extent = self.extent.from(first);
         View { base: self.base.wrapping_add(first as usize), extent, ..self }
+    }
+
+    /// The view of a plane of a volume, which may be one of ghosts.
+    pub fn plane_of_volume(self, z: i64) -> Self {
+        if z >= 0 {
+            return self.plane(z as u64);
+        }
+        let back = z.unsigned_abs() * self.layout.plane;
+        let extent = self.extent.moved_back(back);
+        View { base: self.base.wrapping_sub(back as usize), extent, ..self }
     }
 
     /// Vertex (0, 0) is `values[first]`; the vertices before it, if any, are ghosts.
@@ -337,7 +353,9 @@ mod tests {
         for (k, value) in values.iter().enumerate() {
             let at = [k as i64 % 4 - 1, 0, k as i64 / 4 - 1];
             assert_eq!(view.get_in_volume(at), *value);
+            assert_eq!(view.plane_of_volume(at[2]).get(at[0], at[1]), *value);
         }
+        assert!(std::panic::catch_unwind(|| view.plane_of_volume(-2)).is_err());
         for at in [[-2, 0, -1], [3, 0, 2], [0, 0, 4], [0, -9, 0]] {
             assert!(std::panic::catch_unwind(|| view.get_in_volume(at)).is_err(), "{at:?}");
         }

@@ -148,6 +148,102 @@ fn volumes_are_analysed_in_any_layout() {
     );
 }
 
+/// Counts that those of blocks add up to.
+fn sums(c: &factz_volume_comparison) -> Vec<u64> {
+    let simplices = [c.critical_points, c.other_critical_points, c.lost_points, c.spurious_points, c.ties];
+    let others = [c.violations, c.changed_types, c.zero_vertices, c.bound_exceeded, c.lost_zeros];
+    [&simplices[..], &others, &c.points_by_type].concat()
+}
+
+/// Eight blocks of different sizes in the arrays of the whole, with the ghosts of all sides that have a
+/// neighbour.
+#[test]
+fn blocks_add_up_to_the_volume() {
+    let mut fields = [noise(5), noise(6)];
+    for (k, x) in fields.as_flattened_mut().iter_mut().flatten().enumerate() {
+        // Every seventh vertex of the first volume is zero.
+        *x = if k < 3 * N && k % 7 == 0 { 0.0 } else { (2.0 * *x).round() };
+    }
+    let whole_config = config(0.5);
+    let at = |f: usize, k: usize| fields[f].each_ref().map(|c| c[k..].as_ptr());
+    let call = Call {
+        components: at(0, 0),
+        others: at(1, 0),
+        n: N,
+        config: &whole_config,
+        other_config: null(),
+        threads: 1,
+    };
+    let mut whole = factz_volume_comparison::default();
+    ok(call.compare(&mut whole));
+    let list = |call: &Call, first: [usize; 3]| {
+        let (mut points, mut count) = (vec![NO_POINT; 4 * N], 0);
+        ok(call.points(points.as_mut_ptr(), points.len(), &mut count));
+        let [x, y, z] = first.map(|k| k as u64);
+        let place = |p: &factz_volume_point| {
+            ((p.cell_z + z, p.cell_y + y, p.cell_x + x), (p.simplex, p.point_type, p.index))
+        };
+        points[..count as usize].iter().map(place).collect::<Vec<_>>()
+    };
+    let all = list(&call, [0; 3]);
+    assert!(all.len() as u64 == whole.critical_points && whole.lost_zeros > 5 && whole.ties > 100);
+    let (mut sum, mut found) = (vec![0; sums(&whole).len()], Vec::new());
+    let cuts = [4, 2, 5];
+    for block in 0..8usize {
+        let is_second = [0, 1, 2].map(|k| block >> k & 1 == 1);
+        let first = [0, 1, 2].map(|k| if is_second[k] { cuts[k] } else { 0 });
+        let sizes = [0, 1, 2].map(|k| if is_second[k] { SIZES[k] - cuts[k] } else { cuts[k] });
+        let [nx, ny, nz] = sizes.map(|n| n as u64);
+        let [pitch, rows, _] = SIZES.map(|n| n as u64);
+        let halo = (0..3).fold(0, |halo, k| halo | 1 << (2 * k + !is_second[k] as usize));
+        let c = factz_config { nx, ny, nz, plane_rows: rows, halo, ..whole_config };
+        let c = factz_config { u_pitch: pitch, v_pitch: pitch, w_pitch: pitch, ..c };
+        let k = (first[2] * SIZES[1] + first[1]) * SIZES[0] + first[0];
+        let n = sizes.iter().product();
+        let call = Call { components: at(0, k), others: at(1, k), n, config: &c, ..call };
+        let mut part = factz_volume_comparison::default();
+        ok(call.compare(&mut part));
+        sum.iter_mut().zip(sums(&part)).for_each(|(sum, n)| *sum += n);
+        found.extend(list(&call, first));
+    }
+    found.sort();
+    assert!(sum == sums(&whole) && found == all, "{sum:?} {:?}", sums(&whole));
+}
+
+/// The ghosts of every side that the halo names are inputs, others are not. A range has none.
+#[test]
+fn ghosts_are_read_on_the_sides_of_the_halo() {
+    let c = factz_config { nx: 3, ny: 2, nz: 2, plane_rows: 10, ..config(0.1) };
+    let c = factz_config { u_pitch: 10, v_pitch: 10, w_pitch: 10, ..c };
+    let mut values = vec![0f64; 2000];
+    let base = values.as_mut_ptr().cast::<f32>();
+    let call = |halo, of_call: &dyn Fn(&Call, *mut u64) -> factz_status, out: usize| {
+        let c = factz_config { halo, ..c };
+        // SAFETY: inside the allocation.
+        let at = |k: usize| unsafe { base.add(k) };
+        let components = [200, 1200, 2200].map(|k| at(k).cast_const());
+        let call =
+            Call { components, others: components, n: 12, config: &c, other_config: null(), threads: 1 };
+        of_call(&call, at(out).cast())
+    };
+    let points = |call: &Call, out: *mut u64| call.points(null_mut(), 0, out);
+    let range = |call: &Call, out: *mut u64| call.range(out.cast());
+    // Planes of u begin at 200 and 300; ghosts of the first plane at 100, of the last one at 400.
+    let (before, after) = (100, 400);
+    let sides = FACTZ_SIDES_ALL;
+    for out in [before, after] {
+        assert_eq!(call(sides, &points, out), FACTZ_OK);
+        assert_eq!(call(FACTZ_SIDES_ALL_OF_VOLUME, &range, out), FACTZ_OK);
+    }
+    assert_eq!(call(sides | FACTZ_SIDE_Z_MIN, &points, after), FACTZ_OK);
+    assert_eq!(call(sides | FACTZ_SIDE_Z_MAX, &points, before), FACTZ_OK);
+    for (halo, out) in [(FACTZ_SIDE_Z_MAX, after), (FACTZ_SIDE_Z_MIN, before)] {
+        expect(call(halo, &points, out), FACTZ_ERROR_INVALID_ARGUMENT, "count at");
+        let all = call(FACTZ_SIDES_ALL_OF_VOLUME, &points, out);
+        expect(all, FACTZ_ERROR_INVALID_ARGUMENT, "overlaps u");
+    }
+}
+
 #[test]
 fn bad_arguments_are_named() {
     let (first, other) = (noise(3), noise(4));
@@ -163,10 +259,13 @@ fn bad_arguments_are_named() {
     let [u, v, w] = good.components;
     let planes = factz_config { components: 2, mode: FACTZ_MODE_BLOCK_WISE, ..c };
     let halo = factz_config { halo: FACTZ_SIDE_X_MIN, u_pitch: 12, v_pitch: 12, w_pitch: 12, ..c };
+    let no_pitch = factz_config { halo: FACTZ_SIDE_X_MIN, ..c };
+    let no_rows = factz_config { halo: FACTZ_SIDE_Y_MAX, ..c };
+    let no_side = factz_config { halo: 64, ..c };
+    let seam = factz_config { periodic: FACTZ_PERIODIC_X, ..halo };
     let flat = factz_config { nz: 1, ..c };
     let no_dtype = factz_config { dtype: 7, ..c };
-    let (argument, bad, unsupported) =
-        (FACTZ_ERROR_INVALID_ARGUMENT, FACTZ_ERROR_INVALID_CONFIG, FACTZ_ERROR_UNSUPPORTED);
+    let (argument, bad) = (FACTZ_ERROR_INVALID_ARGUMENT, FACTZ_ERROR_INVALID_CONFIG);
     for (call, status, part) in [
         (Call { components: [null(), v, w], ..good }, argument, "u is null"),
         (Call { components: [u, v, null()], ..good }, argument, "w is null"),
@@ -176,7 +275,10 @@ fn bad_arguments_are_named() {
         (Call { config: &planes, ..good }, bad, "components = 2"),
         (Call { config: &flat, ..good }, bad, "nz = 1"),
         (Call { config: &no_dtype, ..good }, bad, "dtype"),
-        (Call { config: &halo, ..good }, unsupported, "halo = 0x1"),
+        (Call { config: &no_pitch, ..good }, bad, "u_pitch is 0"),
+        (Call { config: &no_rows, ..good }, bad, "plane_rows is 0"),
+        (Call { config: &no_side, ..good }, bad, "halo = 0x40"),
+        (Call { config: &seam, ..good }, bad, "names a side of x"),
     ] {
         let (mut count, mut found, mut range) = (9, factz_volume_comparison::default(), empty_range());
         expect(call.points(null_mut(), 0, &mut count), status, part);
@@ -196,7 +298,8 @@ fn bad_arguments_are_named() {
         (Call { other_config: &longer, ..good }, argument, "other_config"),
         (Call { other_config: &doubles, ..good }, argument, "dtype"),
         (Call { other_config: &periodic, ..good }, argument, "periodic"),
-        (Call { other_config: &halo, ..good }, unsupported, "halo"),
+        (Call { other_config: &halo, ..good }, argument, "halo = 0x1 of the other field"),
+        (Call { config: &halo, other_config: &c, ..good }, argument, "halo = 0x0 of the other field"),
         (Call { other_config: &planes, ..good }, bad, "components = 2"),
     ] {
         expect(call.compare(&mut found), status, part);

@@ -1,13 +1,14 @@
 //! Analysis of volumes: comparisons count what the independent checker of volumes counts (tests/exact_verify3d.py), and
 //! the critical points are those of a search in integers that knows all simplices.
 
+use super::volume_blocks::{blocks, Block};
 use super::volumes::{compressed, counts, decompressed, with_solids, Volume};
 use crate::support::fields::Random;
 use crate::support::fresh_folder;
 use factz::{
     compare_volume, critical_points_volume, range_volume, BoundKind, Config, Dtype, Preserve, Real, Status,
-    Ties, VolumeComparison, VolumeKind, VolumePoint, VolumeRequest, PERIODIC_X, PERIODIC_Y, PERIODIC_Z,
-    SIDE_Z_MIN,
+    Ties, ValueRange, VolumeComparison, VolumeKind, VolumePoint, VolumeRequest, PERIODIC_X, PERIODIC_Y,
+    PERIODIC_Z, SIDE_Z_MAX, SIDE_Z_MIN,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -518,11 +519,179 @@ fn bad_input_is_refused() {
         }
     };
     check(Config { dtype: Dtype::F64, ..volume.config(0.1) }, Status::InvalidArgument, "dtype");
-    let halo = Config { halo: SIDE_Z_MIN, ..volume.config(0.1) };
-    check(halo, Status::Unsupported, "halo");
     check(Config { nz: 6, ..volume.config(0.1) }, Status::InvalidArgument, "u");
     let short = integers::<f32>([5, 5, 4], 2, 61);
     let request = VolumeRequest::new(volume.config(0.1)).expect("valid");
     let error = compare_volume(&request, volume.views(), short.views(), true, 1).unwrap_err();
     assert!(error.message.contains("other_u"), "{error}");
+}
+
+/// Views that hold the vertices of a volume, but not the ghosts beside it.
+#[test]
+fn views_without_their_ghosts_are_refused() {
+    let volume = integers::<f32>([5, 5, 5], 2, 62);
+    for halo in [SIDE_Z_MIN, SIDE_Z_MAX] {
+        let request = VolumeRequest::new(Config { halo, ..volume.config(0.1) }).expect("valid");
+        let errors = [
+            critical_points_volume(&request, volume.views(), 1).map(drop),
+            compare_volume(&request, volume.views(), volume.views(), true, 1).map(drop),
+        ];
+        for error in errors.map(Result::unwrap_err) {
+            let names = error.message.contains(&format!("halo = {halo:#x}"));
+            assert!(error.status == Status::InvalidArgument && names, "{error}");
+        }
+        assert!(range_volume(&request, volume.views(), 1).is_ok(), "a range needs no ghosts");
+    }
+}
+
+/// The counts of a comparison that those of blocks add up to.
+fn sums(c: &VolumeComparison) -> Vec<u64> {
+    let simplices = [
+        [c.critical_points, c.lost_points, c.spurious_points, c.changed_types],
+        [c.other_critical_points, c.lost_zeros, c.spurious_zeros, c.changed_indices],
+        [c.ties, c.changed_ties, c.new_ties, c.bound_exceeded],
+        [c.nonfinite_vertices, c.filled_vertices, c.changed_missing, c.zero_vertices],
+    ];
+    [simplices.as_flattened(), &[c.changed_zero_vertices], &c.points_by_type].concat()
+}
+
+/// Analyses blocks of a volume. The answer is the sum of their counts, and their points at places in the
+/// whole.
+fn of_blocks<T: Real>(
+    [first, other]: [&Volume<T>; 2],
+    blocks: &[Block],
+) -> (Vec<u64>, Vec<VolumePoint>, f64, ValueRange) {
+    let (mut sum, mut found) = (vec![0; sums(&VolumeComparison::default()).len()], Vec::new());
+    let (mut largest, mut range) = (0.0f64, ValueRange::default());
+    for block in blocks {
+        let request = VolumeRequest::new(block.config).expect("valid");
+        let views = block.views(first);
+        let c = compare_volume(&request, views, block.views(other), true, 2).expect("valid");
+        sum.iter_mut().zip(sums(&c)).for_each(|(sum, n)| *sum += n);
+        largest = largest.max(c.max_error);
+        range = range.join(range_volume(&request, views, 2).expect("valid"));
+        let Config { dx, dy, dz, .. } = block.config;
+        let [x, y, z] = block.first;
+        let points = critical_points_volume(&request, views, 2).expect("valid");
+        assert_eq!(points.len() as u64, c.critical_points);
+        found.extend(points.iter().map(|p| VolumePoint {
+            cell_x: p.cell_x + x,
+            cell_y: p.cell_y + y,
+            cell_z: p.cell_z + z,
+            x: p.x + x as f64 * dx,
+            y: p.y + y as f64 * dy,
+            z: p.z + z as f64 * dz,
+            ..*p
+        }));
+    }
+    found.sort_by_key(|p| (p.cell_z, p.cell_y, p.cell_x, p.simplex));
+    (sum, found, largest, range)
+}
+
+/// Checks that the blocks of a volume make up the whole. The answer is the sums.
+fn blocks_make_up<T: Real>(fields: [&Volume<T>; 2], config: Config, blocks: &[Block]) -> Vec<u64> {
+    let whole = compared(fields[0], fields[1], config);
+    let (sum, found, largest, range) = of_blocks(fields, blocks);
+    assert_eq!(sum, sums(&whole), "{whole:?}");
+    assert_eq!(largest, whole.max_error);
+    let request = VolumeRequest::new(config).expect("valid");
+    assert_eq!(range, range_volume(&request, fields[0].views(), 1).expect("valid"));
+    let all = points(fields[0], config);
+    let exact = |p: &VolumePoint| VolumePoint { x: 0.0, y: 0.0, z: 0.0, ..*p };
+    assert_eq!(found.iter().map(exact).collect::<Vec<_>>(), all.iter().map(exact).collect::<Vec<_>>());
+    for (a, b) in found.iter().zip(&all) {
+        let apart = (a.x - b.x).abs() + (a.y - b.y).abs() + (a.z - b.z).abs();
+        assert!(apart < 1e-9, "{a:?} {b:?}");
+    }
+    sum
+}
+
+/// Integers with solids and missing vertices, and a wall of these right behind the first vertices of blocks:
+/// zeros there are found from the ghosts before them.
+fn with_gaps<T: Real>(sizes: [u64; 3], blocks: &[Block], seed: u64) -> Volume<T> {
+    let mut random = Random(seed);
+    let mut volume = integers::<T>(sizes, 1 + seed % 2, seed);
+    let inner = blocks.last().map_or([0; 3], |block| block.first);
+    let axis = (seed % 3) as usize;
+    for k in 0..volume.components[0].len() {
+        let at = [k as u64 % sizes[0], k as u64 / sizes[0] % sizes[1], k as u64 / sizes[0] / sizes[1]];
+        let is_wall = inner[axis] > 0 && at[axis] == inner[axis] + 1 && random.below(8) > 0;
+        let value = match random.below(25) {
+            _ if is_wall => f64::NAN,
+            0 => [f64::NAN, f64::INFINITY, 9.0][random.below(3) as usize],
+            _ if (0..3).all(|i| at[i].abs_diff(inner[i]) < 2) && seed % 4 == 0 => 0.0,
+            _ => continue,
+        };
+        volume.components.iter_mut().for_each(|c| c[k] = T::from_f64(value));
+    }
+    volume
+}
+
+fn check_blocks<T: Real>(seed: u64, periodic: u32) -> Vec<u64> {
+    let mut random = Random(seed);
+    let sizes = [7 + seed % 3, 6 + seed % 4, 8 - seed % 2];
+    let base = Volume::<T>::of(sizes, |_| [0.0; 3]).config(0.0);
+    let config = Config {
+        periodic,
+        ties: [Ties::All, Ties::Zeros][seed as usize % 2],
+        fill_value: Some(9.0),
+        bound_kind: BoundKind::Absolute,
+        bound: 0.5,
+        dx: -2.0,
+        dz: 0.25,
+        ..base
+    };
+    let blocks = blocks(sizes, config, |sides| sides, &mut random);
+    let first = with_gaps::<T>(sizes, &blocks, seed);
+    let other = changed(&first, seed, |x, random| x.to_f64() + random.below(3) as f64 - 1.0);
+    blocks_make_up([&first, &other], config, &blocks)
+}
+
+/// Each point and each tetrahedron belongs to one block, also those between blocks.
+#[test]
+fn blocks_with_halos_add_up_to_the_volume() {
+    let mut seen = vec![0; sums(&VolumeComparison::default()).len()];
+    let mut count = |sum: Vec<u64>| seen.iter_mut().zip(sum).for_each(|(seen, n)| *seen += n);
+    for seed in 80..104 {
+        let periodic = [0, 0, PERIODIC_X, 0, PERIODIC_Y, PERIODIC_Z | PERIODIC_X][seed as usize % 6];
+        count(check_blocks::<f32>(seed, periodic));
+        count(check_blocks::<f64>(seed + 1000, periodic));
+    }
+    // All counts but those of the types inside tetrahedra, of which there are eleven in all.
+    assert!(seen[..17].iter().chain(&seen[27..]).all(|&n| n > 5), "{seen:?}");
+    assert!(seen[17..27].iter().sum::<u64>() > 100, "{seen:?}");
+    let mut random = Random(105);
+    let solids = with_solids::<f32>([15, 16, 14], 106);
+    let other = changed(&solids, 107, |x, random| x.to_f64() * (1.0 + 0.3 * random.signed()));
+    let config = Config { bound_kind: BoundKind::Absolute, bound: 0.1, ..solids.config(0.0) };
+    let of_solids = |halo: fn(u32) -> u32, random: &mut Random| blocks(solids.sizes, config, halo, random);
+    let sum = blocks_make_up([&solids, &other], config, &of_solids(|sides| sides, &mut random));
+    assert!(sum[0] > 5 && sum[8] > 1000, "{sum:?}");
+    // The test can fail: without halos tetrahedra between blocks are left out.
+    let (without, ..) = of_blocks([&solids, &other], &of_solids(|_| 0, &mut random));
+    assert!(without[8] < sum[8] && without[15] == sum[15], "{without:?} {sum:?}");
+}
+
+/// Zeros that no tetrahedron of their block's own cubes shows are found from the ghosts before the block.
+#[test]
+fn zeros_behind_missing_vertices_belong_to_their_block() {
+    let sizes = [6, 4, 4];
+    let mut behind = 0;
+    for axis in 0..3 {
+        let turned = |at: [u64; 3]| [0, 1, 2].map(|k| at[(k + axis) % 3]);
+        let sizes = [0, 1, 2].map(|k| sizes[(k + 3 - axis) % 3]);
+        let volume = Volume::<f64>::of(sizes, |at| match turned(at) {
+            [x, ..] if x > 3 => [f64::NAN; 3],
+            [x, y, z] => [x as f64 - 3.0, y as f64 - 2.0, z as f64 - 2.0],
+        });
+        let config = volume.config(0.0);
+        let all = points(&volume, config);
+        assert_eq!(all.len(), 1, "the zero at a vertex before a wall of missing vertices");
+        for seed in 0..12 {
+            let blocks = blocks(sizes, config, |sides| sides, &mut Random(seed));
+            blocks_make_up([&volume, &volume], config, &blocks);
+            behind += blocks.last().is_some_and(|block| block.first[axis] == 3) as u64;
+        }
+    }
+    assert!(behind > 3, "{behind} blocks begin at the zero");
 }

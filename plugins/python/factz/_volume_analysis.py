@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _abi
 from ._arrays import Array, set_layout
-from ._config import configured_volume, count_of
+from ._config import Sides, configured_volume, count_of
 from ._library import check, library
 from ._results import VOLUME_POINT, Range, VolumeComparison
 from ._volume_config import inputs, inputs_of_two
@@ -33,6 +33,7 @@ def compare_volume(
     dx: float = 1.0,
     dy: float = 1.0,
     dz: float = 1.0,
+    halo: Sides = None,
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
     threads: int = 0,
@@ -44,7 +45,8 @@ def compare_volume(
         u2, v2, w2: the other volume, of the same shape and dtype: three arrays, or ``u2=`` alone. Two volumes of one
             array each need no names: ``compare_volume(a, b, abs=1e-3)``.
         abs, rel: the bound to check; give one of them.
-        ties, dx, dy, dz, fill, periodic, threads: as in :func:`compress_volume`.
+        ties, dx, dy, dz, halo, fill, periodic, threads: as in :func:`compress_volume`. The layers of ``halo`` are read
+            in both volumes, so that the counts of blocks add up.
 
     Returns:
         The counts. ``violations`` is 0 after compression with ``preserve="types"``.
@@ -58,7 +60,7 @@ def compare_volume(
             "u2, v2 and w2 must have the shape and dtype of u, v and w: they have %s of %s and %s of %s"
             % (other[0].shape, other[0].dtype, first[0].shape, first[0].dtype)
         )
-    options = {"ties": ties, "dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
+    options = {"ties": ties, "dx": dx, "dy": dy, "dz": dz, "halo": halo, "fill": fill, "periodic": periodic}
     found = _abi.VolumeComparison()
     *of_others, _, config = _call(other, abs=abs, rel=rel, **options)
     call = (*_call(first, abs=abs, rel=rel, **options), *of_others, config, found)
@@ -74,6 +76,7 @@ def critical_points_volume(
     dx: float = 1.0,
     dy: float = 1.0,
     dz: float = 1.0,
+    halo: Sides = None,
     fill: Optional[float] = None,
     periodic: Optional[str] = None,
     threads: int = 0,
@@ -84,6 +87,7 @@ def critical_points_volume(
     Args:
         u, v, w: the volume, three arrays or u alone, as in :func:`compress_volume`.
         dx, dy, dz: the grid spacing as in :func:`compress_volume`: types depend on it, and positions are multiples.
+        halo: sides where the outermost layer of u, v and w is one of ghosts. Each point belongs to one block.
         fill: vertices where a component has this value hold no data.
         periodic: as in :func:`compress_volume`: cells between the last and the first vertices hold points, too.
         threads: the largest number of threads; 0 is one per processor.
@@ -100,7 +104,7 @@ def critical_points_volume(
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
     components = inputs(u, v, w)
-    options = {"dx": dx, "dy": dy, "dz": dz, "fill": fill, "periodic": periodic}
+    options = {"dx": dx, "dy": dy, "dz": dz, "halo": halo, "fill": fill, "periodic": periodic}
     call = _call(components, abs=0.0, **options)
     count = ctypes.c_uint64()
     # Memory is taken only by pages that points are written to. More points than this are rare.
@@ -115,7 +119,13 @@ def critical_points_volume(
 
 
 def value_range_volume(
-    u: Any, v: Any = None, w: Any = None, *, fill: Optional[float] = None, threads: int = 0
+    u: Any,
+    v: Any = None,
+    w: Any = None,
+    *,
+    fill: Optional[float] = None,
+    halo: Sides = None,
+    threads: int = 0,
 ) -> Range:
     """Finds the least and the largest finite value of a volume, u, v and w together, as :func:`value_range` does for
     planes.
@@ -123,13 +133,14 @@ def value_range_volume(
     Args:
         u, v, w: the volume, three arrays or u alone, as in :func:`compress_volume`.
         fill: vertices where a component has this value do not count.
+        halo: sides where the outermost layer of u, v and w is one of ghosts, which does not count.
         threads: the largest number of threads; 0 is one per processor.
 
     Raises:
         ValueError, TypeError, FactzError: as :func:`compress_volume`.
     """
     components = inputs(u, v, w)
-    call = _call(components, abs=0.0, fill=fill)
+    call = _call(components, abs=0.0, fill=fill, halo=halo)
     found = _abi.Range()
     check(library.range_volume_host(*call, found, count_of("threads", threads)))
     return Range._of(found)

@@ -5,7 +5,7 @@ use super::super::differences::{joined, Differences};
 use super::super::{guarded, in_bands, range_volume, rows_of, Domain};
 use super::fields::VolumeFields;
 use super::kind::VolumeKind;
-use super::layer::Layer;
+use super::layer::{with_ghosts_before, Layer};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -29,10 +29,10 @@ impl VolumeComparison {
 
 /// Compares a volume with its reconstruction.
 ///
-/// All views must cover the grid of the request. `checks_bound` says whether the bound of the request counts; a
-/// relative one is the fraction of the original's range. `threads` of 0 means one per processor; the result does not
-/// depend on it. Classes and types are those of docs/algorithm.md, section 14, all signs exact. A halo is
-/// [`crate::Status::Unsupported`].
+/// All views must cover the grid of the request and its ghosts. Vertices and values are those of the grid,
+/// tetrahedra and zeros those with a base in it. `checks_bound` says whether the bound of the request counts;
+/// a relative one is the fraction of the original's range. `threads` of 0 means one per processor; the result
+/// does not depend on it. Classes and types are those of docs/algorithm.md, section 14, all signs exact.
 pub fn compare_volume<T: Real>(
     request: &VolumeRequest,
     first: [View<'_, T>; 3],
@@ -42,7 +42,7 @@ pub fn compare_volume<T: Real>(
 ) -> Result<VolumeComparison> {
     let [[u0, v0, w0], [u1, v1, w1]] = [first, other];
     let named = [("u", u0), ("v", v0), ("w", w0), ("other_u", u1), ("other_v", v1), ("other_w", w1)];
-    let domain = Domain::of_volume(request, request.grid(), &named)?;
+    let domain = Domain::of_volume(request, &named)?;
     let bound = match (checks_bound, request.config().bound_kind) {
         (false, _) => f64::INFINITY,
         (true, BoundKind::Absolute) => request.config().bound,
@@ -63,16 +63,21 @@ fn compare_band<T: Real>(
     (z, band): (u64, Range<u64>),
     bound: f64,
 ) -> Result<Part> {
-    let nx = fields.domain.grid.nx;
+    let domain = fields.domain;
     let mut part = Part::default();
-    let mut layer = Layer::new(fields.domain, fields.views, z, band.start)?;
-    let mut squares = rows_of(nx)?;
-    for y in band {
-        let row = layer.advance(y);
-        part.values.add_row(row, nx as usize, bound, &mut squares);
-        layer.for_open(y, |cube, tetrahedron, [before, after]| {
-            part.tetrahedron(fields, (cube, tetrahedron), [&before, &after])
-        })?;
+    let mut squares = rows_of(domain.grid.nx)?;
+    let (planes, rows) = with_ghosts_before(domain, z, band);
+    for z in planes {
+        let mut layer = Layer::new(domain, fields.views, z, rows.start)?;
+        for y in rows.clone() {
+            let row = layer.advance(y);
+            if domain.owns([0, y, z]) {
+                part.values.add_row(row, domain.owned_of_row(), bound, &mut squares);
+            }
+            layer.for_open(y, |cube, tetrahedron, [before, after]| {
+                part.tetrahedron(fields, (cube, tetrahedron), [&before, &after])
+            })?;
+        }
     }
     part.values.sum_columns(squares);
     Ok(part)
@@ -93,6 +98,10 @@ impl Part {
         p: [&Vectors<T>; 2],
     ) -> Result<()> {
         let rule = &fields.domain.rule;
+        if !fields.domain.owns(cube) {
+            self.zeros(fields, (cube, tetrahedron), p);
+            return Ok(());
+        }
         let signatures = p.map(|p| signature(p, STEPS[tetrahedron], rule));
         let [before, after] = signatures;
         if signatures == [Signature::Out; 2] {

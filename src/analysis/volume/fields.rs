@@ -27,22 +27,22 @@ pub(super) struct Candidate {
 impl<T: Real, const F: usize> VolumeFields<'_, T, F> {
     /// The number of a tetrahedron of the cube at a vertex.
     fn number(&self, cube: [i64; 3], tetrahedron: usize) -> u64 {
-        self.domain.grid.number(cube) * TETRAHEDRA as u64 + tetrahedron as u64
+        self.domain.number(cube) * TETRAHEDRA as u64 + tetrahedron as u64
     }
 
     /// The vectors of a vertex of each field; none where it is missing.
     pub fn vertex(&self, at: [i64; 3]) -> Option<[[T; 3]; F]> {
-        let [x, y, z] = self.domain.grid.wrapped_in_volume(at);
-        let vectors = self.views.map(|views| views.map(|view| view.plane(z as u64).get(x, y)));
+        let at = self.domain.grid.wrapped_in_volume(at);
+        let vectors = self.views.map(|views| views.map(|view| view.get_in_volume(at)));
         let finite = vectors.iter().flatten().all(|c| c.is_finite());
         (finite && !self.domain.missing.is_filled(vectors[0])).then_some(vectors)
     }
 
-    /// The number of a tetrahedron and its vectors in each field; none beyond the grid, and with a missing vertex.
+    /// The number of a tetrahedron and its vectors in each field; none beyond the grid and its ghosts, and
+    /// with a missing vertex.
     fn tetrahedron(&self, cube: [i64; 3], tetrahedron: usize) -> Option<(u64, [Vectors<T>; F])> {
-        let cubes = self.domain.grid.cubes();
         let cube = self.domain.grid.wrapped_in_volume(cube);
-        if !(0..3).all(|k| (0..cubes[k] as i64).contains(&cube[k])) {
+        if !self.domain.cubes().iter().zip(&cube).all(|(cubes, k)| cubes.contains(k)) {
             return None;
         }
         let mut vectors = [[[T::ZERO; 3]; 4]; F];
@@ -62,10 +62,14 @@ impl<T: Real, const F: usize> VolumeFields<'_, T, F> {
         Candidate { base, simplex, found_in: self.number(cube, tetrahedron) }
     }
 
-    /// The index of the isolated zero of each field in the interior of a simplex. None if the simplex was found in a
-    /// tetrahedron that is not the first of those around it: it is looked at once.
+    /// The index of the isolated zero of each field in the interior of a simplex. None if another block has
+    /// its base, and if the simplex was found in a tetrahedron that is not the first of those around it: it
+    /// is looked at once.
     pub fn zeros(&self, candidate: Candidate) -> Option<[Option<Index>; F]> {
         let Candidate { base, simplex, found_in } = candidate;
+        if !self.domain.owns(base) {
+            return None;
+        }
         let (mut holds, mut degrees, mut is_closed) = ([true; F], [0; F], true);
         for (tetrahedron, along, corners) in simplex.around() {
             let cube = [0, 1, 2].map(|k| base[k] + along[k]);

@@ -3,7 +3,7 @@
 use super::super::{guarded, in_bands, Domain};
 use super::fields::{Candidate, VolumeFields};
 use super::kind::VolumeKind;
-use super::layer::Layer;
+use super::layer::{with_ghosts_before, Layer};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -36,16 +36,16 @@ pub struct VolumePoint {
 
 /// All critical points of a volume, by planes, then by rows of bases, by columns, and by the number of the simplex.
 ///
-/// The components must cover the grid of the request; `threads` of 0 means one per processor, and the result does not
-/// depend on it. A critical point lies strictly inside its tetrahedron, or is an isolated zero at a vertex, inside an
-/// edge or inside a face (docs/algorithm.md, section 14). Tetrahedra with a missing vertex do not count. A halo is
-/// [`crate::Status::Unsupported`].
+/// The components must cover the grid of the request and its ghosts; `threads` of 0 means one per processor,
+/// and the result does not depend on it. A critical point lies strictly inside its tetrahedron, or is an
+/// isolated zero at a vertex, inside an edge or inside a face (docs/algorithm.md, section 14). Tetrahedra
+/// with a missing vertex do not count.
 pub fn critical_points_volume<T: Real>(
     request: &VolumeRequest,
     [u, v, w]: [View<'_, T>; 3],
     threads: usize,
 ) -> Result<Vec<VolumePoint>> {
-    let domain = Domain::of_volume(request, request.grid(), &[("u", u), ("v", v), ("w", w)])?;
+    let domain = Domain::of_volume(request, &[("u", u), ("v", v), ("w", w)])?;
     let fields = VolumeFields { domain: &domain, views: &[[u, v, w]] };
     guarded(|| {
         let found = in_bands(domain.grid, Threads::new(threads), |z, band| points_of_band(&fields, z, band))?;
@@ -57,29 +57,33 @@ pub fn critical_points_volume<T: Real>(
     })
 }
 
-/// The points found in the cubes that begin in some rows of a plane.
+/// The points found in the cubes that begin in some rows of a plane, and in those of the ghosts before them.
 fn points_of_band<T: Real>(
     fields: &VolumeFields<'_, T, 1>,
     z: u64,
     band: Range<u64>,
 ) -> Result<Vec<VolumePoint>> {
     let mut found = Vec::new();
-    let mut layer = Layer::new(fields.domain, fields.views, z, band.start)?;
-    for y in band {
-        layer.advance(y);
-        layer.for_open(y, |cube, tetrahedron, [p]| {
-            let Some(corners) = only_zero(&p) else { return Ok(()) };
-            let candidate = fields.candidate(cube, tetrahedron, corners);
-            match point(fields, (tetrahedron, &p), candidate)? {
-                Some(point) => memory::push(&mut found, point),
-                None => Ok(()),
-            }
-        })?;
+    let (planes, rows) = with_ghosts_before(fields.domain, z, band);
+    for z in planes {
+        let mut layer = Layer::new(fields.domain, fields.views, z, rows.start)?;
+        for y in rows.clone() {
+            layer.advance(y);
+            layer.for_open(y, |cube, tetrahedron, [p]| {
+                let Some(corners) = only_zero(&p) else { return Ok(()) };
+                let candidate = fields.candidate(cube, tetrahedron, corners);
+                match point(fields, (tetrahedron, &p), candidate)? {
+                    Some(point) => memory::push(&mut found, point),
+                    None => Ok(()),
+                }
+            })?;
+        }
     }
     Ok(found)
 }
 
-/// The point in the interior of a simplex that was found in a tetrahedron.
+/// The point in the interior of a simplex that was found in a tetrahedron. None if another block has its
+/// base.
 fn point<T: Real>(
     fields: &VolumeFields<'_, T, 1>,
     (tetrahedron, p): (usize, &Vectors<T>),
@@ -87,6 +91,9 @@ fn point<T: Real>(
 ) -> Result<Option<VolumePoint>> {
     let rule = &fields.domain.rule;
     let Candidate { base, simplex, .. } = candidate;
+    if !fields.domain.owns(base) {
+        return Ok(None);
+    }
     let (kind, index) = if simplex.dimension() == 3 {
         let index = fields.orientation(tetrahedron, sign_of_moved_zero(p));
         (VolumeKind::of(p, tetrahedron, rule)?, Some(index))

@@ -1,5 +1,6 @@
 """Analysis of volumes: counts of the independent checker, places and types of points, refusals."""
 
+import itertools
 import sys
 import unittest
 from pathlib import Path
@@ -117,6 +118,41 @@ class Points(unittest.TestCase):
         self.assertGreater(len(points), 27000 // 16 + 1024)
 
 
+class Blocks(unittest.TestCase):
+    def test_blocks_with_ghost_layers_make_up_the_volume(self):
+        first = tuple(np.round(2 * c) for c in noise(8))
+        other = tuple(np.round(2 * c) for c in noise(9))
+        whole = factz.compare_volume(*first, *other, abs=0.5)
+        all_points = factz.critical_points_volume(*first)
+        found, counts, low = [], [], np.inf
+        halves = [[(0, n // 2), (n // 2, n)] for n in SHAPE]
+        for block in itertools.product(*halves):
+            sides = [(name + "min", a > 0) for name, (a, _) in zip("zyx", block)]
+            sides += [(name + "max", b < n) for name, (_, b), n in zip("zyx", block, SHAPE)]
+            halo = [name for name, there in sides if there]
+            part = tuple(slice(a - (a > 0), b + (b < n)) for (a, b), n in zip(block, SHAPE))
+            u, v, w = (c[part] for c in first)
+            points = factz.critical_points_volume(u, v, w, halo=halo)
+            for name, (a, _) in zip(("cell_z", "cell_y", "cell_x"), block):
+                points[name] += a
+            found.append(points)
+            u2, v2, w2 = (c[part] for c in other)
+            counts.append(factz.compare_volume(u, v, w, u2, v2, w2, abs=0.5, halo="+".join(halo)))
+            own = factz.value_range_volume(u, v, w, halo=halo)
+            inside = tuple(slice(a, b) for a, b in block)
+            self.assertEqual(own, factz.value_range_volume(*(c[inside] for c in first)))
+            low = min(low, own.low)
+        self.assertEqual(low, min(c.min() for c in first))
+        joined = np.concatenate(found)
+        joined = joined[np.lexsort([joined[n] for n in ("simplex", "cell_x", "cell_y", "cell_z")])]
+        for name in ("cell_x", "cell_y", "cell_z", "simplex", "point_type", "index"):
+            np.testing.assert_array_equal(joined[name], all_points[name])
+        for name in ("critical_points", "lost_points", "spurious_points", "ties", "changed_ties", "violations"):
+            self.assertEqual(sum(getattr(c, name) for c in counts), getattr(whole, name), name)
+        self.assertGreater(whole.ties, 50)
+        self.assertGreater(len(all_points), 10)
+
+
 class Ranges(unittest.TestCase):
     def test_all_components_count(self):
         u, v, w = noise(6)
@@ -131,6 +167,7 @@ class Ranges(unittest.TestCase):
 class Refusals(unittest.TestCase):
     def test_what_is_no_volume_is_refused(self):
         u, v, w = noise(7)
+        flat = [c[:2] for c in (u, v, w)]
         for call, error in [
             (lambda: factz.critical_points_volume(u[0], v[0], w[0]), ValueError),
             (lambda: factz.critical_points_volume(u[:1], v[:1], w[:1]), factz.InvalidConfigError),
@@ -142,6 +179,9 @@ class Refusals(unittest.TestCase):
             (lambda: factz.compare_volume(u, v, w, u, v, w.astype("f8"), abs=0.1), TypeError),
             (lambda: factz.compare_volume(u, v, w, u, v, w, abs=0.1, ties="sos"), factz.InvalidConfigError),
             (lambda: factz.value_range_volume(u, v, w[1:]), ValueError),
+            (lambda: factz.critical_points_volume(u, v, w, halo="zmid"), ValueError),
+            (lambda: factz.compare_volume(*flat, *flat, abs=1, halo="zmin+zmax"), ValueError),
+            (lambda: factz.critical_points_volume(u, v, w, halo="xmin", periodic="x"), factz.InvalidConfigError),
         ]:
             with self.assertRaises(error):
                 call()
