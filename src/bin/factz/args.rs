@@ -17,7 +17,7 @@ use crate::options::Talk;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// Compresses 2D vector fields within an error bound and keeps every critical point.
+/// Compresses 2D and 3D vector fields within an error bound and keeps every critical point.
 #[derive(Parser)]
 #[command(
     name = "factz",
@@ -47,7 +47,9 @@ Critical points:
   Every grid cell is cut into two triangles along the diagonal from (x, y) to (x+1, y+1). A triangle has a critical \
 point if the linearly interpolated vector is zero in its interior. A zero at a vertex or on an edge is a critical point \
 if there are no other zeros beside it. After decompression each critical point is in the same triangle, or at the \
-same vertex or edge, with the same type or index, and there are no others; no value differs by more than the bound.
+same vertex or edge, with the same type or index, and there are no others; no value differs by more than the bound. \
+Of a volume every cube is cut into six tetrahedra along the diagonal from (x, y, z) to (x+1, y+1, z+1), which take the \
+place of triangles.
 
 Devices:
   The commands on fields run on the first CUDA device (--backend auto), with the same results as on the processor. \

@@ -106,7 +106,7 @@ pub struct BoundArguments {
     /// Largest error of any value, in the unit of the field
     #[arg(long, value_name = "E", value_parser = parse_bound)]
     pub abs: Option<f64>,
-    /// Largest error as a fraction of the joint range of u and v, max(u, v) - min(u, v)
+    /// Largest error as a fraction of the joint range of all components, max(u, v) - min(u, v)
     #[arg(long, value_name = "T", value_parser = parse_bound)]
     pub rel: Option<f64>,
 }
@@ -133,7 +133,7 @@ pub fn parse_bound(text: &str) -> Result<f64, String> {
 /// A value that marks vertices without data.
 #[derive(Args)]
 pub struct FillArguments {
-    /// Vertices whose u or v has exactly this value hold no data (rounded to f32 for such fields)
+    /// Vertices of which a component has exactly this value hold no data (rounded to f32 for such fields)
     #[arg(long, value_name = "X", value_parser = parse_fill)]
     pub fill_value: Option<f64>,
 }

@@ -99,6 +99,7 @@ Examples:
   factz decompress ocean.fz window.npz --region 1200,800,512x256
   factz decompress year.fz july.npz --planes 181:212
   factz decompress flow3d.fz u.npy v.npy w.npy
+  factz decompress flow3d.fz box.npy --planes 0:16 --region 100,200,64x64
   factz decompress flow3d.fz uvw.npy"
 )]
 pub struct Decompress {
@@ -227,7 +228,7 @@ pub struct Test {
 /// type, the bound as it was given, and the absolute bound. --step shows the whole header of one.
 #[derive(Args)]
 #[command(after_long_help = "\
-Only headers are read, 128 bytes of each stream; `factz test` checks whole streams. If the file does not end with a whole \
+Only headers are read, 128 bytes of each stream (176 of a volume); `factz test` checks whole streams. If the file does not end with a whole \
 stream, an error follows the report: it says at which byte a stream is cut off, damaged or none, and how to get at the \
 others. A stream whose end is missing is listed if its header is there. With --json missing_bytes are those that the file \
 lacks (null if the header is cut off), surplus_bytes those behind the streams before the error; streams has the header of \
