@@ -530,14 +530,12 @@ const PLANES: [(&str, [usize; 3]); 3] = [("x", [1, 2, 0]), ("y", [0, 2, 1]), ("z
 #[test]
 fn planes_of_volumes_show_the_points_nearest_to_them() {
     let f = Folder::new("slices");
-    for ((axis, [right, up, through]), (options, distances)) in PLANES.into_iter().flat_map(|plane| {
-        let spacing = [
-            ("", [1.0, 1.0, 1.0]),
-            ("--spacing -2,0.5 --dz -3", [-2.0, 0.5, -3.0]),
-            ("--periodic xyz", [1.0, 1.0, 1.0]),
-        ];
-        spacing.map(|spacing| (plane, spacing))
-    }) {
+    let spacing = [
+        ("--spacing -2,0.5 --dz -3", [-2.0, 0.5, -3.0]),
+        ("--periodic xyz", [1.0, 1.0, 1.0]),
+        ("", [1.0, 1.0, 1.0]),
+    ];
+    for ((axis, [right, up, through]), (options, distances)) in PLANES.into_iter().zip(spacing) {
         let mut sizes = [5; 3];
         (sizes[right], sizes[up]) = (31, 25);
         write_volume(&f, sizes);

@@ -66,17 +66,11 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             joined(report_json(report), joined(done.json(), more))
         },
         || {
+            let points = format!("{} critical points in tetrahedra", grouped(report.points_in_triangles));
             let kept = match config.preserve {
                 Preserve::None => "critical points are not looked at (--preserve none)".to_string(),
-                Preserve::Points => {
-                    format!("{} critical points kept, none new", grouped(report.points_in_triangles))
-                }
-                Preserve::Types => {
-                    format!(
-                        "{} critical points kept with their types, none new",
-                        grouped(report.points_in_triangles)
-                    )
-                }
+                Preserve::Points => format!("{points} kept, none new"),
+                Preserve::Types => format!("{points} kept with their types, none new"),
             };
             format!(
                 "{}: {} bytes of {}, ratio {ratio:.2}; compressed{} in {seconds:.3} s ({speed:.0} MB/s)\n\

@@ -217,6 +217,7 @@ fn volumes_are_restored() {
 
 /// The kernels accept the damaged streams that the library does, and restore the same from them.
 #[test]
+#[ignore = "make test-all"]
 fn damaged_volumes_are_found_out() {
     needs!("g++");
     build_emulator("damaged_volumes_are_found_out");
