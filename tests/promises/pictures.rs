@@ -648,6 +648,16 @@ fn planes_of_volumes_are_grey_where_a_component_is_missing() {
         }
         assert!(!grey("y:4", fill, [16.5, 3.0]) && !grey("x:20", fill, [8.5, 3.0]), "{name}");
     }
+    // Vertices at rest are grey, those that flow through the plane alone are not.
+    write_volume(&f, [31, 25, 5]);
+    for name in ["u.f32", "v.f32", "w.f32"] {
+        let mut values = f.values(name);
+        for (y, x) in (5..12).flat_map(|y| (8..20).map(move |x| (y, x))) {
+            values[(3 * 25 + y) * 31 + x] = if name == "w.f32" && x >= 14 { 2.0 } else { 0.0 };
+        }
+        f.write(name, &bytes_of(&values));
+    }
+    assert!(grey("3", "", [10.5, 8.0]) && !grey("3", "", [16.5, 8.0]));
 }
 
 /// A fill value of zero is the zero of its sign alone, as for the library.

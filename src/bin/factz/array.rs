@@ -142,6 +142,9 @@ pub struct Field {
     pub fill_value: Option<f64>,
     /// Bits PERIODIC_X and PERIODIC_Y.
     pub periodic: u32,
+    /// Whether it is the flow in a plane of a volume, whose vertices at rest are missing values: a zero is flow
+    /// through the plane.
+    pub is_slice: bool,
 }
 
 impl Field {
@@ -163,7 +166,7 @@ impl Field {
             Dtype::F32 => pair::<f32>(dims)?,
             Dtype::F64 => pair::<f64>(dims)?,
         };
-        Ok(Field { dims, u, v, fill_value: None, periodic: 0 })
+        Ok(Field { dims, u, v, fill_value: None, periodic: 0, is_slice: false })
     }
 
     /// A plane of it.
@@ -221,7 +224,7 @@ impl Held {
     pub fn into_field(self, info: &StreamInfo) -> Option<Field> {
         let periodic = info.periodic & self.dims.whole_axes(Dims::of(info));
         let [Some(u), Some(v)] = self.components else { return None };
-        Some(Field { dims: self.dims, u, v, fill_value: info.fill_value, periodic })
+        Some(Field { dims: self.dims, u, v, fill_value: info.fill_value, periodic, is_slice: false })
     }
 
     /// Bytes of the arrays.

@@ -113,7 +113,7 @@ mod tests {
         let coasts = |u: &str, nx: u64, fill_value, periodic| {
             let pair = || Values::F32(values(u));
             let dims = Dims::plane(nx, u.len() as u64 / nx);
-            let field = Field { dims, u: pair(), v: pair(), fill_value, periodic };
+            let field = Field { dims, u: pair(), v: pair(), fill_value, periodic, is_slice: false };
             let points = engine::critical_points(&field, Spacing::UNIT, 1).unwrap();
             coast_triangles(&field, &points).unwrap()
         };

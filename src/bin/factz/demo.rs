@@ -41,7 +41,14 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
 
 pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     refuse_other_ending("--picture", &a.picture)?;
-    let field = Field { dims: DIMS, u: component(U), v: component(V), fill_value: None, periodic: 0 };
+    let field = Field {
+        dims: DIMS,
+        u: component(U),
+        v: component(V),
+        fill_value: None,
+        periodic: 0,
+        is_slice: false,
+    };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
     let points = engine::critical_points(&field, SPACING, 0)?;
     let voice = Voice::new(&a.talk);

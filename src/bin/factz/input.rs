@@ -189,7 +189,7 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
                 Dtype::F64 => read_pieces::<f64>(pieces, dims, expected)?,
             };
             let [u, v] = <[Values; 2]>::try_from(components).expect("a field is given by two components");
-            Ok(Field { dims, u, v, fill_value: expected.fill_value, periodic: 0 })
+            Ok(Field { dims, u, v, fill_value: expected.fill_value, periodic: 0, is_slice: false })
         })
         .collect()
 }

@@ -52,29 +52,38 @@ impl Slice {
         drawn::style(a, Spacing { dx, dy }, [right, up])
     }
 
-    /// The flow in the plane. Vertices of which the component through it is missing hold no data.
+    /// The flow in the plane. Vertices of which the component through it is missing, or all three are zero, hold no
+    /// data.
     pub fn flow(&self, volume: &Volume, fill: Option<f64>) -> Result<Field, Failure> {
         let [right, up, through] = self.axes.map(|axis| &volume.components[axis]);
-        let [u, v] = typed!([right, up, through] as [right, up, through] => {
-            [self.part(right, through, fill)?, self.part(up, through, fill)?]
-        });
+        let [u, v] =
+            typed!([right, up, through] as [right, up, through] => self.parts([right, up, through], fill)?);
         let [columns, rows, _] = self.sizes;
-        Ok(Field { dims: Dims::plane(columns, rows), u, v, fill_value: fill, periodic: 0 })
+        let dims = Dims::plane(columns, rows);
+        Ok(Field { dims, u, v, fill_value: fill, periodic: 0, is_slice: true })
     }
 
-    /// The values of a component in the plane.
-    fn part<T: Element>(&self, values: &[T], through: &[T], fill: Option<f64>) -> Result<Values, Failure> {
+    /// The values of the components to the right and upwards.
+    fn parts<T: Element>(
+        &self,
+        [right, up, through]: [&[T]; 3],
+        fill: Option<f64>,
+    ) -> Result<[Values; 2], Failure> {
         let [columns, rows, _] = self.sizes;
-        let [right, up, step] = self.steps;
+        let [to_right, upwards, step] = self.steps;
         let missing = Missing::new::<T>(fill);
-        let mut part = memory::zeros(columns * rows, "a plane of the volume")?;
-        for (j, row) in part.chunks_exact_mut(columns as usize).enumerate() {
-            for (i, value) in row.iter_mut().enumerate() {
-                let at = i * right + j * up + self.number as usize * step;
-                *value = if missing.is_missing([through[at]]) { T::from_f64(f64::NAN) } else { values[at] };
+        let room = || memory::zeros(columns * rows, "a plane of the volume");
+        let mut parts = [room()?, room()?];
+        for k in 0..(columns * rows) as usize {
+            let (i, j) = (k % columns as usize, k / columns as usize);
+            let at = i * to_right + j * upwards + self.number as usize * step;
+            let is_at_rest = [right, up, through].iter().all(|values| values[at] == T::ZERO);
+            let has_data = !is_at_rest && !missing.is_missing([through[at]]);
+            for (part, values) in parts.iter_mut().zip([right, up]) {
+                part[k] = if has_data { values[at] } else { T::from_f64(f64::NAN) };
             }
         }
-        Ok(T::wrap(part))
+        Ok(parts.map(T::wrap))
     }
 
     /// Points with the positions that they have in a picture: x to the right, y upwards, z through the plane.

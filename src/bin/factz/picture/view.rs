@@ -102,17 +102,22 @@ struct Values<'a, T> {
     u: &'a [T],
     v: &'a [T],
     missing: Missing,
+    is_slice: bool,
 }
 
 impl<'a, T: Real> Values<'a, T> {
     fn of(field: &Field, u: &'a [T], v: &'a [T]) -> Values<'a, T> {
-        Values { dims: field.dims, u, v, missing: Missing::new::<T>(field.fill_value) }
+        let Field { dims, is_slice, .. } = *field;
+        Values { dims, u, v, missing: Missing::new::<T>(field.fill_value), is_slice }
     }
 
     /// The vector of a vertex; none on land: where there is no data, and where a vertex and a neighbour are
-    /// zero. A zero alone is a critical point.
+    /// zero. A zero alone is a critical point, and one of a slice is flow through it.
     fn vertex(&self, x: usize, y: usize) -> Option<[f64; 2]> {
         let vector = self.data(x, y)?;
+        if self.is_slice {
+            return Some(vector);
+        }
         let is_zero = |(dx, dy): (isize, isize)| {
             let (x, y) = (x.checked_add_signed(dx)?, y.checked_add_signed(dy)?);
             let inside = x < self.dims.nx as usize && y < self.dims.ny as usize;
@@ -183,7 +188,7 @@ mod tests {
     fn field(nx: u64, ny: u64, vertex: impl Fn(u64, u64) -> [f32; 2]) -> Field {
         let values = |c: usize| (0..nx * ny).map(|k| vertex(k % nx, k / nx)[c]).collect();
         let [u, v] = [0, 1].map(|c| Component::F32(values(c)));
-        Field { dims: Dims::plane(nx, ny), u, v, fill_value: None, periodic: 0 }
+        Field { dims: Dims::plane(nx, ny), u, v, fill_value: None, periodic: 0, is_slice: false }
     }
 
     fn view(field: &Field, width: usize, height: usize, rows_up: bool) -> View {
@@ -217,7 +222,8 @@ mod tests {
         for value in [f64::MAX, 1e39, 1e-310] {
             let (u, v) = (vec![value; 45], vec![-value; 45]);
             let (u, v) = (Component::F64(u), Component::F64(v));
-            let field = Field { dims: Dims::plane(9, 5), u, v, fill_value: None, periodic: 0 };
+            let field =
+                Field { dims: Dims::plane(9, 5), u, v, fill_value: None, periodic: 0, is_slice: false };
             for (width, height) in [(90, 50), (9, 5), (2, 1)] {
                 let flow = sample(&field, &view(&field, width, height, false)).unwrap();
                 let is_right = |[u, v]: [f64; 2]| (u / value - 1.0).abs() < 1e-9 && v == -u;

@@ -129,5 +129,5 @@ fn read_field(folder: &Path, like: &Field) -> std::io::Result<Field> {
         Values::F64(_) => component::<f64>(&folder.join(name)),
     };
     let (u, v) = (read("u.decoded")?, read("v.decoded")?);
-    Ok(Field { dims: like.dims, u, v, fill_value: None, periodic: like.periodic })
+    Ok(Field { dims: like.dims, u, v, fill_value: None, periodic: like.periodic, is_slice: false })
 }
