@@ -60,7 +60,7 @@ const INSTALLED: &str = "
     share/doc/factz/docs/figures/bound.png share/doc/factz/docs/figures/compared.png
     share/doc/factz/docs/figures/readme.png share/doc/factz/docs/figures/speculative.png
     share/doc/factz/docs/figures/stream.png share/doc/factz/docs/figures/tile.png
-    share/doc/factz/docs/figures/types.png
+    share/doc/factz/docs/figures/types.png share/doc/factz/docs/figures/volume.png
     share/doc/factz/docs/fixes.md
     share/doc/factz/docs/gpu.md share/doc/factz/docs/linking.md share/doc/factz/docs/packaging.md
     share/doc/factz/docs/plugins.md share/doc/factz/docs/zarr.md
