@@ -20,7 +20,7 @@ pub(super) type Outputs<'a, T> = [Option<&'a ViewMut<'a, T>>; 2];
 #[derive(Clone, Copy)]
 pub(super) struct Output<'a, T> {
     pub(super) views: Outputs<'a, T>,
-    /// In the grid of the tiles.
+    /// The region in the grid of the tiles.
     pub(super) region: Region,
 }
 

@@ -85,6 +85,8 @@ mod textbook;
 mod unwritten;
 mod volume_analysis;
 mod volume_blocks;
+#[cfg(feature = "cli")]
+mod volume_pictures;
 mod volume_region;
 mod volumes;
 #[cfg(target_os = "linux")]

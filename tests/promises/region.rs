@@ -11,7 +11,6 @@ use factz::stream::header::{Content, Header};
 use factz::stream::sections::{bytes_before_groups, split};
 use factz::{decompress, inspect, BoundKind, Coder, Config, Dtype, Error, Execution};
 use factz::{Real, Report, Source, Status, ViewMut};
-use std::ffi::{c_int, c_void};
 use std::fs;
 use std::ops::Range;
 
@@ -331,27 +330,9 @@ fn regions_outside_the_field_are_refused() {
     assert!(answer.unwrap_err().message.contains("nx = 0"));
 }
 
-/// The stream that the reader of the C tests reads, and its answer.
-struct File {
-    stream: Vec<u8>,
-    reads: usize,
-    fails_at: usize,
-}
-
-unsafe extern "C" fn read_file(user: *mut c_void, offset: u64, bytes: u64, to: *mut c_void) -> c_int {
-    let file = unsafe { &mut *user.cast::<File>() };
-    file.reads += 1;
-    if file.reads == file.fails_at {
-        return 5;
-    }
-    let from = &file.stream[offset as usize..][..bytes as usize];
-    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.cast::<u8>(), from.len()) };
-    0
-}
-
 #[test]
 fn the_c_functions_decompress_regions() {
-    use crate::support::capi::{config_of, expect, ok};
+    use crate::support::capi::{config_of, expect, ok, read_file, File};
     let stream = fs::read(folder().join("groups_f32.fctz")).unwrap();
     let whole = Whole::of::<f32>(&stream);
     let ([x0, y0], [nx, ny]) = ([33, 30], [20, 7]);

@@ -1,7 +1,7 @@
 //! A region of a volume is bit for bit the crop of the whole volume, and takes the groups and chunks of its tiles
 //! alone.
 
-use crate::support::capi::{expect, ok};
+use crate::support::capi::{expect, ok, read_file, File};
 use crate::support::fields::{compressed_volume, volume, Random, CODERS};
 use crate::volumes::{decompressed, Volume};
 use factz::capi::config::*;
@@ -14,7 +14,6 @@ use factz::{
     decompress_region, decompress_volume_region, inspect, BoundKind, Config, Dtype, Error, Execution,
     Preserve, Real, Report, Source, Status, ViewMut,
 };
-use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
 /// The configuration of a caller who wants a region of this size.
@@ -251,24 +250,6 @@ fn regions_outside_the_volume_are_refused() {
     let answer = decompress_region(&config, (&whole.stream[..]).into(), [0; 3], u, v, execution);
     let error = answer.unwrap_err();
     assert!(error.message.contains("call the function for volumes"), "{error}");
-}
-
-/// The stream that the reader of the C tests reads.
-struct File {
-    stream: Vec<u8>,
-    reads: usize,
-    fails_at: usize,
-}
-
-unsafe extern "C" fn read_file(user: *mut c_void, offset: u64, bytes: u64, to: *mut c_void) -> c_int {
-    let file = unsafe { &mut *user.cast::<File>() };
-    file.reads += 1;
-    if file.reads == file.fails_at {
-        return 5;
-    }
-    let from = &file.stream[offset as usize..][..bytes as usize];
-    unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), to.cast::<u8>(), from.len()) };
-    0
 }
 
 /// Components that lie between each other, of a plane and of a box.

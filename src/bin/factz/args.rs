@@ -33,10 +33,10 @@ In .npy it is an array of shape (NZ, NY, NX).
   One file holds both components as u and then v (raw, or .npy of shape (2, NY, NX)), side by side (.npy of shape \
 (NY, NX, 2)), or as the arrays u and v of a .npz (other names: --keys).
   A volume is three arrays, u, v and w, of NX x NY x NZ vertices. One .npy or .npz of all three, of shape (3, NZ, NY, NX) \
-or (NZ, NY, NX, 3), or with the arrays u, v and w, is a volume for points, range, render, verify and diff, but not \
-where it comes alone from a pipe. An array that may as well be two components in planes, since an axis has the length \
-2, is that, unless --dims gives the shape of the volume; --keys u,v takes planes out of a .npz. `factz compress` asks \
-for --mode repair.
+or (NZ, NY, NX, 3), or with the arrays u, v and w, is a volume for points, range, render, verify and diff, unless \
+it is read from a pipe alone. An array of which another axis has the length 2 may be a stack of planes: it is read as a \
+volume if --dims gives the shape of the volume. --keys u,v reads planes from a .npz. `factz compress` needs --mode \
+repair for a volume in one file.
   - is standard input or output; a file of that name is ./-. The first bytes of standard input, and of a pipe, tell its \
 format. With --dims a raw input ends with the field: nothing is read behind it, and bytes that follow in a file or pipe \
 are an error. If data goes to standard output, the report goes to standard error.

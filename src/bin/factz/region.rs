@@ -240,7 +240,7 @@ impl Selection {
         failure!("{self}: is a part of a stream, and {names} is none: leave it out")
     }
 
-    /// What was read, for a report.
+    /// Place of the part and bytes that were read, for a report.
     pub fn text<H>(&self, part: &Part<H>) -> String {
         let (read, all) = (part.done.result.stream_bytes, part.info.stream_bytes);
         format!(

@@ -15,7 +15,7 @@ use factz::{Config, VolumePoint};
 
 /// A plane of constant x, y or z.
 pub struct Slice {
-    /// Those to the right and upwards in a picture, and the one through the plane; 0 is x.
+    /// The axes to the right and upwards in a picture, and the axis through the plane; 0 is x.
     axes: [usize; 3],
     number: u64,
     /// Along these axes: the vertices of the volume, their distances, and the values from one to the next.
