@@ -98,8 +98,8 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let expected = a.field.shape.expected(a.fill.fill_value);
     if files.len() == 1 && input::holds_volume(files[0], &expected) {
         return Err(failure!(
-            "{}: holds u, v and w: give --mode repair for a volume; its u and v alone are a stack of planes, --keys \
-             u,v of an archive",
+            "{}: holds u, v and w: give --mode repair for a volume, or --keys u,v to compress u and v of a .npz as a stack \
+             of planes",
             input_name(files[0])
         ));
     }
