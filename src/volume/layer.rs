@@ -164,8 +164,8 @@ impl<T: Real> Layer<T> {
         Ok(quantized)
     }
 
-    /// Reconstructs a field from its codes. The interior of a tile is computed where `has_interior(tile)` says so;
-    /// anchors, lines and faces, which neighbours need, in all tiles.
+    /// Reconstructs a field from its codes. The interior of a tile is computed where `has_interior(tile)` says
+    /// so; anchors, lines and faces, which neighbours need, in all tiles.
     pub(super) fn reconstruct(
         &self,
         (quantized, has_interior): (&[QuantizedTile], impl Fn(usize) -> bool + Sync),
