@@ -176,20 +176,10 @@ __device__ __forceinline__ i32 point_type(
     bool holds, const Corners<T>& p, i32 sign, i32 triangle, const Rule& rule, u32* sum) {
     i32 trace = 0, discriminant = 0;
     const bool has_type = holds && rule.keeps_type(sign);
-    if (has_type) {
-        const Jacobian j = jacobian(p, triangle, rule);
-        double t, d, t_error, d_error;
-        trace_discriminant(j, t, d);
-        type_errors(j, 0.0, 0.0, t_error, d_error);
-        trace = certain_sign(t, t_error);
-        discriminant = certain_sign(d, d_error);
-    }
+    if (has_type) certain_type(p, triangle, rule, trace, discriminant);
     const bool uncertain = has_type && (trace == 0 || discriminant == 0);
     if (__any_sync(FULL, uncertain)) exact_type(uncertain, p, triangle, rule, sum, trace, discriminant);
-    if (rule.turn(sign) < 0) return SADDLE;
-    if (trace == 0) return CENTER;
-    if (trace > 0) return discriminant < 0 ? REPELLING_FOCUS : REPELLING_NODE;
-    return discriminant < 0 ? ATTRACTING_FOCUS : ATTRACTING_NODE;
+    return type_of_signs(rule.turn(sign), trace, discriminant);
 }
 
 }  // namespace analysis

@@ -196,24 +196,39 @@ struct EncodeView : CountView {
     REGION(u64, group_sizes, group_sizes)  // [groups]: words of the stream (stream/sections.cuh)
 };
 
-// Volumes: quantization, repair, lists. Vertices of a tile by place, x fastest.
-template <typename T>
-struct VolumeCodeView : CountView {
+// Repair and lists. Vertices of a tile by place, x fastest; PLACES: vertices of a tile, SLOT_BYTES and
+// MARKS_AT: where the marks of a tile are.
+template <u32 PLACES, u64 SLOT_BYTES, u64 MARKS_AT>
+struct RepairView : CountView {
     using CountView::CountView;
-    REGION(u8, levels, levels)  // [tiles][VOLUME_TILE_VERTICES] (LEVEL_EXACT ...)
-    // [tiles][VOLUME_TILE_VERTICES]: by cube a bit for each tetrahedron; later the positions of the entries
-    // of sparse lists
-    REGION(u8, violated, violated)
-    REGION(u16, positions, violated)
+    REGION(u8, levels, levels)                 // [tiles][PLACES] (LEVEL_EXACT ...)
+    REGION(u8, violated, violated)             // [tiles][PLACES]: by cell a bit for each simplex
     REGION(u32, violated_tiles, group_sizes)   // [2][tiles], of even and of odd rounds
     REGION(u32, changed_tiles, group_offsets)  // [tiles]
     REGION(u32, touched_tiles, list_ranks)     // [tiles]
     REGION(u64, list_ranks, list_ranks)        // [tiles][LIST_KINDS]: listed vertices before a tile
-    REGION(u32, listed, listed)                // [tiles][VOLUME_TILE_VERTICES / 32]: in the order of lists
+    REGION(u32, listed, listed)                // [tiles][PLACES / 32]: in the order of lists
     REGION(ulonglong2, chunks, chunks)         // [chunks]: entries of the directory
     REGION(u64, chunk_places, chunk_places)    // [chunks]: words of the list before each
     // [tiles]: in which lists a tile is
     __device__ __forceinline__ u32* repair_flags() const { return changed_tiles() + job.tiles(); }
+    // A bit for each vertex of a tile that changed in a round, and for each that is to be looked at.
+    __device__ __forceinline__ u32* changed(u64 tile) const {
+        return words_at<u32>(job.slots + tile * SLOT_BYTES + MARKS_AT);
+    }
+    __device__ __forceinline__ u32* touched(u64 tile) const { return changed(tile) + PLACES / 32; }
+};
+// The repair of a field with its tiles of so many vertices.
+template <u32 PLACES>
+using FieldRepairView = RepairView<PLACES, PLACES / 4, 0>;
+
+// Volumes: quantization, repair, lists. Marks lie behind the payload until words are written.
+template <typename T>
+struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * VOLUME_TILE_VERTICES> {
+    using RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * VOLUME_TILE_VERTICES>::RepairView;
+    // Later in the place of the violated tetrahedra, [tiles][VOLUME_TILE_VERTICES / 2]: positions of the
+    // entries of sparse lists
+    REGION(u16, positions, violated)
     static constexpr u64 VALUES = sizeof(T) == 4 ? VOLUME_VALUES_F32 : VOLUME_VALUES_F64;
     // [tiles][3][VALUES]: of layer 1 (value_place)
     __device__ __forceinline__ T* values(u64 tile, u32 component) const {
@@ -222,14 +237,6 @@ struct VolumeCodeView : CountView {
     // [VOLUME_TILE_VERTICES] by position: raw bits behind a symbol
     __device__ __forceinline__ u64* payload(u64 tile) const {
         return words_at<u64>(job.slots + tile * VOLUME_SLOT_BYTES);
-    }
-    // Behind the payload until words are written: a bit for each vertex that changed in a round, and for each
-    // that is to be looked at.
-    __device__ __forceinline__ u32* changed(u64 tile) const {
-        return words_at<u32>(job.slots + tile * VOLUME_SLOT_BYTES + 8 * VOLUME_TILE_VERTICES);
-    }
-    __device__ __forceinline__ u32* touched(u64 tile) const {
-        return changed(tile) + VOLUME_TILE_VERTICES / 32;
     }
 };
 

@@ -78,14 +78,16 @@ __device__ __forceinline__ T* component_at(
            : component == 1 ? vertex_at<T>(job.v, job.v_layout, x, row)
                             : vertex_at<T>(job.w, job.w_layout, x, row);
 }
-template <typename T>
+template <typename T, i32 N = 3>
 struct Vector {
-    T at[3];
+    T at[N];
 };
-template <typename T>
-__device__ __forceinline__ Vector<T> original_at(const Job& job, const GridPoint& p) {
-    return {*component_at<T>(job, 0, p.x, p.y, p.z), *component_at<T>(job, 1, p.x, p.y, p.z),
-        *component_at<T>(job, 2, p.x, p.y, p.z)};
+template <typename T, i32 N = 3>
+__device__ __forceinline__ Vector<T, N> original_at(const Job& job, const GridPoint& p) {
+    Vector<T, N> v;
+#pragma unroll
+    for (i32 c = 0; c < N; c++) v.at[c] = *component_at<T>(job, c, p.x, p.y, p.z);
+    return v;
 }
 
 // A vertex by its tile, and its place there with x fastest.

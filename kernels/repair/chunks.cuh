@@ -1,5 +1,5 @@
-// Encodes the list of vertices of a volume with a level of their own: chunks of vertices in the order of
-// lists, by kind. Twins: src/repair/encode.rs, encode in src/repair/list.rs.
+// Encodes the list of vertices with a level of their own: chunks of vertices in the order of lists, by kind.
+// Twins: src/repair/encode.rs, encode in src/repair/list.rs.
 #pragma once
 #include "compress/assemble.cuh"
 #include "repair/list.cuh"
@@ -15,22 +15,26 @@ __device__ __forceinline__ u64 most_of_kind(u32 kind) {
 }
 
 // Listed vertices of a tile, by kind, and those that are exact.
+template <typename Mesh>
 struct ListedShared {
-    u32 listed[VOLUME_TILE_VERTICES / 32], counts[LIST_KINDS], exact;
+    u32 listed[Mesh::PLACES / 32], counts[LIST_KINDS], exact;
 };
 
 // Finds the listed vertices of a tile: whether there are any. Call with a block.
-template <typename T>
-__device__ __forceinline__ bool find_listed(const Job& job, const VolumeTile& tile, ListedShared& shared) {
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x) shared.listed[k] = 0;
+template <typename Of>
+__device__ __forceinline__ bool find_listed(
+    const Job& job, u64 tile, ListedShared<typename Of::Mesh>& shared) {
+    typedef typename Of::Mesh Mesh;
+    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x) shared.listed[k] = 0;
     if (threadIdx.x < LIST_KINDS) shared.counts[threadIdx.x] = 0;
     if (threadIdx.x == 0) shared.exact = 0;
-    static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16, "sixteen levels each");
-    const u8* const levels = VolumeCodeView<T>(job).levels() + tile.index * VOLUME_TILE_VERTICES;
-    const uint4 sixteen = words_at<uint4>(levels)[threadIdx.x];
+    static_assert(VOLUME_THREADS >= Mesh::PLACES / 16, "sixteen levels each");
+    const u8* const levels = typename Of::View(job).levels() + tile * Mesh::PLACES;
+    uint4 sixteen = make_uint4(0, 0, 0, 0);
+    if (threadIdx.x < Mesh::PLACES / 16) sixteen = words_at<uint4>(levels)[threadIdx.x];
     if (!__syncthreads_or((sixteen.x | sixteen.y | sixteen.z | sixteen.w) != 0)) return false;
-    for (u32 number = threadIdx.x; number < VOLUME_TILE_VERTICES; number += blockDim.x) {
-        const u32 level = levels[place_of_listed(number)];
+    for (u32 number = threadIdx.x; number < Mesh::PLACES; number += blockDim.x) {
+        const u32 level = levels[Mesh::place_of_number(number)];
         if (level == LEVEL_UNCHANGED) continue;
         atomicOr(&shared.listed[number / 32], 1u << number % 32);
         atomicAdd(&shared.counts[kind_of_level(level)], 1u);
@@ -41,55 +45,69 @@ __device__ __forceinline__ bool find_listed(const Job& job, const VolumeTile& ti
 }
 
 // The largest error of the vertices of a tile that a thread looks at.
-template <typename T>
-__device__ __forceinline__ T largest_error(const Job& job, const VolumeTile& tile) {
-    const VertexValues<T> values(job);
+template <typename Of>
+__device__ __forceinline__ typename Of::T largest_error(const Job& job, const typename Of::Mesh::Tile& tile) {
+    typedef typename Of::T T;
+    typedef typename Of::Mesh Mesh;
+    const VertexValues<Of> values(job);
     T largest = T(0);
-    for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
+    for (u32 place = threadIdx.x; place < Mesh::PLACES; place += blockDim.x) {
         GridPoint p;
-        if (!vertex_in_tile(tile, place, p)) continue;
-        const Vector<T> original = original_at<T>(job, p),
-                        now = values.current(p, {tile.index, place}, original);
+        if (!vertex_at_place<Mesh>(tile, place, p)) continue;
+        const auto original = original_at<T, Mesh::COMPONENTS>(job, p);
+        const auto now = values.current(p, {tile.index, place}, original);
 #pragma unroll
-        for (i32 c = 0; c < 3; c++)
+        for (i32 c = 0; c < Mesh::COMPONENTS; c++)
             if (Real<T>::finite(original.at[c]))
                 largest = Real<T>::high(largest, Real<T>::abs(now.at[c] - original.at[c]));
     }
     return largest;
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: levels; where some vertices have one the
-// field, values of layer 1 and bound shifts, otherwise the largest error of layer 1. Writes: which vertices
-// are listed, and how many of each kind; the largest error, the number of exact vertices.
-template <typename T>
-__device__ __forceinline__ void list_vertices(const Job& job) {
-    __shared__ ListedShared shared;
-    Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
-    const VolumeCodeView<T> work(job);
-    const VolumeTile tile = volume_tile(job, blockIdx.x);
+// Raises the largest error of a volume that is being compressed to that of a tile. Call with a block.
+template <typename Of>
+__device__ __forceinline__ void raise_largest_error(const Job& job, Control& control, u64 tile, bool any) {
     double largest = 0.0;
-    if (find_listed<T>(job, tile, shared))
-        largest = (double)largest_error<T>(job, tile);
+    if (any)
+        largest = (double)largest_error<Of>(job, Of::Mesh::tile(job, tile));
     else if (threadIdx.x == 0)
-        largest = sizes_of(job, tile.index).largest_error;
+        largest = sizes_of(job, tile).largest_error;
     for (i32 k = 16; k > 0; k /= 2) largest = larger(largest, __shfl_xor_sync(FULL, largest, k));
     if ((threadIdx.x & 31) == 0 && largest > 0.0)
         atomicMax((ull*)&control.max_error.bits, (ull)__double_as_longlong(largest));
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x)
-        work.listed()[tile.index * (VOLUME_TILE_VERTICES / 32) + k] = shared.listed[k];
-    if (threadIdx.x < LIST_KINDS)
-        work.list_ranks()[tile.index * LIST_KINDS + threadIdx.x] = shared.counts[threadIdx.x];
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: levels; of a volume that is being compressed,
+// where some vertices have one, the field, values of layer 1 and bound shifts, otherwise the largest error of
+// layer 1. Writes: which vertices are listed, and how many of each kind; the largest error, the number of exact
+// vertices.
+template <typename Of>
+__device__ __forceinline__ void list_mesh(const Job& job) {
+    typedef typename Of::Mesh Mesh;
+    __shared__ ListedShared<Mesh> shared;
+    Control& control = control_of(job);
+    if (Of::is_idle(control)) return;
+    const typename Of::View work(job);
+    const u64 tile = blockIdx.x;
+    const bool any = find_listed<Of>(job, tile, shared);
+    if constexpr (Of::IS_COMPRESSION) raise_largest_error<Of>(job, control, tile, any);
+    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x)
+        work.listed()[tile * (Mesh::PLACES / 32) + k] = shared.listed[k];
+    if (threadIdx.x < LIST_KINDS) work.list_ranks()[tile * LIST_KINDS + threadIdx.x] = shared.counts[threadIdx.x];
     if (threadIdx.x == 0 && shared.exact) atomicAdd((ull*)&control.exact, (ull)shared.exact);
+}
+template <typename T>
+__device__ __forceinline__ void list_vertices(const Job& job) {
+    list_mesh<LayerOne<T>>(job);
 }
 
 // Grid: 1. Block: LIST_THREADS threads. Sums the numbers of listed vertices. Changes: their numbers by tile
 // become those of all tiles before. Writes: totals.
-template <typename T>
-__device__ __forceinline__ void rank_vertices(const Job& job) {
+template <typename Of>
+__device__ __forceinline__ void rank_mesh(const Job& job) {
     Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
-    u64* const ranks = VolumeCodeView<T>(job).list_ranks();
+    if (Of::is_idle(control)) return;
+    u64* const ranks = typename Of::View(job).list_ranks();
     u64 totals[LIST_KINDS] = {0, 0, 0};
     for (u64 from = 0; from < job.tiles(); from += LIST_THREADS) {
         const u64 tile = from + threadIdx.x;
@@ -113,6 +131,10 @@ __device__ __forceinline__ void rank_vertices(const Job& job) {
     control.list.chunks = chunks;
     control.list.exact = control.exact;
 }
+template <typename T>
+__device__ __forceinline__ void rank_vertices(const Job& job) {
+    rank_mesh<LayerOne<T>>(job);
+}
 
 // A chunk: vertices of a kind, by their rank among those.
 struct ChunkRange {
@@ -135,9 +157,10 @@ struct ChunkRange {
 
 // Calls `each(lanes, position, level)` with the vertices of a chunk in their order, those of 32 positions at
 // a time: a bit in `lanes` for each lane with a vertex. Call with a warp.
-template <typename T, typename Each>
+template <typename Of, typename Each>
 __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& range, Each each) {
-    const VolumeCodeView<T> work(job);
+    constexpr u32 PLACES = Of::Mesh::PLACES;
+    const typename Of::View work(job);
     const u64* const ranks = work.list_ranks();
     const u32 lane = threadIdx.x & 31;
     // The last tile with no more vertices before it than the chunk.
@@ -166,22 +189,22 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
         u64 rank = __shfl_sync(FULL, (u32)begins, next) | (u64)__shfl_sync(FULL, (u32)(begins >> 32), next)
                                                               << 32;
         if (rank >= end) return;
-        const u32* const words = work.listed() + tile * (VOLUME_TILE_VERTICES / 32);
-        for (u32 first = 0; first < VOLUME_TILE_VERTICES / 32 && rank < end; first += 32) {
+        const u32* const words = work.listed() + tile * (PLACES / 32);
+        for (u32 first = 0; first < PLACES / 32 && rank < end; first += 32) {
             const u32 own_word = words[first + lane];
             for (u32 left = __ballot_sync(FULL, own_word != 0); left && rank < end; left &= left - 1) {
                 const u32 w = (u32)__ffs((i32)left) - 1, word = __shfl_sync(FULL, own_word, w),
                           number = 32 * (first + w) + lane;
                 u32 level = LEVEL_UNCHANGED;
                 if (word >> lane & 1)
-                    level = work.levels()[tile * VOLUME_TILE_VERTICES + place_of_listed(number)];
+                    level = work.levels()[tile * PLACES + Of::Mesh::place_of_number(number)];
                 const u32 of_kind =
                     __ballot_sync(FULL, level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind);
                 const u64 mine = rank + __popc(of_kind & lanes_below());
                 const u32 lanes =
                     __ballot_sync(FULL, (of_kind >> lane & 1) && mine >= range.first && mine < end);
                 rank += __popc(of_kind);
-                if (lanes) each(lanes, tile * VOLUME_TILE_VERTICES + number, level);
+                if (lanes) each(lanes, tile * PLACES + number, level);
             }
         }
     }
@@ -224,7 +247,7 @@ struct LevelCosts {
 };
 
 // Finds out how the vertices of a chunk are coded best. Call with a warp.
-template <typename T>
+template <typename Of>
 struct ChunkPlan {
     u64 first, run_bits, bits;  // first: position; bits: of the whole chunk
     u32 gaps, levels;
@@ -236,7 +259,7 @@ struct ChunkPlan {
         const u32 lane = threadIdx.x & 31;
         u64 last = 0;                     // position
         u32 done = 0, run_begins_at = 0;  // vertices, and those before the run
-        for_listed<T>(job, range, [&](u32 lanes, u64 position, u32 level) {
+        for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32 level) {
             if (done == 0) {
                 const u32 at = (u32)__ffs((i32)lanes) - 1;
                 first = position - lane + at;
@@ -271,7 +294,7 @@ struct ChunkPlan {
 #pragma unroll
         for (u32 order = 0; order <= LIST_MOST_LEVEL_ORDER; order++)
             level_costs.costs[order] += golomb_bits(level - 1, order);
-        level_costs.data += 3 * (level == LEVEL_EXACT ? 8 * sizeof(T) : level);
+        level_costs.data += Of::Mesh::COMPONENTS * (level == LEVEL_EXACT ? 8 * sizeof(typename Of::T) : level);
     }
     __device__ __forceinline__ void decide(u32 kind) {
         u32 single_order, skipped_order;
@@ -292,29 +315,33 @@ struct ChunkPlan {
 
 // Grid: any. Block: LIST_WARPS warps, a chunk each. Reads: levels, which vertices are listed, ranks. Writes:
 // entries of the directory.
-template <typename T>
-__device__ __forceinline__ void plan_chunks(const Job& job) {
+template <typename Of>
+__device__ __forceinline__ void plan_mesh(const Job& job) {
     const Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
+    if (Of::is_idle(control)) return;
     const u64 chunks = control.list.chunks;
     for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < chunks;
          chunk += (u64)gridDim.x * LIST_WARPS) {
         const ChunkRange range(control, chunk);
-        const ChunkPlan<T> plan(job, range);
+        const ChunkPlan<Of> plan(job, range);
         const u32 bytes = (u32)((plan.bits + 31) / 32 * 4);
         if ((threadIdx.x & 31) == 0)
-            VolumeCodeView<T>(job).chunks()[chunk] = make_ulonglong2(
+            typename Of::View(job).chunks()[chunk] = make_ulonglong2(
                 plan.first, bytes | (u64)(range.count | plan.gaps << 16 | plan.levels << 24) << 32);
     }
+}
+template <typename T>
+__device__ __forceinline__ void plan_chunks(const Job& job) {
+    plan_mesh<LayerOne<T>>(job);
 }
 
 // Grid: 1. Block: LIST_THREADS threads. Reads: entries of the directory. Writes: where chunks lie in the
 // list, and its length.
-template <typename T>
-__device__ __forceinline__ void place_list(const Job& job) {
+template <typename Of>
+__device__ __forceinline__ void place_mesh_list(const Job& job) {
     Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
-    const VolumeCodeView<T> work(job);
+    if (Of::is_idle(control)) return;
+    const typename Of::View work(job);
     const u64 chunks = control.list.chunks;
     u64 words = chunks * (LIST_ENTRY_BYTES / 4);
     for (u64 from = 0; from < chunks; from += LIST_THREADS) {
@@ -326,6 +353,10 @@ __device__ __forceinline__ void place_list(const Job& job) {
         words += all;
     }
     if (threadIdx.x == 0) control.list.bytes = 4 * words;
+}
+template <typename T>
+__device__ __forceinline__ void place_list(const Job& job) {
+    place_mesh_list<LayerOne<T>>(job);
 }
 
 // Writes bits of a warp to the stream. Words are complete in shared memory first.
@@ -382,14 +413,14 @@ struct BitWriter {
 };
 
 // Writes a chunk of zero or of filled vertices by a warp.
-template <typename T>
+template <typename Of>
 __device__ __forceinline__ void write_constant_chunk(
     const Job& job, const ChunkRange& range, const ListEntry& entry, BitWriter& out) {
     const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
     const bool has_runs = entry.gaps & LIST_RUNS;
     u64 last = 0;
     u32 done = 0, run_begins_at = 0;
-    for_listed<T>(job, range, [&](u32 lanes, u64 position, u32) {
+    for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32) {
         const u64 base = position - lane;
         const bool goes_on = done > 0 && last + 1 == base;
         const u32 begins = lanes & ~(lanes << 1 | (u32)goes_on), below = lanes & lanes_below(),
@@ -434,13 +465,15 @@ __device__ __forceinline__ u32 run_length(const ChunkVertices& vertices, u32 num
 }
 
 // Writes a chunk of vertices with levels of their own by a warp.
-template <typename T>
+template <typename Of>
 __device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& range, const ListEntry& entry,
     ChunkVertices& vertices, BitWriter& out) {
+    typedef typename Of::T T;
+    typedef typename Of::Mesh Mesh;
     const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
     const bool has_runs = entry.gaps & LIST_RUNS;
     u32 done = 0;
-    for_listed<T>(job, range, [&](u32 lanes, u64 position, u32 level) {
+    for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32 level) {
         if (lanes >> lane & 1) {
             const u32 number = done + __popc(lanes & lanes_below());
             vertices.positions[number] = position;
@@ -457,11 +490,11 @@ __device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& ra
         if (lane == 0) vertices.begins[first / 32] = word;
     }
     __syncwarp();
-    const VertexValues<T> values(job);
+    const VertexValues<Of> values(job);
     for (u32 first = 0; first < range.count; first += 32) {
         const u32 number = first + lane;
         const bool here = number < range.count, begins = here && vertices.begins[first / 32] >> lane & 1;
-        u64 gap = 0, data[3] = {0, 0, 0};
+        u64 gap = 0, data[Mesh::COMPONENTS] = {};
         u32 level = 1, bits = 0, length = 0, width = 0;
         if (here) {
             const u64 position = vertices.positions[number];
@@ -470,26 +503,26 @@ __device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& ra
             width = level == LEVEL_EXACT ? 8 * sizeof(T) : level;
             GridPoint p;
             const TilePlace at = {
-                position / VOLUME_TILE_VERTICES, place_of_listed((u32)position % VOLUME_TILE_VERTICES)};
-            vertex_in_tile(volume_tile(job, at.tile), at.place, p);
-            const Vector<T> original = original_at<T>(job, p), layer = values.of_layer(at);
+                position / Mesh::PLACES, Mesh::place_of_number((u32)position % Mesh::PLACES)};
+            vertex_at_place<Mesh>(Mesh::tile(job, at.tile), at.place, p);
+            const auto original = original_at<T, Mesh::COMPONENTS>(job, p), before = values.before(p, at);
             const double radius = values.radius(p, at);
 #pragma unroll
-            for (i32 c = 0; c < 3; c++)
+            for (i32 c = 0; c < Mesh::COMPONENTS; c++)
                 data[c] = level == LEVEL_EXACT ? Real<T>::bits(original.at[c])
-                                               : refined_cell(radius, level, original.at[c], layer.at[c]);
+                                               : refined_cell(radius, level, original.at[c], before.at[c]);
             if (has_runs && begins) length = run_length(vertices, number, range.count);
             const bool has_gap = number > 0 && (!has_runs || begins);
             bits = (has_gap ? golomb_bits(gap - has_runs, order) : 0) +
                    (length ? golomb_bits(length - 1, 0) : 0) + golomb_bits(level - 1, entry.levels) +
-                   3 * width;
+                   Mesh::COMPONENTS * width;
         }
         u32 place = out.reserve(bits);
         if (here) {
             if (number > 0 && (!has_runs || begins)) out.put_golomb(gap - has_runs, order, place);
             if (length) out.put_golomb(length - 1, 0, place);
             out.put_golomb(level - 1, entry.levels, place);
-            for (i32 c = 0; c < 3; c++) out.put(data[c], width, place);
+            for (i32 c = 0; c < Mesh::COMPONENTS; c++) out.put(data[c], width, place);
         }
         out.flush(false);
     }
@@ -501,21 +534,15 @@ struct WriteListShared {
     u32 sums[LIST_WARPS];
 };
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. Reads: the field, values
-// of layer 1, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the list in the
-// stream, and the checksum of the stream.
-template <typename T>
-__device__ __forceinline__ void write_list(const Job& job) {
-    __shared__ WriteListShared shared;
-    Control& control = control_of(job);
-    const VolumeCodeView<T> work(job);
+// Writes the directory and the chunks of the list, which begins at word `at` of the stream. Returns the share
+// of a warp in the checksum.
+template <typename Of>
+__device__ __forceinline__ u32 write_chunks(
+    const Job& job, const Control& control, u64 at, WriteListShared& shared) {
+    const typename Of::View work(job);
     const u32 lane = threadIdx.x & 31, warp = warp_or(threadIdx.x >> 5);
-    // Not if the stream does not fit, or stores the values.
-    const bool fits = job.report->status == STATUS_OK,
-               coded = fits && control.content == CONTENT_CODED && control.list.chunks > 0;
     u32 sum = 0;
-    const u64 at = (control.stream_bytes - control.list.bytes) / 4, chunks = coded ? control.list.chunks : 0;
-    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp; chunk < chunks;
+    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp; chunk < control.list.chunks;
          chunk += (u64)gridDim.x * LIST_WARPS) {
         const ulonglong2 words = work.chunks()[chunk];
         const u32 of_entry[4] = {(u32)words.x, (u32)(words.x >> 32), (u32)words.y, (u32)(words.y >> 32)};
@@ -532,20 +559,38 @@ __device__ __forceinline__ void write_list(const Job& job) {
         const ChunkRange range(control, chunk);
         BitWriter out(job, shared.words[warp], at + work.chunk_places()[chunk]);
         if (range.kind == OTHER_KIND)
-            write_chunk<T>(job, range, entry, shared.vertices[warp], out);
+            write_chunk<Of>(job, range, entry, shared.vertices[warp], out);
         else
-            write_constant_chunk<T>(job, range, entry, out);
+            write_constant_chunk<Of>(job, range, entry, out);
         out.flush(true);
         sum += out.sum;
     }
-    sum = warp_sum(sum);
-    if (lane == 0) shared.sums[warp] = sum;
+    return warp_sum(sum);
+}
+
+// Adds the shares of the warps of a block to the checksum of the stream. Call with a block.
+__device__ __forceinline__ void add_to_seal(Control& control, u32 of_warp, u32 (&sums)[LIST_WARPS]) {
+    if ((threadIdx.x & 31) == 0) sums[threadIdx.x >> 5] = of_warp;
     __syncthreads();
-    if (threadIdx.x == 0) {
-        sum = 0;
-        for (u32 k = 0; k < LIST_WARPS; k++) sum += shared.sums[k];
-        atomicAdd((ull*)&control.seal, (ull)sum << 32);
-    }
+    if (threadIdx.x != 0) return;
+    u32 sum = 0;
+    for (u32 k = 0; k < LIST_WARPS; k++) sum += sums[k];
+    atomicAdd((ull*)&control.seal, (ull)sum << 32);
+}
+
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. Reads: the field, values
+// of layer 1, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the list in the
+// stream, and the checksum of the stream.
+template <typename T>
+__device__ __forceinline__ void write_list(const Job& job) {
+    __shared__ WriteListShared shared;
+    Control& control = control_of(job);
+    // Not if the stream does not fit, or stores the values.
+    const bool fits = job.report->status == STATUS_OK;
+    const u64 at = (control.stream_bytes - control.list.bytes) / 4;
+    u32 sum = 0;
+    if (fits && control.content == CONTENT_CODED) sum = write_chunks<LayerOne<T>>(job, control, at, shared);
+    add_to_seal(control, sum, shared.sums);
     if (!last_block(control, TICKET_LIST) || threadIdx.x != 0 || !fits) return;
     put32(job.stream + AT_CHECKSUM, (u32)(__ldcg(&control.seal) >> 32));
 }

@@ -1,7 +1,7 @@
-// Rounds of repair, until every tetrahedron keeps what it must, by all blocks of one grid together. Twin of
+// Rounds of repair, until every simplex keeps what it must, by all blocks of one grid together. Twin of
 // src/repair/rounds.rs: the values after a round follow from those before it, whatever the order of the work.
 #pragma once
-#include "repair/tetrahedra.cuh"
+#include "repair/simplices.cuh"
 
 // The first round. A build for tests begins with a later one.
 #ifndef FACTZ_FIRST_ROUND
@@ -11,32 +11,33 @@
 // More rounds than there are: in the one before, all vertices are below their bounds.
 constexpr u32 MOST_ROUNDS = SINGLE_ROUNDS + BOUNDED_ROUNDS + 64;
 
-// Lists of tiles: those with violated tetrahedra in this round and in the next one, with changed vertices,
+// Lists of tiles: those with violated simplices in this round and in the next one, with changed vertices,
 // and with vertices to look at. A bit of a tile's flags says that it is in one.
 enum : u32 { IN_VIOLATED = 1, IN_CHANGED = 2, IN_TOUCHED = 4 };
 
-// Vertices or cubes of a tile, by place.
+// Vertices or cells of a tile, by place.
+template <typename Mesh>
 struct TilePlaces {
-    u16 at[VOLUME_TILE_VERTICES];
+    u16 at[Mesh::PLACES];
     u32 count;
 };
 
-// A number that orders tetrahedra at random; no two have the same.
+// A number that orders simplices at random; no two have the same.
 __device__ __forceinline__ u64 repair_key(u64 simplex) {
     u64 x = (simplex ^ simplex >> 32) * 0x9e3779b97f4a7c15ull;
     x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9ull;
     return x ^ x >> 32;
 }
 
-// Stands for the levels that a vertex has to go if it does not settle a tetrahedron alone.
+// Stands for the levels that a vertex has to go if it does not settle a simplex alone.
 constexpr u32 NONE_SETTLES = 255;
 
 // The largest error of a component, as a fraction of the largest component.
-template <typename T>
-__device__ __forceinline__ double relative_error(const Vector<T>& original, const Vector<T>& now) {
+template <typename T, i32 N>
+__device__ __forceinline__ double relative_error(const Vector<T, N>& original, const Vector<T, N>& now) {
     double error = 0.0, size = 0.0;
 #pragma unroll
-    for (i32 c = 0; c < 3; c++) {
+    for (i32 c = 0; c < N; c++) {
         const double a = (double)original.at[c], b = (double)now.at[c];
         error = larger(error, fabs(b - a));
         size = larger(size, fabs(a));
@@ -44,22 +45,27 @@ __device__ __forceinline__ double relative_error(const Vector<T>& original, cons
     return error / size;
 }
 
-template <typename T>
+template <typename Of>
 struct RepairRounds {
+    typedef typename Of::T T;
+    typedef typename Of::Mesh Mesh;
+    typedef ::Simplex<Mesh> Simplex;
+    typedef typename Mesh::template Vectors<T> Vectors;
+    typedef typename Mesh::Tile Tile;
     const Job& job;
     Control& control;
-    const VolumeCodeView<T> work;
-    const SimplexTest<T> test;
-    const ViolatedSet<T> violated;
-    TilePlaces& places;
+    const typename Of::View work;
+    const SimplexTest<Of> test;
+    const ViolatedSet<Of> violated;
+    TilePlaces<Mesh>& places;
     u32 round, barriers;
     // All lanes of a warp. The compiler must not know the number: with a constant, nvcc 13.0 leaves out the
     // wait for lanes that come back from a function at different times, and votes and shuffles miss some.
     const u32 lanes;
 
-    __device__ __forceinline__ RepairRounds(const Job& job, TilePlaces& places)
+    __device__ __forceinline__ RepairRounds(const Job& job, TilePlaces<Mesh>& places)
         : job(job), control(control_of(job)), work(job), test(job), violated{job}, places(places),
-          round(FACTZ_FIRST_ROUND), barriers(0), lanes(job.components == 3 ? FULL : 0) {}
+          round(FACTZ_FIRST_ROUND), barriers(0), lanes(job.components == Mesh::COMPONENTS ? FULL : 0) {}
 
     // Waits for all blocks of the grid, which run at the same time.
     __device__ __forceinline__ void meet_grid() {
@@ -95,13 +101,13 @@ struct RepairRounds {
         enlist(at.tile, IN_TOUCHED, work.touched_tiles(), control.repair.touched_tiles[round & 1]);
     }
 
-    // Finds the cubes of a tile with violated tetrahedra. Call with a block.
+    // Finds the cells of a tile with violated simplices. Call with a block.
     __device__ __forceinline__ void find_violated(u64 tile) {
-        const u32* const words = reinterpret_cast<const u32*>(work.violated() + tile * VOLUME_TILE_VERTICES);
+        const u32* const words = reinterpret_cast<const u32*>(work.violated() + tile * Mesh::PLACES);
         __syncthreads();
         if (threadIdx.x == 0) places.count = 0;
         __syncthreads();
-        for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) {
+        for (u32 k = threadIdx.x; k < Mesh::PLACES / 4; k += blockDim.x) {
             const u32 word = __ldcg(words + k);
             if (word == 0) continue;
             for (u32 b = 0; b < 4; b++)
@@ -114,7 +120,7 @@ struct RepairRounds {
         __syncthreads();
         if (threadIdx.x == 0) places.count = 0;
         __syncthreads();
-        for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x) {
+        for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x) {
             const u32 word = __ldcg(bits + k);
             if (word) bits[k] = 0;
             for (u32 left = word; left; left &= left - 1)
@@ -122,13 +128,13 @@ struct RepairRounds {
         }
         __syncthreads();
     }
-    __device__ __forceinline__ GridPoint point(const VolumeTile& tile, u32 place) const {
+    __device__ __forceinline__ GridPoint point(const Tile& tile, u32 place) const {
         GridPoint p;
-        vertex_in_tile(tile, place, p);
+        vertex_at_place<Mesh>(tile, place, p);
         return p;
     }
 
-    // Calls `each(simplex)` with all violated tetrahedra, one for a warp, and lists their tiles for the next
+    // Calls `each(simplex)` with all violated simplices, one for a warp, and lists their tiles for the next
     // round.
     template <typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
@@ -143,22 +149,22 @@ struct RepairRounds {
                 else
                     violated_tiles(round + 1)[atomicAdd(&violated_count(round + 1), 1u)] = (u32)index;
             }
-            const VolumeTile tile = volume_tile(job, index);
+            const Tile tile = Mesh::tile(job, index);
             for (u32 i = threadIdx.x / 32; i < places.count; i += warps) {
                 const u32 place = places.at[i];
-                u32 bits = __ldcg(work.violated() + index * VOLUME_TILE_VERTICES + place);
+                u32 bits = __ldcg(work.violated() + index * Mesh::PLACES + place);
                 for (; bits; bits &= bits - 1) each(Simplex{point(tile, place), (u32)__ffs((i32)bits) - 1});
             }
         }
     }
 
-    // Whether the key of a violated tetrahedron is the least one around its vertices. Call with a warp.
+    // Whether the key of a violated simplex is the least one around its vertices. Call with a warp.
     __device__ __forceinline__ bool may_act(const Simplex& s) const {
         const u64 own = s.number(job), key = repair_key(own);
         bool least = true;
-        for (u32 i = threadIdx.x & 31; i < TETRAHEDRON_CORNERS * TETRAHEDRA_AROUND; i += 32) {
+        for (u32 i = threadIdx.x & 31; i < Mesh::CORNERS * Mesh::AROUND; i += 32) {
             Simplex other;
-            if (!simplex_around(job, s.corner(job, i / TETRAHEDRA_AROUND), i % TETRAHEDRA_AROUND, other))
+            if (!simplex_around(job, s.corner(job, i / Mesh::AROUND), i % Mesh::AROUND, other))
                 continue;
             const u64 number = other.number(job);
             if (number != own && violated.has(other) && repair_key(number) < key) least = false;
@@ -166,17 +172,17 @@ struct RepairRounds {
         return __all_sync(lanes, least);
     }
 
-    // The next level of a corner of a tetrahedron that settles it, if `settles`; otherwise its next level.
+    // The next level of a corner of a simplex that settles it, if `settles`; otherwise its next level.
     struct NextLevel {
         u32 k;
         bool settles;
     };
     // Eight lanes try eight levels of a corner each. Call with a warp.
     __device__ __forceinline__ NextLevel next_level(const Simplex& s, const GridPoint& p, const TilePlace& at,
-        bool differs, const Tetrahedron<T>& before, const Tetrahedron<T>& now) const {
+        bool differs, const Vectors& before, const Vectors& now) const {
         const u32 lane = threadIdx.x & 31, corner = lane / 8, first = corner * 8;
         const T most = differs ? test.border_bound(p) : T(0);
-        const VolumeSignature signature = volume_signature(before, s.tetrahedron, test.rule);
+        const auto kept = Mesh::kept(before, s.in_cell, test.rule);
         const u32 level = test.values.level(at);
         NextLevel next = {LEVEL_EXACT, false};
         bool has_next = false;
@@ -185,19 +191,19 @@ struct RepairRounds {
             const bool searches = differs && !next.settles && base <= LEVEL_EXACT;
             if (!__any_sync(lanes, searches)) return next;
             const u32 k = base + (lane & 7);
-            Tetrahedron<T> after = now;
+            Vectors after = now;
             bool exists = false, settles = false;
             if (searches && k <= LEVEL_EXACT) {
-                Vector<T> original = before.at[0], value;
+                Vector<T, Mesh::COMPONENTS> original = before.at[0], value;
 #pragma unroll
-                for (u32 j = 1; j < TETRAHEDRON_CORNERS; j++)
+                for (u32 j = 1; j < Mesh::CORNERS; j++)
                     if (corner == j) original = before.at[j];
                 exists = test.values.candidate(p, at, k, most, original, value);
 #pragma unroll
-                for (u32 j = 0; j < TETRAHEDRON_CORNERS; j++)
+                for (u32 j = 0; j < Mesh::CORNERS; j++)
                     if (corner == j) after.at[j] = value;
-                settles = exists && (are_equal(before, after) ||
-                                        stays(signature, volume_signature(after, s.tetrahedron, test.rule)));
+                settles = exists && (are_equal<Mesh>(before, after) ||
+                                        Mesh::keeps(kept, before, after, s.in_cell, test.rule));
             }
             const u32 existing = __ballot_sync(lanes, exists) >> first & 255,
                       settling = __ballot_sync(lanes, settles) >> first & 255;
@@ -209,21 +215,21 @@ struct RepairRounds {
             has_next |= existing != 0;
         }
     }
-    // Gives a vertex of a violated tetrahedron the nearest level that settles it: of the vertex with the
+    // Gives a vertex of a violated simplex the nearest level that settles it: of the vertex with the
     // fewest levels to go, then of that with the largest relative error. If none settles it alone, that with
-    // the largest relative error goes one level further, or becomes exact if the tetrahedron has no bound.
+    // the largest relative error goes one level further, or becomes exact if the simplex has no bound.
     // Call with a warp.
     __device__ __forceinline__ void act(const Simplex& s) {
         const u32 lane = threadIdx.x & 31, corner = lane / 8;
-        Tetrahedron<T> before;
+        Vectors before;
         test.load(s, before);
-        const Tetrahedron<T> now = test.now(s, before);
+        const Vectors now = test.now(s, before);
         const GridPoint p = s.corner(job, corner);
-        const TilePlace at = tile_place(job, p);
+        const TilePlace at = Mesh::place_of(job, p);
         bool differs = false;
         double error = 0.0;
 #pragma unroll
-        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++)
+        for (u32 k = 0; k < Mesh::CORNERS; k++)
             if (corner == k) {
                 differs = !equal(before.at[k], now.at[k]);
                 error = relative_error(before.at[k], now.at[k]);
@@ -233,43 +239,43 @@ struct RepairRounds {
         u32 best = 0, fewest = NONE_SETTLES;
         double largest = -1.0;
 #pragma unroll
-        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) {
+        for (u32 k = 0; k < Mesh::CORNERS; k++) {
             const bool here = __shfl_sync(lanes, (u32)differs, 8 * k);
             const u32 to_go = __shfl_sync(lanes, levels, 8 * k);
             const double of_corner = __shfl_sync(lanes, error, 8 * k);
             if (here && (to_go < fewest || (to_go == fewest && of_corner > largest)))
                 best = k, fewest = to_go, largest = of_corner;
         }
-        const bool lost = fewest == NONE_SETTLES && tetrahedron_bound(before, s.tetrahedron, test.rule,
-                                                        control.useful_bound, true) == T(0);
+        const bool lost = fewest == NONE_SETTLES &&
+                          Mesh::bound(before, s.in_cell, test.rule, Of::bound(control), true) == T(0);
         __syncwarp(lanes);
         if (lane != 8 * best) return;
         test.values.level(at) = (u8)(lost ? LEVEL_EXACT : next.k);
         set_changed(at);
     }
 
-    // Takes the errors of a vertex below the bounds of the tetrahedra around it, of the violated ones alone
+    // Takes the errors of a vertex below the bounds of the simplices around it, of the violated ones alone
     // or of all. Call with a warp.
     __device__ __forceinline__ void keep_below(const GridPoint& p, bool violated_alone) {
-        if (is_missing(original_at<T>(job, p), job.fill)) return;
+        if (is_missing(original_at<T, Mesh::COMPONENTS>(job, p), job.fill)) return;
         const u32 lane = threadIdx.x & 31;
         T least = Real<T>::MAX;
         Simplex s;
-        if (lane < TETRAHEDRA_AROUND && simplex_around(job, p, lane, s) &&
+        if (lane < Mesh::AROUND && simplex_around(job, p, lane, s) &&
             (!violated_alone || violated.has(s)))
             least = test.bound(s);
-        if (lane == TETRAHEDRA_AROUND) least = test.border_bound(p);
+        if (lane == Mesh::AROUND) least = test.border_bound(p);
         __syncwarp(lanes);
         for (i32 k = 16; k > 0; k /= 2) least = Real<T>::low(least, __shfl_xor_sync(lanes, least, k));
-        const TilePlace at = tile_place(job, p);
+        const TilePlace at = Mesh::place_of(job, p);
         if (lane == 0 && test.values.keep_below(p, at, least)) set_changed(at);
         __syncwarp(lanes);
     }
-    // Marks the corners of violated tetrahedra, then takes their errors below the bounds of these.
+    // Marks the corners of violated simplices, then takes their errors below the bounds of these.
     __device__ __forceinline__ void bound_corners() {
         for_violated([&](const Simplex& s) {
             const u32 lane = threadIdx.x & 31;
-            if (lane < TETRAHEDRON_CORNERS) set_touched(tile_place(job, s.corner(job, lane)));
+            if (lane < Mesh::CORNERS) set_touched(Mesh::place_of(job, s.corner(job, lane)));
             __syncwarp(lanes);
         });
         meet_grid();
@@ -278,12 +284,12 @@ struct RepairRounds {
             const u64 index = __ldcg(work.touched_tiles() + k);
             if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_TOUCHED);
             take_bits(work.touched(index));
-            const VolumeTile tile = volume_tile(job, index);
+            const Tile tile = Mesh::tile(job, index);
             for (u32 i = threadIdx.x / 32; i < places.count; i += blockDim.x / 32)
                 keep_below(point(tile, places.at[i]), true);
         }
     }
-    // Takes the errors of all vertices of blocks with violated tetrahedra below their bounds. Blocks are
+    // Takes the errors of all vertices of blocks with violated simplices below their bounds. Blocks are
     // 2^doublings tiles.
     __device__ __forceinline__ void bound_blocks(u32 doublings) {
         u32* const marked = work.touched_tiles();
@@ -293,8 +299,8 @@ struct RepairRounds {
         meet_grid();
         for_violated([&](const Simplex& s) {
             const u32 lane = threadIdx.x & 31;
-            if (lane < TETRAHEDRON_CORNERS)
-                marked[tile_place(job, s.corner(job, lane)).tile >> doublings] = 1;
+            if (lane < Mesh::CORNERS)
+                marked[Mesh::place_of(job, s.corner(job, lane)).tile >> doublings] = 1;
             __syncwarp(lanes);
         });
         meet_grid();
@@ -306,35 +312,35 @@ struct RepairRounds {
             if (own < job.tiles() && __ldcg(marked + (own >> doublings)))
                 places.at[atomicAdd(&places.count, 1u)] = (u16)threadIdx.x;
             __syncthreads();
-            for (u32 i = 0; i < places.count; i++) bound_tile(volume_tile(job, first + places.at[i]));
+            for (u32 i = 0; i < places.count; i++) bound_tile(Mesh::tile(job, first + places.at[i]));
         }
     }
     // Takes the errors of all vertices of a tile below their bounds. The warps of all blocks take some each.
-    __device__ __forceinline__ void bound_tile(const VolumeTile& tile) {
+    __device__ __forceinline__ void bound_tile(const Tile& tile) {
         const u32 warps = blockDim.x / 32;
-        for (u32 place = blockIdx.x * warps + threadIdx.x / 32; place < VOLUME_TILE_VERTICES;
+        for (u32 place = blockIdx.x * warps + threadIdx.x / 32; place < Mesh::PLACES;
              place += gridDim.x * warps) {
             GridPoint p;
-            if (vertex_in_tile(tile, place, p)) keep_below(p, false);
+            if (vertex_at_place<Mesh>(tile, place, p)) keep_below(p, false);
         }
     }
 
-    // Tests the tetrahedra around the vertices that changed.
+    // Tests the simplices around the vertices that changed.
     __device__ __forceinline__ void verify_changed() {
         const u32 count = read(control.repair.changed_tiles[round & 1]);
         for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
             const u64 index = __ldcg(work.changed_tiles() + k);
             if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_CHANGED);
             take_bits(work.changed(index));
-            const VolumeTile tile = volume_tile(job, index);
-            for (u32 i = threadIdx.x; i < places.count * TETRAHEDRA_AROUND; i += blockDim.x) {
+            const Tile tile = Mesh::tile(job, index);
+            for (u32 i = threadIdx.x; i < places.count * Mesh::AROUND; i += blockDim.x) {
                 Simplex s;
-                const GridPoint p = point(tile, places.at[i / TETRAHEDRA_AROUND]);
-                if (!simplex_around(job, p, i % TETRAHEDRA_AROUND, s)) continue;
+                const GridPoint p = point(tile, places.at[i / Mesh::AROUND]);
+                if (!simplex_around(job, p, i % Mesh::AROUND, s)) continue;
                 const bool broken = !test.keeps(s);
-                u64 of_cube;
-                if (!violated.change(s, broken, of_cube) && broken)
-                    enlist(of_cube, IN_VIOLATED, violated_tiles(round + 1), violated_count(round + 1));
+                u64 of_cell;
+                if (!violated.change(s, broken, of_cell) && broken)
+                    enlist(of_cell, IN_VIOLATED, violated_tiles(round + 1), violated_count(round + 1));
             }
         }
     }
@@ -352,7 +358,10 @@ struct RepairRounds {
             else
                 bound_blocks(min(round - SINGLE_ROUNDS - BOUNDED_ROUNDS, 63u));
             meet_grid();
-            if (read(violated_count(round + 1)) == 0) return;
+            if (read(violated_count(round + 1)) == 0) {
+                if (blockIdx.x == 0 && threadIdx.x == 0) control.repair.rounds = round - FACTZ_FIRST_ROUND;
+                return;
+            }
             if (round >= MOST_ROUNDS) {
                 control.repair.is_unfinished = 1;
                 return;
@@ -369,10 +378,14 @@ struct RepairRounds {
 };
 
 // Grid: as many blocks as run at the same time. Block: REPAIR_THREADS threads. Static shared: TilePlaces.
-// Reads: the field, values of layer 1, bound shifts. Changes: levels, violated tetrahedra.
+// Reads: the field, its values before, bound shifts. Changes: levels, violated simplices.
+template <typename Of>
+__device__ __forceinline__ void repair_by_rounds(const Job& job) {
+    __shared__ TilePlaces<typename Of::Mesh> places;
+    if (Of::is_idle(control_of(job))) return;
+    RepairRounds<Of>(job, places).run();
+}
 template <typename T>
 __device__ __forceinline__ void repair(const Job& job) {
-    __shared__ TilePlaces places;
-    if (is_lossless_volume(control_of(job))) return;
-    RepairRounds<T>(job, places).run();
+    repair_by_rounds<LayerOne<T>>(job);
 }

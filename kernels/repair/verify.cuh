@@ -1,178 +1,210 @@
-// All tetrahedra of a volume: those that do not keep what they must, and those that hold a critical point.
-// Twin of violated and points in src/repair/tetrahedra.rs.
+// All simplices of a mesh: those that do not keep what they must, and of a volume that is being compressed
+// those that hold a critical point. Twin of violated and points in src/repair/tetrahedra.rs, and of violated
+// in src/repair/triangles.rs.
 #pragma once
 #include "repair/rounds.cuh"
 
 // What the strict signs of a vertex say: of each component whether it is positive, then whether it is
 // negative, of the original and of the values now; whether these are the same; whether the vertex is missing.
 constexpr u32 SIGNS_BEFORE = 0x3f, SIGNS_NOW = 0xfc0, IS_SAME = 1 << 12, IS_MISSING = 1 << 13;
-template <typename T>
-__device__ __forceinline__ u32 strict_signs(const Vector<T>& v) {
+template <typename T, i32 N>
+__device__ __forceinline__ u32 strict_signs(const Vector<T, N>& v) {
     u32 signs = 0;
 #pragma unroll
-    for (i32 c = 0; c < 3; c++) signs |= (u32)(v.at[c] > T(0)) << c | (u32)(v.at[c] < T(0)) << (3 + c);
+    for (i32 c = 0; c < N; c++) signs |= (u32)(v.at[c] > T(0)) << c | (u32)(v.at[c] < T(0)) << (3 + c);
     return signs;
 }
 
-// Tetrahedra of the cubes that a block looks at in a turn.
-constexpr u32 OPEN_OF_TURN = TETRAHEDRA * VOLUME_THREADS;
-
+template <typename Mesh>
 struct VerifyShared {
-    u16 signs[VOLUME_CLOSED * VOLUME_CLOSED * VOLUME_CLOSED];
-    u32 violated[VOLUME_TILE_VERTICES / 4];
-    // Tetrahedra that signs do not settle: the place of their cube, and their number.
+    // Simplices of the cells that a block looks at in a turn.
+    static constexpr u32 OPEN_OF_TURN = Mesh::OF_CELL * VOLUME_THREADS;
+
+    u16 signs[Mesh::CLOSED * Mesh::CLOSED * Mesh::CLOSED_Z];
+    u32 violated[Mesh::PLACES / 4];
+    // Simplices that signs do not settle: the place of their cell, and their number.
     u32 open[2 * OPEN_OF_TURN];
     u32 open_count, violated_count, points;
 };
 
-// A vertex of the cubes of a tile: what says how its values are now.
-template <typename T>
+// A vertex of the cells of a tile: what says how its values are now.
+template <typename Of>
 struct LoadedVertex {
     bool is_here;
     u32 level;
-    Vector<T> original, layer;
+    Vector<typename Of::T, Of::Mesh::COMPONENTS> original, before;
 
-    __device__ __forceinline__ u32 signs(const VertexValues<T>& values, const GridPoint& p) const {
+    __device__ __forceinline__ u32 signs(const VertexValues<Of>& values, const GridPoint& p) const {
         if (!is_here) return IS_MISSING;
-        const Vector<T> now = level == LEVEL_UNCHANGED
-                                  ? layer
-                                  : values.at_level(p, tile_place(values.job, p), level, original, layer);
+        const auto now =
+            level == LEVEL_UNCHANGED
+                ? before
+                : values.at_level(p, Of::Mesh::place_of(values.job, p), level, original, before);
         return strict_signs(original) | strict_signs(now) << 6 | (equal(original, now) ? IS_SAME : 0) |
                (is_missing(original, values.job.fill) ? IS_MISSING : 0);
     }
 };
 
-// Fills the signs of the vertices of the cubes of a tile. Call with a block.
-template <typename T>
-__device__ __forceinline__ void load_signs(
-    const Job& job, const VolumeTile& tile, bool lossless, VerifyShared& shared) {
-    const VertexValues<T> values(job);
-    constexpr u32 SIDE = VOLUME_CLOSED, AT_ONCE = 16 / sizeof(T);
+// Fills the signs of the vertices of the cells of a tile. `exact`: all have their original values. Call with a
+// block.
+template <typename Of>
+__device__ __forceinline__ void load_signs(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
+    VerifyShared<typename Of::Mesh>& shared) {
+    typedef typename Of::Mesh Mesh;
+    const VertexValues<Of> values(job);
+    constexpr u32 SIDE = Mesh::CLOSED, ALL = SIDE * SIDE * Mesh::CLOSED_Z, AT_ONCE = 16 / sizeof(typename Of::T);
     auto point = [&](u32 k) {
         return wrapped(job, {(long long)tile.first[0] + k % SIDE, (long long)tile.first[1] + k / SIDE % SIDE,
                                 (long long)tile.first[2] + k / (SIDE * SIDE)});
     };
     // The loads of several vertices are under way at the same time.
-    for (u32 first = threadIdx.x; first < SIDE * SIDE * SIDE; first += AT_ONCE * blockDim.x) {
-        LoadedVertex<T> vertices[AT_ONCE];
+    for (u32 first = threadIdx.x; first < ALL; first += AT_ONCE * blockDim.x) {
+        LoadedVertex<Of> vertices[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; j++) {
             const u32 k = first + j * blockDim.x;
             const GridPoint p = point(k);
-            LoadedVertex<T>& vertex = vertices[j];
-            vertex.is_here = k < SIDE * SIDE * SIDE && p.x < (long long)job.nx && p.y < (long long)job.ny &&
+            LoadedVertex<Of>& vertex = vertices[j];
+            vertex.is_here = k < ALL && p.x < (long long)job.nx && p.y < (long long)job.ny &&
                              p.z < (long long)job.nz;
             if (!vertex.is_here) continue;
-            const TilePlace at = tile_place(job, p);
-            vertex.original = original_at<T>(job, p);
-            vertex.level = lossless ? LEVEL_EXACT : (u32)values.level(at);
-            if (!lossless) vertex.layer = values.of_layer(at);
+            const TilePlace at = Mesh::place_of(job, p);
+            vertex.original = original_at<typename Of::T, Mesh::COMPONENTS>(job, p);
+            vertex.level = exact ? LEVEL_EXACT : (u32)values.level(at);
+            if (!exact) vertex.before = values.before(p, at);
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; j++) {
             const u32 k = first + j * blockDim.x;
-            if (k < SIDE * SIDE * SIDE) shared.signs[k] = (u16)vertices[j].signs(values, point(k));
+            if (k < ALL) shared.signs[k] = (u16)vertices[j].signs(values, point(k));
         }
     }
 }
 
-// Lists the tetrahedra of a cube that signs leave open.
-__device__ __forceinline__ void list_open(VerifyShared& shared, u32 place) {
-    const u32 x = place % VOLUME_SIDE, y = place / VOLUME_SIDE % VOLUME_SIDE,
-              z = place / (VOLUME_SIDE * VOLUME_SIDE);
-    const u16* const at = shared.signs + (z * VOLUME_CLOSED + y) * VOLUME_CLOSED + x;
-    u32 signs[8];
+// Lists the simplices of a cell that signs leave open.
+template <typename Of>
+__device__ __forceinline__ void list_open(VerifyShared<typename Of::Mesh>& shared, u32 place) {
+    typedef typename Of::Mesh Mesh;
+    constexpr u32 SIDE = Mesh::SIDE, CELL = 1 << Mesh::AXES;
+    const u32 x = place % SIDE, y = place / SIDE % SIDE, z = place / (SIDE * SIDE);
+    const u16* const at = shared.signs + (z * Mesh::CLOSED + y) * Mesh::CLOSED + x;
+    u32 signs[CELL];
 #pragma unroll
-    for (u32 k = 0; k < 8; k++)
-        signs[k] = at[((k >> 2) * VOLUME_CLOSED + (k >> 1 & 1)) * VOLUME_CLOSED + (k & 1)];
+    for (u32 k = 0; k < CELL; k++)
+        signs[k] = at[((k >> 2) * Mesh::CLOSED + (k >> 1 & 1)) * Mesh::CLOSED + (k & 1)];
 #pragma unroll
-    for (u32 t = 0; t < TETRAHEDRA; t++) {
-        const u32 a = signs[0], b = signs[corner_of(t, 1)], c = signs[corner_of(t, 2)], d = signs[7],
-                  all = a & b & c & d, any = a | b | c | d;
+    for (u32 t = 0; t < Mesh::OF_CELL; t++) {
+        u32 all = signs[Mesh::corner(t, 0)], any = all;
+#pragma unroll
+        for (u32 k = 1; k < Mesh::CORNERS; k++) {
+            const u32 corner = signs[Mesh::corner(t, k)];
+            all &= corner, any |= corner;
+        }
         // Where every component has both signs, there may be a critical point.
         const bool same = all & IS_SAME, settled = (all & SIGNS_BEFORE) && (same || all & SIGNS_NOW),
-                   may_hold = (any & SIGNS_BEFORE) == SIGNS_BEFORE;
+                   may_hold = Of::IS_COMPRESSION && (any & SIGNS_BEFORE) == SIGNS_BEFORE;
         if (any & IS_MISSING || settled || (same && !may_hold)) continue;
         shared.open[atomicAdd(&shared.open_count, 1u)] = place << 3 | t;
     }
 }
 
-// Tests a tetrahedron: whether it holds a critical point, and whether it is violated.
-template <typename T>
-__device__ __forceinline__ void test_open(
-    const SimplexTest<T>& test, const VolumeTile& tile, u32 open, bool lossless, VerifyShared& shared) {
+// Tests a simplex: whether it holds a critical point, and whether it is violated.
+template <typename Of>
+__device__ __forceinline__ void test_open(const SimplexTest<Of>& test, const typename Of::Mesh::Tile& tile,
+    u32 open, bool exact, VerifyShared<typename Of::Mesh>& shared) {
+    typedef typename Of::Mesh Mesh;
     const u32 place = open >> 3;
-    Simplex s;
-    s.tetrahedron = open & 7;
-    vertex_in_tile(tile, place, s.cube);
-    Tetrahedron<T> before;
+    Simplex<Mesh> s;
+    s.in_cell = open & 7;
+    vertex_at_place<Mesh>(tile, place, s.cell);
+    typename SimplexTest<Of>::Vectors before;
     test.load(s, before);
-    const VolumeSignature signature = volume_signature(before, s.tetrahedron, test.rule);
-    if (signature.is_critical()) atomicAdd(&shared.points, 1u);
-    if (lossless) return;
-    const Tetrahedron<T> after = test.now(s, before);
-    if (are_equal(before, after) || stays(signature, volume_signature(after, s.tetrahedron, test.rule)))
-        return;
-    atomicOr(&shared.violated[place / 4], 1u << (8 * (place % 4) + s.tetrahedron));
-    shared.violated_count = 1;
+    const auto kept = Mesh::kept(before, s.in_cell, test.rule);
+    if constexpr (Of::IS_COMPRESSION)
+        if (kept.is_critical()) atomicAdd(&shared.points, 1u);
+    if (exact) return;
+    const auto after = test.now(s, before);
+    if (are_equal<Mesh>(before, after) || Mesh::keeps(kept, before, after, s.in_cell, test.rule)) return;
+    atomicOr(&shared.violated[place / 4], 1u << (8 * (place % 4) + s.in_cell));
+    atomicAdd(&shared.violated_count, 1u);
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, the cubes of a tile. Static shared: VerifyShared. Reads: the
-// field, values of layer 1, levels, bound shifts. Writes: violated tetrahedra, the list of their tiles, the
-// number of critical points.
-template <typename T>
-__device__ __forceinline__ void verify(const Job& job) {
-    __shared__ VerifyShared shared;
-    Control& control = control_of(job);
-    const bool lossless = is_lossless_volume(control);
-    const VolumeCodeView<T> work(job);
-    const SimplexTest<T> test(job);
-    const VolumeTile tile = volume_tile(job, blockIdx.x);
+// Finds the violated simplices of the cells of a tile. Call with a block.
+template <typename Of>
+__device__ __forceinline__ void find_violated(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
+    VerifyShared<typename Of::Mesh>& shared) {
+    typedef typename Of::Mesh Mesh;
+    const SimplexTest<Of> test(job);
     if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = 0;
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) shared.violated[k] = 0;
-    load_signs<T>(job, tile, lossless, shared);
+    for (u32 k = threadIdx.x; k < Mesh::PLACES / 4; k += blockDim.x) shared.violated[k] = 0;
+    load_signs<Of>(job, tile, exact, shared);
     __syncthreads();
-    for (u32 first = 0; first < VOLUME_TILE_VERTICES; first += VOLUME_THREADS) {
-        GridPoint cube;
-        if (vertex_in_tile(tile, first + threadIdx.x, cube) && has_cube(job, cube))
-            list_open(shared, first + threadIdx.x);
+    for (u32 first = 0; first < Mesh::PLACES; first += VOLUME_THREADS) {
+        GridPoint cell;
+        if (vertex_at_place<Mesh>(tile, first + threadIdx.x, cell) && has_cell<Mesh>(job, cell))
+            list_open<Of>(shared, first + threadIdx.x);
         __syncthreads();
         // Tested when there is no room for those of another turn.
         const u32 open = shared.open_count;
         __syncthreads();
-        if (open <= OPEN_OF_TURN && first + VOLUME_THREADS < VOLUME_TILE_VERTICES) continue;
+        if (open <= shared.OPEN_OF_TURN && first + VOLUME_THREADS < Mesh::PLACES) continue;
         for (u32 k = threadIdx.x; k < open; k += blockDim.x)
-            test_open(test, tile, shared.open[k], lossless, shared);
+            test_open<Of>(test, tile, shared.open[k], exact, shared);
         __syncthreads();
         if (threadIdx.x == 0) shared.open_count = 0;
         __syncthreads();
     }
     __syncthreads();
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile. Static shared: VerifyShared. Reads: the
+// field, its values before, levels, bound shifts. Writes: violated simplices and their number, the list of
+// their tiles; of a volume that is being compressed the number of critical points.
+template <typename Of>
+__device__ __forceinline__ void verify_mesh(const Job& job) {
+    typedef typename Of::Mesh Mesh;
+    __shared__ VerifyShared<Mesh> shared;
+    Control& control = control_of(job);
+    const bool idle = Of::is_idle(control);
+    if (idle && !Of::IS_COMPRESSION) return;
+    const typename Of::View work(job);
+    const typename Mesh::Tile tile = Mesh::tile(job, blockIdx.x);
+    find_violated<Of>(job, tile, idle, shared);
     if (threadIdx.x == 0 && shared.points) atomicAdd((ull*)&control.critical, (ull)shared.points);
-    if (lossless) return;
-    u32* const to = reinterpret_cast<u32*>(work.violated() + tile.index * VOLUME_TILE_VERTICES);
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) to[k] = shared.violated[k];
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x)
+    if (idle) return;
+    u32* const to = reinterpret_cast<u32*>(work.violated() + tile.index * Mesh::PLACES);
+    for (u32 k = threadIdx.x; k < Mesh::PLACES / 4; k += blockDim.x) to[k] = shared.violated[k];
+    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x)
         work.changed(tile.index)[k] = work.touched(tile.index)[k] = 0;
     if (threadIdx.x != 0) return;
-    const bool any = shared.violated_count != 0;
-    work.repair_flags()[tile.index] = any ? IN_VIOLATED : 0;
-    if (any)
-        work.violated_tiles()[(FACTZ_FIRST_ROUND & 1) * job.tiles() +
-                              atomicAdd(&control.repair.violated_at_first, 1u)] = (u32)tile.index;
+    const u32 violated = shared.violated_count;
+    work.repair_flags()[tile.index] = violated ? IN_VIOLATED : 0;
+    if (!violated) return;
+    atomicAdd((ull*)&control.repair.violated, (ull)violated);
+    work.violated_tiles()[(FACTZ_FIRST_ROUND & 1) * job.tiles() +
+                          atomicAdd(&control.repair.violated_at_first, 1u)] = (u32)tile.index;
+}
+template <typename T>
+__device__ __forceinline__ void verify(const Job& job) {
+    verify_mesh<LayerOne<T>>(job);
 }
 
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Takes the errors of vertices on sides with ghosts
-// below their border bounds. Reads: the field, values of layer 1, bound shifts. Changes: levels.
+// below their border bounds. Reads: the field, its values before, bound shifts. Changes: levels.
+template <typename Of>
+__device__ __forceinline__ void keep_mesh_border(const Job& job) {
+    typedef typename Of::Mesh Mesh;
+    const SimplexTest<Of> test(job);
+    if (Of::is_idle(test.values.control)) return;
+    const typename Mesh::Tile tile = Mesh::tile(job, blockIdx.x);
+    for (u32 place = threadIdx.x; place < Mesh::PLACES; place += blockDim.x) {
+        GridPoint p;
+        if (!vertex_at_place<Mesh>(tile, place, p) || !is_on_sides(job, p, job.halo)) continue;
+        if (is_missing(original_at<typename Of::T, Mesh::COMPONENTS>(job, p), job.fill)) continue;
+        test.values.keep_below(p, Mesh::place_of(job, p), test.border_bound(p));
+    }
+}
 template <typename T>
 __device__ __forceinline__ void keep_border(const Job& job) {
-    const SimplexTest<T> test(job);
-    if (is_lossless_volume(test.values.control)) return;
-    const VolumeTile tile = volume_tile(job, blockIdx.x);
-    for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
-        GridPoint p;
-        if (!vertex_in_tile(tile, place, p) || !is_on_sides(job, p, job.halo)) continue;
-        if (is_missing(original_at<T>(job, p), job.fill)) continue;
-        test.values.keep_below(p, tile_place(job, p), test.border_bound(p));
-    }
+    keep_mesh_border<LayerOne<T>>(job);
 }

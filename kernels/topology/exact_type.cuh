@@ -56,10 +56,9 @@ __device__ inline void add_product(u32* sum, const Product& p) {
     add_exactly(sum, magnitude, p.exponent, p.negative);
 }
 
-// Adds p * q * 2^doublings.
-__device__ inline void add_product(u32* sum, const Product& p, const Product& q, i32 doublings) {
+// The magnitude of p * q, but for the powers of 2.
+__device__ inline void multiply(const Product& p, const Product& q, u64 (&m)[4]) {
     const u64 ll = p.low * q.low, lh = p.low * q.high, hl = p.high * q.low, hh = p.high * q.high;
-    u64 m[4];
     m[0] = ll;
     m[1] = __umul64hi(p.low, q.low);
     m[2] = __umul64hi(p.low, q.high);
@@ -72,6 +71,12 @@ __device__ inline void add_product(u32* sum, const Product& p, const Product& q,
     m[3] += m[2] < middle;
     m[2] += hh;
     m[3] += m[2] < hh;
+}
+
+// Adds p * q * 2^doublings.
+__device__ inline void add_product(u32* sum, const Product& p, const Product& q, i32 doublings) {
+    u64 m[4];
+    multiply(p, q, m);
     add_exactly(sum, m, p.exponent + q.exponent + doublings, p.negative != q.negative);
 }
 
@@ -123,4 +128,79 @@ __device__ __noinline__ void exact_type(
             __syncwarp();
         }
     }
+}
+
+// The products of a sum whose sign one thread finds by itself, without an accumulator.
+struct ExactTerms {
+    Product a[4], b[2], c[2];  // of a + d or a - d, of b, of c
+
+    template <typename T>
+    __device__ __forceinline__ ExactTerms(
+        const Corners<T>& p, i32 triangle, const Rule& rule, bool difference) {
+        auto term = [&](const T corners[3], i32 end, double factor, bool negative) {
+            return product((double)at_end(corners, triangle, end), factor, negative);
+        };
+        a[0] = term(p.u, X_END, rule.along_x, false), a[1] = term(p.u, X_BEGIN, rule.along_x, true);
+        a[2] = term(p.v, Y_END, rule.along_y, difference);
+        a[3] = term(p.v, Y_BEGIN, rule.along_y, !difference);
+        b[0] = term(p.u, Y_END, rule.along_y, false), b[1] = term(p.u, Y_BEGIN, rule.along_y, true);
+        c[0] = term(p.v, X_END, rule.along_x, false), c[1] = term(p.v, X_BEGIN, rule.along_x, true);
+    }
+    // Calls `each(magnitude, exponent, negative)` with the summands: of a + d, or of (a - d)^2 + 4 b c.
+    template <typename Each>
+    __device__ __forceinline__ void for_each(bool squared, Each each) const {
+        u64 m[4] = {0, 0, 0, 0};
+        auto add = [&](const Product& p, const Product& q, i32 doublings) {
+            multiply(p, q, m);
+            each(m, p.exponent + q.exponent + doublings, p.negative != q.negative);
+        };
+#pragma unroll 1
+        for (i32 i = 0; i < 4; i++) {
+            if (!squared) {
+                m[0] = a[i].low, m[1] = a[i].high;
+                each(m, a[i].exponent, a[i].negative);
+                continue;
+            }
+#pragma unroll 1
+            for (i32 j = i; j < 4; j++) add(a[i], a[j], j > i);
+            add(b[i & 1], c[i >> 1], 2);
+        }
+    }
+};
+
+// The 32 bits from bit `at` on, which may be negative, of a number of 256 bits.
+__device__ __forceinline__ u32 word_of(const u64 (&magnitude)[4], i32 at) {
+    if (at <= -32 || at >= 256) return 0;
+    if (at < 0) return (u32)(magnitude[0] << -at);
+    const i32 k = at >> 6, shift = at & 63;
+    const u64 here = magnitude[k], behind = k < 3 ? magnitude[k + 1] : 0;
+    return (u32)(here >> shift | (shift ? behind << (64 - shift) : 0));
+}
+
+// The sign of the sum: its summands are added 32 bits at a time, from the lowest on.
+__device__ __forceinline__ i32 sign_of_terms(const ExactTerms& terms, bool squared) {
+    i32 least = 0x7fffffff, most = -0x7fffffff;
+    terms.for_each(squared, [&](const u64(&m)[4], i32 exponent, bool) {
+        if (m[0] | m[1] | m[2] | m[3]) least = min(least, exponent), most = max(most, exponent);
+    });
+    long long sum = 0;
+    u32 any = 0;
+#pragma unroll 1
+    for (i32 at = least; most >= least && at < most + 256; at += 32) {
+        terms.for_each(squared, [&](const u64(&m)[4], i32 exponent, bool negative) {
+            const long long word = word_of(m, at - exponent);
+            sum += negative ? -word : word;
+        });
+        any |= (u32)sum;
+        sum >>= 32;
+    }
+    return sum < 0 ? -1 : sum > 0 || any ? 1 : 0;
+}
+
+// Exact signs of trace and discriminant for a triangle of one thread.
+template <typename T>
+__device__ __noinline__ void exact_type_of_thread(
+    Corners<T> p, i32 triangle, Rule rule, i32& trace, i32& discriminant) {
+    trace = sign_of_terms(ExactTerms(p, triangle, rule, false), false);
+    discriminant = sign_of_terms(ExactTerms(p, triangle, rule, true), true);
 }

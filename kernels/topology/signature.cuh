@@ -119,16 +119,33 @@ __device__ __forceinline__ i32 certain_sign(double value, double error) {
     return (i32)(value > error) - (i32)(value < -error);
 }
 
+// Certain signs of trace and discriminant of the Jacobian; 0 where rounding leaves one open.
+template <typename T>
+__device__ __forceinline__ void certain_type(
+    const Corners<T>& p, i32 triangle, const Rule& rule, i32& trace, i32& discriminant) {
+    const Jacobian j = jacobian(p, triangle, rule);
+    double t, d, t_error, d_error;
+    trace_discriminant(j, t, d);
+    type_errors(j, 0.0, 0.0, t_error, d_error);
+    trace = certain_sign(t, t_error);
+    discriminant = certain_sign(d, d_error);
+}
+
+// The type of a critical point, given the sign of the determinant of its Jacobian, and its exact signs.
+__device__ __forceinline__ i32 type_of_signs(i32 determinant, i32 trace, i32 discriminant) {
+    if (determinant < 0) return SADDLE;
+    if (trace == 0) return CENTER;
+    if (trace > 0) return discriminant < 0 ? REPELLING_FOCUS : REPELLING_NODE;
+    return discriminant < 0 ? ATTRACTING_FOCUS : ATTRACTING_NODE;
+}
+
 // Signature of an IN triangle whose determinants have the sign s.
 template <typename T>
 __device__ Signature inside(i32 s, const Corners<T>& p, i32 triangle, const Rule& rule) {
     Signature code = IN | (u32)(rule.turn(s) + 1) << KIND_BITS;
     if (!rule.keeps_type(s)) return code;
-    Jacobian j = jacobian(p, triangle, rule);
-    double trace, discriminant, trace_error, discriminant_error;
-    trace_discriminant(j, trace, discriminant);
-    type_errors(j, 0.0, 0.0, trace_error, discriminant_error);
-    i32 t = certain_sign(trace, trace_error), d = certain_sign(discriminant, discriminant_error);
+    i32 t, d;
+    certain_type(p, triangle, rule, t, d);
     if (t == 0 || d == 0) return UNCERTAIN;
     return code | (u32)(t + 1) << (KIND_BITS + 2) | (u32)(d + 1) << (KIND_BITS + 4);
 }

@@ -124,21 +124,37 @@ __device__ __forceinline__ i32 sign_det3(const Vector<T>& a, const Vector<T>& b,
         (double)b.at[2], (double)c.at[0], (double)c.at[1], (double)c.at[2]);
 }
 
-template <typename T>
-__device__ __forceinline__ bool finite(const Vector<T>& v) {
-    return Real<T>::finite(v.at[0]) & Real<T>::finite(v.at[1]) & Real<T>::finite(v.at[2]);
+template <typename T, i32 N>
+__device__ __forceinline__ bool finite(const Vector<T, N>& v) {
+    bool all = true;
+#pragma unroll
+    for (i32 c = 0; c < N; c++) all &= Real<T>::finite(v.at[c]);
+    return all;
 }
-template <typename T>
-__device__ __forceinline__ bool is_zero(const Vector<T>& v) {
-    return v.at[0] == T(0) && v.at[1] == T(0) && v.at[2] == T(0);
+template <typename T, i32 N>
+__device__ __forceinline__ bool is_zero(const Vector<T, N>& v) {
+    bool all = true;
+#pragma unroll
+    for (i32 c = 0; c < N; c++) all = all && v.at[c] == T(0);
+    return all;
 }
-template <typename T>
-__device__ __forceinline__ bool equal(const Vector<T>& a, const Vector<T>& b) {
-    return a.at[0] == b.at[0] && a.at[1] == b.at[1] && a.at[2] == b.at[2];
+template <typename T, i32 N>
+__device__ __forceinline__ bool equal(const Vector<T, N>& a, const Vector<T, N>& b) {
+    bool all = true;
+#pragma unroll
+    for (i32 c = 0; c < N; c++) all = all && a.at[c] == b.at[c];
+    return all;
 }
-template <typename T>
-__device__ __forceinline__ bool is_missing(const Vector<T>& v, u64 fill) {
-    return !finite(v) || has_bits(v.at[0], fill) || has_bits(v.at[1], fill) || has_bits(v.at[2], fill);
+template <typename T, i32 N>
+__device__ __forceinline__ bool is_filled(const Vector<T, N>& v, u64 fill) {
+    bool any = false;
+#pragma unroll
+    for (i32 c = 0; c < N; c++) any = any || has_bits(v.at[c], fill);
+    return any;
+}
+template <typename T, i32 N>
+__device__ __forceinline__ bool is_missing(const Vector<T, N>& v, u64 fill) {
+    return !finite(v) || is_filled(v, fill);
 }
 
 // Whether a component has one strict sign at all corners.
