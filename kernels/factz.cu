@@ -52,6 +52,7 @@
 #include "volume/decode.cuh"
 #include "volume/parse.cuh"
 #include "volume/reconstruct.cuh"
+#include "repair/fix/apply.cuh"
 #include "analysis/compare.cuh"
 #include "analysis/open_triangles.cuh"
 #include "analysis/critical_points.cuh"
@@ -347,6 +348,15 @@ KERNEL(factz_reconstruct_volume, Job, (256, BY_DEVICE(3, 1)),
 // reconstruct: reads stream control chunks hidden tile_headers field; writes control chunks field report;
 //     work: chunks once, a warp each; their number / the warps of the grid, of 512 vertices
 KERNEL(factz_put_chunks, Job, (128), (128), after_previous, put_chunks<T>)
+
+KERNEL(factz_parse_fix, Job, (32), (32), after_previous, parse_fix<T>)
+KERNEL(factz_sum_values, Job, (256), (256), after_previous, sum_values<T>)
+KERNEL(factz_check_fix, Job, (128), (128), after_previous, check_chunks<T, Triangles>)
+KERNEL(factz_check_volume_fix, Job, (128), (128), after_previous, check_chunks<T, Tetrahedra>)
+KERNEL(factz_put_levels, Job, (128), (128), after_previous, put_levels<T, Triangles>)
+KERNEL(factz_put_volume_levels, Job, (128), (128), after_previous, put_levels<T, Tetrahedra>)
+KERNEL(factz_put_zeros, Job, (128), (128), after_previous, put_zeros<T, Triangles>)
+KERNEL(factz_put_volume_zeros, Job, (128), (128), after_previous, put_zeros<T, Tetrahedra>)
 
 // analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid
 KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T, false>)

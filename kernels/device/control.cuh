@@ -45,14 +45,17 @@ struct alignas(16) LargestError {
     u64 bits, unused;
 };
 
-// Of a volume, from its header: where the list of repaired vertices is, and what it holds.
+// Of a volume or a fix, from its header: where the list of repaired vertices is, and what it holds.
 struct ListControl {
     u64 at, bytes, chunks, vertices, exact;
     u64 fill_w;
     u64 found;         // exact vertices that its chunks have
     u32 has_constant;  // zero vertices or filled ones
     u32 is_damaged;    // a chunk that no encoder writes was found while others were written
+    u64 of_slot;       // chunks for which the workspace has one place
+    u32 has_no_filled;  // no chunk of filled vertices may occur
 };
+
 
 // Of the compression of a volume: bin widths of layer 1 and their reciprocals by bound shift and level,
 // values of T; its range as ordered integers, ~index of the first vertex that is not finite; totals of the
@@ -70,6 +73,14 @@ struct RepairControl {
     u32 violated_tiles[3], changed_tiles[2], touched_tiles[2];
     u32 is_unfinished;
     alignas(8) u64 violated, rounds;  // simplices at first, and rounds until there were none
+};
+
+// Of a fix: the largest error of the reconstruction, as the bits of a double; its checksum, and the one that a
+// fix asks for; vertices that leave the bound, and ~number of the first one.
+struct FixControl {
+    u64 radius;
+    u32 checksum, expected;
+    u64 outside, not_first;
 };
 
 struct Control {
@@ -109,10 +120,19 @@ struct Control {
     ListControl list;
     VolumeControl volume;
     RepairControl repair;
+    FixControl fix;
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_DECODE, TICKET_LIST, TICKET_STATISTICS };
+enum : i32 {
+    TICKET_TUNE,
+    TICKET_TABLES,
+    TICKET_ENCODE,
+    TICKET_DECODE,
+    TICKET_LIST,
+    TICKET_STATISTICS,
+    TICKET_SURVEY
+};
 
 // True if vertices are missing.
 __device__ __forceinline__ bool has_missing(const Control& control) {

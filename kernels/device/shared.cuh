@@ -105,6 +105,39 @@ constexpr u32 AT_CHUNKS = 152;
 constexpr u32 AT_REPAIRED_VERTICES = 160;
 constexpr u32 AT_EXACT_VERTICES = 168;
 
+// A fix: bytes of its header, of planes and of a volume; the only version; its first word; places of the
+// fields in its header, in bytes. The checksum is where that of a stream is.
+constexpr u32 FIX_HEADER_BYTES = 128;
+constexpr u32 FIX_VOLUME_HEADER_BYTES = 136;
+constexpr u32 FIX_VERSION = 1;
+constexpr u32 FIX_MAGIC = 1381253958;
+constexpr u32 FIX_AT_VERSION = 4;
+constexpr u32 FIX_AT_HEADER_BYTES = 6;
+constexpr u32 FIX_AT_DTYPE = 12;
+constexpr u32 FIX_AT_PRESERVE = 13;
+constexpr u32 FIX_AT_BOUND_KIND = 14;
+constexpr u32 FIX_AT_TIES = 15;
+constexpr u32 FIX_AT_COMPONENTS = 16;
+constexpr u32 FIX_AT_HAS_FILL = 17;
+constexpr u32 FIX_AT_PERIODIC = 18;
+constexpr u32 FIX_AT_CONTENT = 19;
+constexpr u32 FIX_AT_RECONSTRUCTION = 20;
+constexpr u32 FIX_AT_EXACT_VERTICES = 24;
+constexpr u32 FIX_AT_NX = 32;
+constexpr u32 FIX_AT_NY = 40;
+constexpr u32 FIX_AT_NZ = 48;
+constexpr u32 FIX_AT_RESERVED = 52;
+constexpr u32 FIX_AT_BOUND = 56;
+constexpr u32 FIX_AT_ABSOLUTE_BOUND = 64;
+constexpr u32 FIX_AT_RADIUS = 72;
+constexpr u32 FIX_AT_DX = 80;
+constexpr u32 FIX_AT_DY = 88;
+constexpr u32 FIX_AT_FILL = 96;
+constexpr u32 FIX_AT_REPAIRED_VERTICES = 104;
+constexpr u32 FIX_AT_FIX_BYTES = 112;
+constexpr u32 FIX_AT_CHUNKS = 120;
+constexpr u32 FIX_AT_DZ = 128;
+
 // Checksum: factor of the index of a word, factors of the mix.
 constexpr u32 CHECKSUM_STEP = 2654435769;
 constexpr u32 CHECKSUM_MIX_0 = 2246822507;
@@ -704,6 +737,20 @@ struct Report {
     uint64_t reserved[5];
 };
 
+struct FixReport {
+    factz_status status;
+    int32_t reserved_status;
+    uint64_t fix_bytes;
+    uint64_t required_bytes;
+    uint64_t repaired_vertices;
+    uint64_t exact_vertices;
+    uint64_t violated_triangles;
+    uint64_t rounds;
+    double bound;
+    double max_error;
+    uint64_t reserved[7];
+};
+
 struct Job {
     void *u;
     void *v;
@@ -771,6 +818,10 @@ struct Job {
     uint32_t *listed;
     uint64_t *list_ranks;
     uint64_t *chunk_places;
+    const void *other[3];
+    Layout other_layouts[3];
+    uint64_t other_plane_rows;
+    FixReport *fix_report;
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
     __device__ __forceinline__ u64 vertices() const { return nx * ny * (nz - first_plane); }
     __device__ __forceinline__ u64 first_tile() const { return tiles_x * plane_tile_rows * first_plane; }
@@ -822,7 +873,7 @@ struct Inspection {
     Info *info;
 };
 
-static_assert(sizeof(Job) == 488, "as in Rust");
+static_assert(sizeof(Job) == 576, "as in Rust");
 static_assert(sizeof(Analysis) == 304, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");
 static_assert(sizeof(ValueRange) == 64, "as in Rust");

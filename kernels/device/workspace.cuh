@@ -270,15 +270,19 @@ struct OuterAnchorsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     REGION(int4, codes, outer_anchors)  // [groups]: both components of one, then of the other
 };
-// Volumes: symbols and raw bits of a tile by position, the vertices without a code, and chunks of the list.
-struct VolumeView : WorkspaceView {
+// Chunks of the list of repaired vertices. A list has a slot for each chunk, or for some that follow each other.
+struct ListView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
+    REGION(ulonglong2, chunks, chunks)  // [slots]: offset in the stream, last position
+};
+// Volumes: symbols and raw bits of a tile by position, and the vertices without a code.
+struct VolumeView : ListView {
+    using ListView::ListView;
     REGION(u32, headers, tile_headers)
     REGION(u8, symbols, symbols)  // [tiles][VOLUME_TILE_VERTICES], of blocks with an activity
     REGION(u64, raw, raw_bits)    // [tiles][VOLUME_TILE_VERTICES]: raw bits behind a symbol that has some
     // [2][words]: a bit for each vertex that is zero, then for each that is filled
     REGION(u32, hidden, hidden)
-    REGION(ulonglong2, chunks, chunks)  // [chunks]: offset in the stream, last position
     __device__ __forceinline__ u64 hidden_words() const { return (job.vertices() + 31) / 32; }
     __device__ __forceinline__ bool is_zero(u64 vertex) const {
         return hidden()[vertex / 32] >> vertex % 32 & 1;

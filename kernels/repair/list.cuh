@@ -1,7 +1,7 @@
-// The list of repaired vertices of a volume. Twin of src/repair/list.rs; FORMAT.md, sections 10.4 and 11.5.
+// The list of repaired vertices. Twin of src/repair/list.rs; FORMAT.md, sections 10.4 and 11.5.
 #pragma once
-#include "grid/volume_tiles.cuh"
 #include "repair/bits.cuh"
+#include "repair/mesh.cuh"
 
 // The entry of a chunk in the directory.
 struct ListEntry {
@@ -27,28 +27,11 @@ struct ListEntry {
 };
 
 // A vertex of a list: its position, its level, and the cells or the bits of its components.
+template <i32 N>
 struct ListedVertex {
-    u64 position, data[3];
+    u64 position, data[N];
     u32 level;
 };
-
-// The vertex at a position. False if the volume has none there.
-__device__ __forceinline__ bool vertex_at_position(const Job& job, u64 position, u64 (&at)[3]) {
-    const u64 index = position / VOLUME_TILE_VERTICES;
-    if (index >= job.tiles()) return false;
-    const VolumeTile tile = volume_tile(job, index);
-    const u32 place = (u32)position % VOLUME_TILE_VERTICES;
-    bool here = true;
-#pragma unroll
-    for (i32 axis = 0; axis < 3; axis++) {
-        u32 local = 0;
-#pragma unroll
-        for (i32 bit = 0; bit < 4; bit++) local |= (place >> (3 * bit + axis) & 1) << bit;
-        at[axis] = tile.first[axis] + local;
-        here &= (i32)local < tile.owned(axis);
-    }
-    return here;
-}
 
 // Decodes a chunk of zero or of filled vertices: `run(position, count)` gets those that follow each other.
 // `last` becomes the last position. False where the bytes are no chunk. The lanes of a warp read the same
@@ -75,33 +58,34 @@ __device__ __forceinline__ bool decode_constant_chunk(
 }
 
 // The cells of a refinement, or the bits of an exact vertex.
-__device__ __forceinline__ void read_data(BitReader& bits, u32 value_bits, ListedVertex& listed) {
-    if (3 * listed.level <= 32) {
-        const u32 all = bits.get(3 * listed.level), mask = (1u << listed.level) - 1;
+template <i32 N>
+__device__ __forceinline__ void read_data(BitReader& bits, u32 value_bits, ListedVertex<N>& listed) {
+    if (N * listed.level <= 32) {
+        const u32 all = bits.get(N * listed.level), mask = (1u << listed.level) - 1;
 #pragma unroll
-        for (u32 c = 0; c < 3; c++) listed.data[c] = all >> c * listed.level & mask;
+        for (u32 c = 0; c < N; c++) listed.data[c] = all >> c * listed.level & mask;
         return;
     }
 #pragma unroll 1
-    for (u32 c = 0; c < 3; c++) {
+    for (u32 c = 0; c < N; c++) {
         const u64 data = bits.get_wide(listed.level == LEVEL_EXACT ? value_bits : listed.level);
-        if (c == 0) listed.data[0] = data;
-        if (c == 1) listed.data[1] = data;
-        if (c == 2) listed.data[2] = data;
+#pragma unroll
+        for (u32 k = 0; k < N; k++)
+            if (c == k) listed.data[k] = data;
     }
 }
 
 // Decodes a chunk of vertices with levels of their own by a warp: each lane's `vertex(listed)` gets some of
 // them. `last` becomes the last position. False where the bytes are no chunk. The lanes read the same
 // numbers.
-template <typename Vertex>
+template <i32 N, typename Vertex>
 __device__ __forceinline__ bool decode_chunk(
     const ListEntry& entry, const u32* words, u32 value_bits, u64& last, Vertex vertex) {
     const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
     const bool has_runs = entry.gaps & LIST_RUNS;
     BitReader bits(words, entry.bytes / 4);
     u64 position = entry.first - 1, left = 0;  // vertices of a run behind this one
-    ListedVertex mine;
+    ListedVertex<N> mine;
 #pragma unroll 1
     for (u32 k = 0; k < entry.vertices; k++) {
         position++;
@@ -111,7 +95,7 @@ __device__ __forceinline__ bool decode_chunk(
             bits.is_good &= left <= entry.vertices - k && position < 1ull << 62;
         }
         left--;
-        ListedVertex listed;
+        ListedVertex<N> listed;
         listed.position = position;
         const u64 level = bits.golomb(entry.levels);
         bits.is_good &= level < LEVEL_EXACT;

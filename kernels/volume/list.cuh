@@ -1,11 +1,11 @@
-// The list of repaired vertices of a volume: where its chunks are, whether they are intact, and the values of
+// The list of repaired vertices in a stream: where its chunks are, whether they are intact, and the values of
 // its vertices. Twins: src/repair/read.rs, src/volume/decompress.rs.
 #pragma once
 #include "decompress/status.cuh"
 #include "grid/volume_field.cuh"
 #include "predict/quantizer.cuh"
 #include "repair/list.cuh"
-#include "repair/refiner.cuh"
+#include "repair/values.cuh"
 
 __device__ __forceinline__ const u32* list_words(const Job& job, u64 at) {
     return reinterpret_cast<const u32*>(job.stream + at);
@@ -14,7 +14,8 @@ __device__ __forceinline__ ListEntry list_entry(const Job& job, const ListContro
     return ListEntry(list_words(job, list.at + chunk * LIST_ENTRY_BYTES));
 }
 
-// Grid: 1. Block: LIST_THREADS threads. Finds where the chunks lie. Reads: stream. Writes: offsets of chunks.
+// Grid: 1. Block: LIST_THREADS threads. Finds where the chunks lie. Reads: stream. Writes: offsets of chunks,
+// of the first one of each slot.
 template <typename T>
 __device__ __forceinline__ void place_chunks(const Job& job) {
     __shared__ u64 bytes[LIST_THREADS / 32], vertices[LIST_THREADS / 32];
@@ -29,7 +30,8 @@ __device__ __forceinline__ void place_chunks(const Job& job) {
         u32 own_bytes = 0, own_vertices = 0;
         if (chunk < list.chunks) {
             const ListEntry entry = list_entry(job, list, chunk);
-            bad |= !entry.is_good() || (chunk > 0 && list_entry(job, list, chunk - 1).kind() > entry.kind());
+            bad |= !entry.is_good() || (chunk > 0 && list_entry(job, list, chunk - 1).kind() > entry.kind()) ||
+                   (list.has_no_filled && entry.levels == LIST_ALL_FILLED);
             own_bytes = entry.bytes / 4, own_vertices = entry.vertices;
             if (chunk == 0) control.list.has_constant = entry.is_constant();
         }
@@ -50,7 +52,8 @@ __device__ __forceinline__ void place_chunks(const Job& job) {
             all += bytes[w];
             all_vertices += vertices[w];
         }
-        if (chunk < list.chunks) VolumeView(job).chunks()[chunk].x = at + 4 * (below + before - own_bytes);
+        if (chunk < list.chunks && chunk % list.of_slot == 0)
+            ListView(job).chunks()[chunk / list.of_slot].x = at + 4 * (below + before - own_bytes);
         at += 4 * all;
     }
     bad |= at != list.at + list.bytes || all_vertices != list.vertices;
@@ -64,9 +67,9 @@ __device__ __forceinline__ bool mark_run(const Job& job, const ListEntry& entry,
     u32* const bits = work.hidden() + (entry.kind() ? work.hidden_words() : 0);
     bool good = true;
     for (u32 i = threadIdx.x & 31; i < count; i += 32) {
-        u64 at[3];
-        if (vertex_at_position(job, position + i, at)) {
-            const u64 vertex = number_of(job, at[0], at[1], at[2]);
+        GridPoint p;
+        if (vertex_at_position<Tetrahedra>(job, position + i, p)) {
+            const u64 vertex = number_of(job, (u64)p.x, (u64)p.y, (u64)p.z);
             atomicOr(bits + vertex / 32, 1u << vertex % 32);
         } else {
             good = false;
@@ -114,19 +117,18 @@ __device__ __forceinline__ void fill_widths(const Control& control, T (*widths)[
 // has no such vertex.
 template <typename T>
 __device__ __forceinline__ bool put_listed(
-    const Job& job, const ListedVertex& listed, const T (*widths)[LEVELS]) {
+    const Job& job, const ListedVertex<3>& listed, const T (*widths)[LEVELS]) {
     const VolumeView work(job);
-    u64 at[3];
-    if (!vertex_at_position(job, listed.position, at)) return false;
-    const u64 vertex = number_of(job, at[0], at[1], at[2]);
+    GridPoint p;
+    if (!vertex_at_position<Tetrahedra>(job, listed.position, p)) return false;
+    const u64 vertex = number_of(job, (u64)p.x, (u64)p.y, (u64)p.z);
     if (control_of(job).list.has_constant && (work.is_zero(vertex) || work.is_filled(vertex))) return true;
-    const u32 all = (u32)at[0] | (u32)at[1] | (u32)at[2],
-              level = min((u32)__ffs((i32)all) - 1, (u32)VOLUME_ANCHOR_LEVEL),
+    const u32 level = dyadic_level(p),
               shift = bound_shift_in(work.headers()[listed.position / VOLUME_TILE_VERTICES]);
     const double radius = 0.5 * (double)widths[shift][level];
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
-        T* const to = component_at<T>(job, c, at[0], at[1], at[2]);
+        T* const to = component_at<T>(job, c, p.x, p.y, p.z);
         *to = listed.level == LEVEL_EXACT ? Real<T>::from_bits(listed.data[c])
                                           : refined<T>(radius, listed.level, *to, (u32)listed.data[c]);
     }
@@ -170,8 +172,8 @@ __device__ __forceinline__ void put_chunks(const Job& job) {
         if (entry.is_constant()) continue;
         u64 last = 0;
         bool inside = true;
-        const bool decoded = decode_chunk(entry, list_words(job, work.chunks()[chunk].x), 8 * sizeof(T), last,
-            [&](const ListedVertex& listed) {
+        const bool decoded = decode_chunk<3>(entry, list_words(job, work.chunks()[chunk].x), 8 * sizeof(T), last,
+            [&](const ListedVertex<3>& listed) {
                 inside &= put_listed<T>(job, listed, widths);
                 exact += listed.level == LEVEL_EXACT;
             });

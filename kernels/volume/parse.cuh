@@ -33,7 +33,7 @@ __device__ __forceinline__ void parse_volume_header(const Job& job) {
     control.stream_bytes = status == STATUS_OK ? stream_bytes : 0;
     control.exact = fields.exact;
     control.list = {stream_bytes - fields.list_bytes, fields.list_bytes, fields.chunks, fields.repaired,
-        fields.exact, fields.fill_w, 0, 0, 0};
+        fields.exact, fields.fill_w, 0, 0, 0, 1, 0};
 }
 
 // Grid: 1 + TABLES + any number of blocks. Block: PARSE_THREADS threads. A block per table, one for the

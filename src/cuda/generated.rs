@@ -28,8 +28,9 @@ fn check(path: &str, text: &str) {
 }
 
 /// Structs of the interface that kernels write, with their names in the kernels.
-const RESULTS: [(&str, &str, &str); 5] = [
+const RESULTS: [(&str, &str, &str); 6] = [
     ("report", "factz_report", "Report"),
+    ("protect", "factz_fix_report", "FixReport"),
     ("inspect", "factz_info", "Info"),
     ("analysis", "factz_comparison", "Comparison"),
     ("range", "factz_range", "ValueRange"),
@@ -202,7 +203,7 @@ fn shared_header() -> String {
     config.export.body.insert("Job".into(), sizes.into());
     let mut builder = cbindgen::Builder::new().with_config(config);
     for file in
-        ["capi/status", "capi/report", "capi/inspect", "capi/analysis", "capi/range", "cuda/kernel_args"]
+        ["capi/status", "capi/report", "capi/protect", "capi/inspect", "capi/analysis", "capi/range", "cuda/kernel_args"]
     {
         builder = builder.with_src(root().join(format!("src/{file}.rs")));
     }

@@ -12,7 +12,7 @@ use crate::grid::{sides, tiles, volume_tiles, wide_range};
 use crate::predict::interpolation::{INTERPOLANTS, INTERPOLANT_WEIGHTS};
 use crate::predict::lorenzo;
 use crate::predict::quantizer::LEVEL_BOUND_SCALINGS;
-use crate::repair::{list, rounds, values};
+use crate::repair::{header as fix_header, list, rounds, values};
 use crate::request::{LEAST_PERIODIC, MAX_VERTICES, PERIODIC_X, PERIODIC_Y, PERIODIC_Z};
 use crate::stream::header::{self, at, Content};
 use crate::stream::{checksum, sections};
@@ -150,6 +150,38 @@ pub(super) const METHOD: &[Constant] = listed! {
     AT_CHUNKS: u32 = at::CHUNKS;
     AT_REPAIRED_VERTICES: u32 = at::REPAIRED_VERTICES;
     AT_EXACT_VERTICES: u32 = at::EXACT_VERTICES;
+    /// A fix: bytes of its header, of planes and of a volume; the only version; its first word; places of the
+    /// fields in its header, in bytes. The checksum is where that of a stream is.
+    FIX_HEADER_BYTES: u32 = fix_header::HEADER_BYTES;
+    FIX_VOLUME_HEADER_BYTES: u32 = fix_header::VOLUME_HEADER_BYTES;
+    FIX_VERSION: u32 = fix_header::VERSION;
+    FIX_MAGIC: u32 = u32::from_le_bytes(fix_header::MAGIC);
+    FIX_AT_VERSION: u32 = fix_header::at::VERSION;
+    FIX_AT_HEADER_BYTES: u32 = fix_header::at::HEADER_BYTES;
+    FIX_AT_DTYPE: u32 = fix_header::at::DTYPE;
+    FIX_AT_PRESERVE: u32 = fix_header::at::PRESERVE;
+    FIX_AT_BOUND_KIND: u32 = fix_header::at::BOUND_KIND;
+    FIX_AT_TIES: u32 = fix_header::at::TIES;
+    FIX_AT_COMPONENTS: u32 = fix_header::at::COMPONENTS;
+    FIX_AT_HAS_FILL: u32 = fix_header::at::HAS_FILL;
+    FIX_AT_PERIODIC: u32 = fix_header::at::PERIODIC;
+    FIX_AT_CONTENT: u32 = fix_header::at::CONTENT;
+    FIX_AT_RECONSTRUCTION: u32 = fix_header::at::RECONSTRUCTION;
+    FIX_AT_EXACT_VERTICES: u32 = fix_header::at::EXACT_VERTICES;
+    FIX_AT_NX: u32 = fix_header::at::NX;
+    FIX_AT_NY: u32 = fix_header::at::NY;
+    FIX_AT_NZ: u32 = fix_header::at::NZ;
+    FIX_AT_RESERVED: u32 = fix_header::at::RESERVED;
+    FIX_AT_BOUND: u32 = fix_header::at::BOUND;
+    FIX_AT_ABSOLUTE_BOUND: u32 = fix_header::at::ABSOLUTE_BOUND;
+    FIX_AT_RADIUS: u32 = fix_header::at::RADIUS;
+    FIX_AT_DX: u32 = fix_header::at::DX;
+    FIX_AT_DY: u32 = fix_header::at::DY;
+    FIX_AT_FILL: u32 = fix_header::at::FILL;
+    FIX_AT_REPAIRED_VERTICES: u32 = fix_header::at::REPAIRED_VERTICES;
+    FIX_AT_FIX_BYTES: u32 = fix_header::at::FIX_BYTES;
+    FIX_AT_CHUNKS: u32 = fix_header::at::CHUNKS;
+    FIX_AT_DZ: u32 = fix_header::at::DZ;
     /// Checksum: factor of the index of a word, factors of the mix.
     CHECKSUM_STEP: u32 = checksum::STEP;
     CHECKSUM_MIX_0: u32 = checksum::MIX[0];

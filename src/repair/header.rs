@@ -18,7 +18,8 @@ pub const HEADER_BYTES: usize = 128;
 pub const VOLUME_HEADER_BYTES: usize = 136;
 
 /// Places of the fields in the header, in bytes. The checksum is where that of a stream is.
-mod at {
+pub mod at {
+    pub const MAGIC: usize = 0;
     pub const VERSION: usize = 4;
     pub const HEADER_BYTES: usize = 6;
     pub const DTYPE: usize = 12;
@@ -148,7 +149,7 @@ impl Header {
     pub fn write(&self, out: &mut [u8]) {
         out.fill(0);
         let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
-        put(0, &MAGIC);
+        put(at::MAGIC, &MAGIC);
         put(at::VERSION, &VERSION.to_le_bytes());
         put(at::HEADER_BYTES, &(self.bytes() as u16).to_le_bytes());
         for (at, byte) in [

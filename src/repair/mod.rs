@@ -9,7 +9,7 @@
 mod apply;
 mod bits;
 pub mod encode;
-mod header;
+pub mod header;
 pub mod list;
 pub mod mesh;
 mod protect;

@@ -9,6 +9,7 @@
 //   emulator compress_volume ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND CODER PRESERVE TIES HALO PIN
 //            PERIODIC DX DY DZ U V W FIRST PITCH FILL STREAM
 //   emulator decompress_volume ORDER DTYPE NX NY NZ STREAM U V W
+//   emulator apply ORDER DTYPE COMPONENTS NX NY NZ FIX U V W
 //   emulator walk SEED
 //   emulator analyze ORDER DTYPE NX NY NZ PERIODIC COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
 //            HAS_FILL FILL DX DY TIES U V OTHER_U OTHER_V FIRST PITCH PLANE OTHER_PLANE RESULTS
@@ -563,6 +564,29 @@ void decompress_volume(const Job& job) {
     RUN(put_chunks, FEW, 32 * LIST_WARPS);
 }
 
+// As Workspace::apply.
+void carve_to_apply(Job& job) {
+    job.control = fenced_as<u8>("control", CONTROL_BYTES);
+    job.chunks = fenced_as<u64>("chunks", (job.vertices() / LIST_CHUNK + LIST_KINDS) * 16);
+}
+
+void apply_fix(const Job& job) {
+    RUN(begin, FEW, 256);
+    RUN(parse_fix, 1, 32);
+    RUN(check, FEW, 256);
+    RUN(sum_values, FEW, 256);
+    RUN(place_chunks, 1, LIST_THREADS);
+    if (job.components == 3) {
+        RUN(check_volume_fix, FEW, 32 * LIST_WARPS);
+        RUN(put_volume_levels, FEW, 32 * LIST_WARPS);
+        RUN(put_volume_zeros, FEW, 32 * LIST_WARPS);
+    } else {
+        RUN(check_fix, FEW, 32 * LIST_WARPS);
+        RUN(put_levels, FEW, 32 * LIST_WARPS);
+        RUN(put_zeros, FEW, 32 * LIST_WARPS);
+    }
+}
+
 // ---- Walking along the anchors of a group
 
 struct {
@@ -763,6 +787,43 @@ void run_volume(Job& job, char** argv) {
     for (int k = 0; k < 3; k++) write_file(argv[8 + k], components[k], bytes);
 }
 
+// The shape of planes, or of a volume.
+void shape_field(Job& job, uint32_t components) {
+    if (components == 3) return shape_volume(job);
+    job.components = components;
+    job.plane_rows = job.ny;
+    job.tiles_x = (job.nx + TILE - 1) / TILE;
+    job.plane_tile_rows = (u32)((job.ny + TILE - 1) / TILE);
+    job.tiles_y = job.plane_tile_rows * job.nz;
+}
+
+void print_fix_report(const FixReport& r) {
+    std::printf("%d %llu %llu %llu %llu %llu %llu %.17g %.17g\n", r.status, (unsigned long long)r.fix_bytes,
+        (unsigned long long)r.required_bytes, (unsigned long long)r.repaired_vertices,
+        (unsigned long long)r.exact_vertices, (unsigned long long)r.violated_triangles,
+        (unsigned long long)r.rounds, r.bound, r.max_error);
+}
+
+void run_apply(char** argv) {
+    auto number = [&](int k) { return std::strtoull(argv[k], nullptr, 10); };
+    Job job;
+    std::memset(&job, 0, sizeof job);
+    job.dtype = (u32)number(3);
+    job.nx = number(5), job.ny = number(6), job.nz = number(7);
+    job.verify_checksum = 1;
+    shape_field(job, (u32)number(4));
+    job.stream = fenced_file("stream", argv[8], &job.stream_bytes);
+    const uint64_t bytes = job.vertices() * (job.dtype ? 8 : 4);
+    void** const components[3] = {&job.u, &job.v, &job.w};
+    for (u32 k = 0; k < job.components; k++) *components[k] = fenced_file("field", argv[9 + k]);
+    job.u_layout = job.v_layout = job.w_layout = {job.nx, 1};
+    job.fix_report = fenced_as<FixReport>("report", sizeof(FixReport));
+    carve_to_apply(job);
+    apply_fix(job);
+    print_fix_report(*job.fix_report);
+    for (u32 k = 0; k < job.components; k++) write_file(argv[9 + k], *components[k], bytes);
+}
+
 int main(int argc, char** argv) {
     resident.emplace_back(new Block);
     block = resident[0].get();
@@ -773,7 +834,7 @@ int main(int argc, char** argv) {
     }
     if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 12) &&
         !(what == "analyze" && argc == 28) && !(what == "decompress_volume" && argc == 11) &&
-        !(what == "compress_volume" && argc == 26)) {
+        !(what == "compress_volume" && argc == 26) && !(what == "apply" && argc == 12)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -806,6 +867,10 @@ int main(int argc, char** argv) {
         }
         analyze(job, dtype, argv[27]);
         std::printf("%d\n", job.comparison->status);
+        return 0;
+    }
+    if (what == "apply") {
+        run_apply(argv);
         return 0;
     }
     Job job;
