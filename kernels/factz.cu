@@ -52,6 +52,8 @@
 #include "volume/decode.cuh"
 #include "volume/parse.cuh"
 #include "volume/reconstruct.cuh"
+#include "repair/fix/survey.cuh"
+#include "repair/fix/write.cuh"
 #include "repair/fix/apply.cuh"
 #include "analysis/compare.cuh"
 #include "analysis/open_triangles.cuh"
@@ -349,6 +351,23 @@ KERNEL(factz_reconstruct_volume, Job, (256, BY_DEVICE(3, 1)),
 //     work: chunks once, a warp each; their number / the warps of the grid, of 512 vertices
 KERNEL(factz_put_chunks, Job, (128), (128), after_previous, put_chunks<T>)
 
+KERNEL(factz_survey, Job, (256, 4), (256, 4), after_previous, survey<T, Triangles>)
+KERNEL(factz_survey_volume, Job, (256, 4), (256, 4), after_previous, survey<T, Tetrahedra>)
+KERNEL(factz_protect_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Triangles>)
+KERNEL(factz_protect_volume_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Tetrahedra>)
+KERNEL(factz_find_violated, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Triangles>)
+KERNEL(factz_find_violated_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
+KERNEL(factz_repair_planes, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Triangles>)
+KERNEL(factz_repair_volume, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Tetrahedra>)
+KERNEL(factz_list_repaired, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Triangles>)
+KERNEL(factz_list_volume_repaired, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Tetrahedra>)
+KERNEL(factz_plan_fix, Job, (128), (128), after_previous, plan_repaired<T, Triangles>)
+KERNEL(factz_plan_volume_fix, Job, (128), (128), after_previous, plan_repaired<T, Tetrahedra>)
+KERNEL(factz_write_fix, Job, (128), (128), after_previous, write_fix<T, Triangles>)
+KERNEL(factz_write_volume_fix, Job, (128), (128), after_previous, write_fix<T, Tetrahedra>)
+KERNEL(factz_find_bound, Job, (256, 4), (256, 4), after_previous, find_bound<T>)
+KERNEL(factz_rank_repaired, Job, (1024, 1), (1024, 1), after_previous, rank_repaired<T>)
+KERNEL(factz_place_fix, Job, (1024, 1), (1024, 1), after_previous, place_repaired<T>)
 KERNEL(factz_parse_fix, Job, (32), (32), after_previous, parse_fix<T>)
 KERNEL(factz_sum_values, Job, (256), (256), after_previous, sum_values<T>)
 KERNEL(factz_check_fix, Job, (128), (128), after_previous, check_chunks<T, Triangles>)

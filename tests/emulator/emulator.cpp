@@ -9,6 +9,8 @@
 //   emulator compress_volume ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND CODER PRESERVE TIES HALO PIN
 //            PERIODIC DX DY DZ U V W FIRST PITCH FILL STREAM
 //   emulator decompress_volume ORDER DTYPE NX NY NZ STREAM U V W
+//   emulator protect ORDER DTYPE COMPONENTS NX NY NZ PLANE_ROWS BOUND_KIND BOUND PRESERVE TIES HALO PIN PERIODIC
+//            DX DY DZ FILL U V W FIRST PITCH OTHER_U OTHER_V OTHER_W CAPACITY FIX
 //   emulator apply ORDER DTYPE COMPONENTS NX NY NZ FIX U V W
 //   emulator walk SEED
 //   emulator analyze ORDER DTYPE NX NY NZ PERIODIC COLUMNS ROWS COLUMNS_BEFORE ROWS_BEFORE BOUND_KIND BOUND
@@ -564,6 +566,59 @@ void decompress_volume(const Job& job) {
     RUN(put_chunks, FEW, 32 * LIST_WARPS);
 }
 
+// As Workspace::protect.
+void carve_to_protect(Job& job) {
+    const uint64_t tiles = job.tiles(),
+                   of_tile = job.components == 3 ? (uint64_t)VOLUME_TILE_VERTICES : (uint64_t)TILE_VERTICES,
+                   chunks = job.vertices() / LIST_CHUNK + LIST_KINDS;
+    job.control = fenced_as<u8>("control", CONTROL_BYTES);
+    job.levels = fenced_as<u8>("levels", tiles * of_tile);
+    job.violated = fenced_as<u8>("violated", tiles * of_tile);
+    job.listed = fenced_as<u32>("listed", tiles * of_tile / 8);
+    job.slots = fenced_as<u8>("slots", tiles * of_tile / 4);
+    job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
+    job.group_offsets = fenced_as<u64>("group_offsets", tiles * 8);
+    job.list_ranks = fenced_as<u64>("list_ranks", tiles * LIST_KINDS * 8);
+    job.chunks = fenced_as<u64>("chunks", chunks * 16);
+    job.chunk_places = fenced_as<u64>("chunk_places", chunks * 8);
+}
+
+void protect(const Job& job) {
+    const uint64_t tiles = job.tiles();
+    const bool keeps_points = job.preserve != PRESERVE_NONE, is_volume = job.components == 3;
+    RUN(begin, FEW, 256);
+    if (job.bound_kind == BOUND_RELATIVE) RUN(find_bound, FEW, 256);
+    if (is_volume) {
+        RUN(survey_volume, FEW, VOLUME_THREADS);
+        if (keeps_points && job.halo) RUN(protect_volume_border, tiles, VOLUME_THREADS);
+        if (keeps_points) {
+            RUN(find_violated_volume, tiles, VOLUME_THREADS);
+            launch("repair_volume", job.dtype ? factz_repair_volume_f64 : factz_repair_volume_f32, job, 3,
+                REPAIR_THREADS, true);
+        }
+        RUN(list_volume_repaired, tiles, VOLUME_THREADS);
+    } else {
+        RUN(survey, FEW, VOLUME_THREADS);
+        if (keeps_points && job.halo) RUN(protect_border, tiles, VOLUME_THREADS);
+        if (keeps_points) {
+            RUN(find_violated, tiles, VOLUME_THREADS);
+            launch("repair_planes", job.dtype ? factz_repair_planes_f64 : factz_repair_planes_f32, job, 3,
+                REPAIR_THREADS, true);
+        }
+        RUN(list_repaired, tiles, VOLUME_THREADS);
+    }
+    RUN(rank_repaired, 1, LIST_THREADS);
+    if (is_volume)
+        RUN(plan_volume_fix, FEW, 32 * LIST_WARPS);
+    else
+        RUN(plan_fix, FEW, 32 * LIST_WARPS);
+    RUN(place_fix, 1, LIST_THREADS);
+    if (is_volume)
+        RUN(write_volume_fix, FEW, 32 * LIST_WARPS);
+    else
+        RUN(write_fix, FEW, 32 * LIST_WARPS);
+}
+
 // As Workspace::apply.
 void carve_to_apply(Job& job) {
     job.control = fenced_as<u8>("control", CONTROL_BYTES);
@@ -824,6 +879,43 @@ void run_apply(char** argv) {
     for (u32 k = 0; k < job.components; k++) write_file(argv[9 + k], *components[k], bytes);
 }
 
+void run_protect(char** argv) {
+    auto number = [&](int k) { return std::strtoull(argv[k], nullptr, 10); };
+    auto real = [&](int k) { return std::strtod(argv[k], nullptr); };
+    Job job;
+    std::memset(&job, 0, sizeof job);
+    job.dtype = (u32)number(3);
+    job.nx = number(5), job.ny = number(6), job.nz = number(7);
+    shape_field(job, (u32)number(4));
+    job.plane_rows = number(8);
+    job.other_plane_rows = job.ny;
+    job.bound_kind = (u32)number(9);
+    job.bound = real(10);
+    job.preserve = (u32)number(11);
+    job.ties = (u32)number(12);
+    job.halo = (u32)number(13);
+    job.pin = (u32)number(14);
+    job.periodic = (u32)number(15);
+    job.dx = real(16), job.dy = real(17), job.dz = real(18);
+    job.has_fill = argv[19][0] != '-';
+    job.fill = job.has_fill ? number(19) : job.dtype ? no_fill<double>() : no_fill<float>();
+    const uint64_t element = job.dtype ? 8 : 4, first = number(23) * element, pitch = number(24);
+    void** const components[3] = {&job.u, &job.v, &job.w};
+    for (u32 k = 0; k < job.components; k++) {
+        *components[k] = fenced_file("field", argv[20 + k]) + first;
+        job.other[k] = fenced_file("other_field", argv[25 + k]);
+        job.other_layouts[k] = {job.nx, 1};
+    }
+    job.u_layout = job.v_layout = job.w_layout = {pitch, 1};
+    job.stream_bytes = number(28);
+    job.stream = fenced_as<u8>("stream", job.stream_bytes);
+    job.fix_report = fenced_as<FixReport>("report", sizeof(FixReport));
+    carve_to_protect(job);
+    protect(job);
+    print_fix_report(*job.fix_report);
+    if (job.fix_report->status == STATUS_OK) write_file(argv[29], job.stream, job.fix_report->fix_bytes);
+}
+
 int main(int argc, char** argv) {
     resident.emplace_back(new Block);
     block = resident[0].get();
@@ -834,7 +926,8 @@ int main(int argc, char** argv) {
     }
     if (!(what == "compress" && argc == 26) && !(what == "decompress" && argc == 12) &&
         !(what == "analyze" && argc == 28) && !(what == "decompress_volume" && argc == 11) &&
-        !(what == "compress_volume" && argc == 26) && !(what == "apply" && argc == 12)) {
+        !(what == "compress_volume" && argc == 26) && !(what == "apply" && argc == 12) &&
+        !(what == "protect" && argc == 30)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -867,6 +960,10 @@ int main(int argc, char** argv) {
         }
         analyze(job, dtype, argv[27]);
         std::printf("%d\n", job.comparison->status);
+        return 0;
+    }
+    if (what == "protect") {
+        run_protect(argv);
         return 0;
     }
     if (what == "apply") {
