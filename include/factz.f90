@@ -294,7 +294,9 @@ module factz
     integer(c_int64_t) :: rounds
     real(c_double) :: bound
     real(c_double) :: max_error
-    integer(c_int64_t) :: reserved(7)
+    integer(c_int64_t) :: vertices_outside
+    integer(c_int64_t) :: first_outside
+    integer(c_int64_t) :: reserved(5)
   end type factz_fix_report
 
   type, bind(c), public :: factz_fix_info

@@ -351,30 +351,101 @@ KERNEL(factz_reconstruct_volume, Job, (256, BY_DEVICE(3, 1)),
 //     work: chunks once, a warp each; their number / the warps of the grid, of 512 vertices
 KERNEL(factz_put_chunks, Job, (128), (128), after_previous, put_chunks<T>)
 
-KERNEL(factz_survey, Job, (256, 4), (256, 4), after_previous, survey<T, Triangles>)
-KERNEL(factz_survey_volume, Job, (256, 4), (256, 4), after_previous, survey<T, Tetrahedra>)
-KERNEL(factz_protect_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Triangles>)
-KERNEL(factz_protect_volume_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Tetrahedra>)
-KERNEL(factz_find_violated, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Triangles>)
-KERNEL(factz_find_violated_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
-KERNEL(factz_repair_planes, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Triangles>)
-KERNEL(factz_repair_volume, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Tetrahedra>)
-KERNEL(factz_list_repaired, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Triangles>)
-KERNEL(factz_list_volume_repaired, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Tetrahedra>)
-KERNEL(factz_plan_fix, Job, (128), (128), after_previous, plan_repaired<T, Triangles>)
-KERNEL(factz_plan_volume_fix, Job, (128), (128), after_previous, plan_repaired<T, Tetrahedra>)
-KERNEL(factz_write_fix, Job, (128), (128), after_previous, write_fix<T, Triangles>)
-KERNEL(factz_write_volume_fix, Job, (128), (128), after_previous, write_fix<T, Tetrahedra>)
+// survey: reads field; writes control; work: vertices once; rows / the warps of the grid
 KERNEL(factz_find_bound, Job, (256, 4), (256, 4), after_previous, find_bound<T>)
+
+// survey: reads field other_field control; writes control levels; work: vertices once; tiles / the blocks of
+//     the grid
+KERNEL(factz_survey_planes, Job, (256, 4), (256, 4), after_previous, survey<T, Triangles>)
+
+// repair: reads field other_field control levels; writes levels; work: vertices on sides with ghosts, the
+//     simplices around them; a tile a block
+KERNEL(factz_keep_planes_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Triangles>)
+
+// repair: reads field other_field control levels; writes control violated violated_tiles changed_tiles
+//     changed; work: simplices once; those of a tile a block
+KERNEL(factz_verify_planes, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Triangles>)
+
+// repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
+//     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
+//     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
+//     of their tiles
+KERNEL(factz_repair_planes, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Triangles>)
+
+// encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
+KERNEL(factz_list_planes, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Triangles>)
+
+// encode: reads control list_ranks; writes control list_ranks; work: tiles once; all, 1024 at a time
 KERNEL(factz_rank_repaired, Job, (1024, 1), (1024, 1), after_previous, rank_repaired<T>)
-KERNEL(factz_place_fix, Job, (1024, 1), (1024, 1), after_previous, place_repaired<T>)
+
+// encode: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
+//     warps of the grid
+KERNEL(factz_plan_planes, Job, (128), (128), after_previous, plan_repaired<T, Triangles>)
+
+// encode: reads control entries; writes control chunk_places; work: chunks once; all, 1024 at a time
+KERNEL(factz_place_repaired, Job, (1024, 1), (1024, 1), after_previous, place_repaired<T>)
+
+// encode: reads field other_field control levels listed list_ranks entries chunk_places; writes control
+//     stream report; work: listed vertices once, or all; chunks / the warps of the grid
+KERNEL(factz_write_planes_fix, Job, (128), (128), after_previous, write_fix<T, Triangles>)
+
+// survey: reads field other_field control; writes control levels; work: vertices once; tiles / the blocks of
+//     the grid
+KERNEL(factz_survey_volume, Job, (256, 4), (256, 4), after_previous, survey<T, Tetrahedra>)
+
+// repair: reads field other_field control levels; writes levels; work: vertices on sides with ghosts, the
+//     simplices around them; a tile a block
+KERNEL(factz_keep_volume_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Tetrahedra>)
+
+// repair: reads field other_field control levels; writes control violated violated_tiles changed_tiles
+//     changed; work: simplices once; those of a tile a block
+KERNEL(factz_verify_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
+
+// repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
+//     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
+//     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
+//     of their tiles
+KERNEL(factz_repair_volume, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Tetrahedra>)
+
+// encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
+KERNEL(factz_list_volume, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Tetrahedra>)
+
+// encode: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
+//     warps of the grid
+KERNEL(factz_plan_volume, Job, (128), (128), after_previous, plan_repaired<T, Tetrahedra>)
+
+// encode: reads field other_field control levels listed list_ranks entries chunk_places; writes control
+//     stream report; work: listed vertices once, or all; chunks / the warps of the grid
+KERNEL(factz_write_volume_fix, Job, (128), (128), after_previous, write_fix<T, Tetrahedra>)
+
+// check: reads stream; writes control; work: a header
 KERNEL(factz_parse_fix, Job, (32), (32), after_previous, parse_fix<T>)
+
+// check: reads field control; writes control; work: vertices once; rows / the warps of the grid
 KERNEL(factz_sum_values, Job, (256), (256), after_previous, sum_values<T>)
-KERNEL(factz_check_fix, Job, (128), (128), after_previous, check_chunks<T, Triangles>)
+
+// check: reads stream control chunks; writes control chunks; work: listed vertices once; slots of chunks /
+//     the warps of the grid
+KERNEL(factz_check_planes_fix, Job, (128), (128), after_previous, check_chunks<T, Triangles>)
+
+// write: reads stream control chunks field; writes field; work: listed vertices once, or all; slots of chunks
+//     / the warps of the grid
+KERNEL(factz_put_planes_levels, Job, (128), (128), after_previous, put_levels<T, Triangles>)
+
+// write: reads stream control chunks; writes field report; work: listed vertices once; slots of chunks / the
+//     warps of the grid
+KERNEL(factz_put_planes_zeros, Job, (128), (128), after_previous, put_zeros<T, Triangles>)
+
+// check: reads stream control chunks; writes control chunks; work: listed vertices once; slots of chunks /
+//     the warps of the grid
 KERNEL(factz_check_volume_fix, Job, (128), (128), after_previous, check_chunks<T, Tetrahedra>)
-KERNEL(factz_put_levels, Job, (128), (128), after_previous, put_levels<T, Triangles>)
+
+// write: reads stream control chunks field; writes field; work: listed vertices once, or all; slots of chunks
+//     / the warps of the grid
 KERNEL(factz_put_volume_levels, Job, (128), (128), after_previous, put_levels<T, Tetrahedra>)
-KERNEL(factz_put_zeros, Job, (128), (128), after_previous, put_zeros<T, Triangles>)
+
+// write: reads stream control chunks; writes field report; work: listed vertices once; slots of chunks / the
+//     warps of the grid
 KERNEL(factz_put_volume_zeros, Job, (128), (128), after_previous, put_zeros<T, Tetrahedra>)
 
 // analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid

@@ -118,6 +118,10 @@ pub use volume::{compress_volume, decompress_volume, decompress_volume_region, m
 pub mod device {
     pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
     pub use crate::cuda::{
+        apply_device, apply_volume_device, protect_device, protect_volume_device, FixBuffers,
+        VolumeFixBuffers,
+    };
+    pub use crate::cuda::{
         available, compare_device, compress_device, critical_points_device, decompress_device,
         decompress_planes_device, each_kernel, inspect_device, prepare_device, range_device, set_overlap,
         Buffers, ComparedFields, DevicePointer, Direction, PointBuffers, RangeBuffers, Stream,

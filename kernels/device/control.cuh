@@ -49,13 +49,12 @@ struct alignas(16) LargestError {
 struct ListControl {
     u64 at, bytes, chunks, vertices, exact;
     u64 fill_w;
-    u64 found;         // exact vertices that its chunks have
-    u32 has_constant;  // zero vertices or filled ones
-    u32 is_damaged;    // a chunk that no encoder writes was found while others were written
-    u64 of_slot;       // chunks for which the workspace has one place
+    u64 found;          // exact vertices that its chunks have
+    u32 has_constant;   // zero vertices or filled ones
+    u32 is_damaged;     // a chunk that no encoder writes was found while others were written
+    u64 of_slot;        // chunks for which the workspace has one place
     u32 has_no_filled;  // no chunk of filled vertices may occur
 };
-
 
 // Of the compression of a volume: bin widths of layer 1 and their reciprocals by bound shift and level,
 // values of T; its range as ordered integers, ~index of the first vertex that is not finite; totals of the
@@ -75,8 +74,8 @@ struct RepairControl {
     alignas(8) u64 violated, rounds;  // simplices at first, and rounds until there were none
 };
 
-// Of a fix: the largest error of the reconstruction, as the bits of a double; its checksum, and the one that a
-// fix asks for; vertices that leave the bound, and ~number of the first one.
+// Of a fix: the largest error of the reconstruction, as the bits of a double; its checksum, and the one that
+// a fix asks for; vertices that leave the bound, and ~number of the first one.
 struct FixControl {
     u64 radius;
     u32 checksum, expected;

@@ -637,6 +637,49 @@ constexpr u32 SECOND_STEPS = 0x489;
 
 using factz_status = int32_t;
 
+struct FixReport {
+    factz_status status;
+    int32_t reserved_status;
+    uint64_t fix_bytes;
+    uint64_t required_bytes;
+    uint64_t repaired_vertices;
+    uint64_t exact_vertices;
+    uint64_t violated_triangles;
+    uint64_t rounds;
+    double bound;
+    double max_error;
+    uint64_t vertices_outside;
+    uint64_t first_outside;
+    uint64_t reserved[5];
+};
+
+struct factz_fix_info {
+    factz_status status;
+    uint32_t format_version;
+    uint64_t fix_bytes;
+    uint64_t nx;
+    uint64_t ny;
+    uint64_t nz;
+    double dx;
+    double dy;
+    double dz;
+    double bound;
+    double absolute_bound;
+    double max_error;
+    uint64_t repaired_vertices;
+    uint64_t exact_vertices;
+    double fill_value;
+    int32_t bound_kind;
+    int32_t dtype;
+    int32_t preserve;
+    int32_t ties;
+    int32_t has_fill_value;
+    uint32_t periodic;
+    uint32_t reconstruction_checksum;
+    uint32_t components;
+    uint64_t reserved[6];
+};
+
 struct Info {
     factz_status status;
     uint32_t format_version;
@@ -735,20 +778,6 @@ struct Report {
     uint32_t warnings;
     uint32_t reserved_flags;
     uint64_t reserved[5];
-};
-
-struct FixReport {
-    factz_status status;
-    int32_t reserved_status;
-    uint64_t fix_bytes;
-    uint64_t required_bytes;
-    uint64_t repaired_vertices;
-    uint64_t exact_vertices;
-    uint64_t violated_triangles;
-    uint64_t rounds;
-    double bound;
-    double max_error;
-    uint64_t reserved[7];
 };
 
 struct Job {

@@ -270,7 +270,8 @@ struct OuterAnchorsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     REGION(int4, codes, outer_anchors)  // [groups]: both components of one, then of the other
 };
-// Chunks of the list of repaired vertices. A list has a slot for each chunk, or for some that follow each other.
+// Chunks of the list of repaired vertices. A list has a slot for each chunk, or for some that follow each
+// other.
 struct ListView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     REGION(ulonglong2, chunks, chunks)  // [slots]: offset in the stream, last position

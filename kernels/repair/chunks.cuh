@@ -77,10 +77,10 @@ __device__ __forceinline__ void raise_largest_error(const Job& job, Control& con
         atomicMax((ull*)&control.max_error.bits, (ull)__double_as_longlong(largest));
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: levels; of a volume that is being compressed,
-// where some vertices have one, the field, values of layer 1 and bound shifts, otherwise the largest error of
-// layer 1. Writes: which vertices are listed, and how many of each kind; the largest error, the number of exact
-// vertices.
+// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: levels; of a volume that is being
+// compressed, where some vertices have one, the field, values of layer 1 and bound shifts, otherwise the
+// largest error of layer 1. Writes: which vertices are listed, and how many of each kind; the largest error,
+// the number of exact vertices.
 template <typename Of>
 __device__ __forceinline__ void list_mesh(const Job& job) {
     typedef typename Of::Mesh Mesh;
@@ -93,7 +93,8 @@ __device__ __forceinline__ void list_mesh(const Job& job) {
     if constexpr (Of::IS_COMPRESSION) raise_largest_error<Of>(job, control, tile, any);
     for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x)
         work.listed()[tile * (Mesh::PLACES / 32) + k] = shared.listed[k];
-    if (threadIdx.x < LIST_KINDS) work.list_ranks()[tile * LIST_KINDS + threadIdx.x] = shared.counts[threadIdx.x];
+    if (threadIdx.x < LIST_KINDS)
+        work.list_ranks()[tile * LIST_KINDS + threadIdx.x] = shared.counts[threadIdx.x];
     if (threadIdx.x == 0 && shared.exact) atomicAdd((ull*)&control.exact, (ull)shared.exact);
 }
 template <typename T>
@@ -294,7 +295,8 @@ struct ChunkPlan {
 #pragma unroll
         for (u32 order = 0; order <= LIST_MOST_LEVEL_ORDER; order++)
             level_costs.costs[order] += golomb_bits(level - 1, order);
-        level_costs.data += Of::Mesh::COMPONENTS * (level == LEVEL_EXACT ? 8 * sizeof(typename Of::T) : level);
+        level_costs.data +=
+            Of::Mesh::COMPONENTS * (level == LEVEL_EXACT ? 8 * sizeof(typename Of::T) : level);
     }
     __device__ __forceinline__ void decide(u32 kind) {
         u32 single_order, skipped_order;

@@ -62,7 +62,9 @@ struct PlaneTile {
     u64 first[3];
     i32 owned_x, owned_y;
 
-    __device__ __forceinline__ i32 owned(i32 axis) const { return axis == 0 ? owned_x : axis == 1 ? owned_y : 1; }
+    __device__ __forceinline__ i32 owned(i32 axis) const {
+        return axis == 0 ? owned_x : axis == 1 ? owned_y : 1;
+    }
 };
 // The vectors at the corners of a triangle.
 template <typename T>
@@ -123,7 +125,8 @@ struct Triangles {
     static __device__ __forceinline__ Tile tile(const Job& job, u64 index) {
         // Numbers of tiles have 32 bits (capacities.cuh).
         const u32 columns = (u32)job.tiles_x, row = (u32)index / columns, z = row / job.plane_tile_rows;
-        const u64 x = (u64)((u32)index - row * columns) * TILE, y = (u64)(row - z * job.plane_tile_rows) * TILE;
+        const u64 x = (u64)((u32)index - row * columns) * TILE,
+                  y = (u64)(row - z * job.plane_tile_rows) * TILE;
         return {index, {x, y, z}, (i32)min((u64)TILE, job.nx - x), (i32)min((u64)TILE, job.ny - y)};
     }
     static __device__ __forceinline__ TilePlace place_of(const Job& job, const GridPoint& p) {

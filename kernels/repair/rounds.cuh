@@ -164,8 +164,7 @@ struct RepairRounds {
         bool least = true;
         for (u32 i = threadIdx.x & 31; i < Mesh::CORNERS * Mesh::AROUND; i += 32) {
             Simplex other;
-            if (!simplex_around(job, s.corner(job, i / Mesh::AROUND), i % Mesh::AROUND, other))
-                continue;
+            if (!simplex_around(job, s.corner(job, i / Mesh::AROUND), i % Mesh::AROUND, other)) continue;
             const u64 number = other.number(job);
             if (number != own && violated.has(other) && repair_key(number) < key) least = false;
         }
@@ -261,8 +260,7 @@ struct RepairRounds {
         const u32 lane = threadIdx.x & 31;
         T least = Real<T>::MAX;
         Simplex s;
-        if (lane < Mesh::AROUND && simplex_around(job, p, lane, s) &&
-            (!violated_alone || violated.has(s)))
+        if (lane < Mesh::AROUND && simplex_around(job, p, lane, s) && (!violated_alone || violated.has(s)))
             least = test.bound(s);
         if (lane == Mesh::AROUND) least = test.border_bound(p);
         __syncwarp(lanes);
@@ -299,8 +297,7 @@ struct RepairRounds {
         meet_grid();
         for_violated([&](const Simplex& s) {
             const u32 lane = threadIdx.x & 31;
-            if (lane < Mesh::CORNERS)
-                marked[Mesh::place_of(job, s.corner(job, lane)).tile >> doublings] = 1;
+            if (lane < Mesh::CORNERS) marked[Mesh::place_of(job, s.corner(job, lane)).tile >> doublings] = 1;
             __syncwarp(lanes);
         });
         meet_grid();

@@ -1,5 +1,5 @@
-// The values that a vertex may have while it is repaired: that of layer 1 or of a foreign reconstruction, refined
-// ones between it and the original, and the original. Twin of src/repair/values.rs.
+// The values that a vertex may have while it is repaired: that of layer 1 or of a foreign reconstruction,
+// refined ones between it and the original, and the original. Twin of src/repair/values.rs.
 #pragma once
 #include "grid/volume_field.cuh"
 #include "predict/quantizer.cuh"
@@ -13,8 +13,8 @@ __device__ __forceinline__ u32 dyadic_level(const GridPoint& p) {
     return min((u32)__ffs((i32)all) - 1, (u32)VOLUME_ANCHOR_LEVEL);
 }
 
-// What is repaired, as a parameter `Of` of all that follows: its element type, its mesh, where its values are.
-// Layer 1 of a volume that is being compressed.
+// What is repaired, as a parameter `Of` of all that follows: its element type, its mesh, where its values
+// are. Layer 1 of a volume that is being compressed.
 template <typename Element>
 struct LayerOne {
     typedef Element T;
@@ -24,10 +24,13 @@ struct LayerOne {
     static constexpr bool IS_COMPRESSION = true;
 
     // Whether there is nothing to repair and to list.
-    static __device__ __forceinline__ bool is_idle(const Control& control) { return is_lossless_volume(control); }
+    static __device__ __forceinline__ bool is_idle(const Control& control) {
+        return is_lossless_volume(control);
+    }
     // The bound of all errors.
     static __device__ __forceinline__ double bound(const Control& control) { return control.useful_bound; }
-    static __device__ __forceinline__ Vector<T> values(const Job& job, const GridPoint&, const TilePlace& at) {
+    static __device__ __forceinline__ Vector<T> values(
+        const Job& job, const GridPoint&, const TilePlace& at) {
         const View work(job);
         const u32 place = value_place<T>(at.place);
         return {
@@ -72,15 +75,14 @@ struct VertexValues {
         return v;
     }
     // The values now.
-    __device__ __forceinline__ V current(
-        const GridPoint& p, const TilePlace& at, const V& original) const {
+    __device__ __forceinline__ V current(const GridPoint& p, const TilePlace& at, const V& original) const {
         const u32 k = level(at);
         if (k == LEVEL_UNCHANGED) return before(p, at);
         return at_level(p, at, k, original, before(p, at));
     }
     // The values at level k.
-    __device__ __forceinline__ V at_level(const GridPoint& p, const TilePlace& at, u32 k,
-        const V& original, const V& layer) const {
+    __device__ __forceinline__ V at_level(
+        const GridPoint& p, const TilePlace& at, u32 k, const V& original, const V& layer) const {
         if (k == LEVEL_UNCHANGED) return layer;
         // Missing vertices are not looked at.
         if (k == LEVEL_EXACT || k == LEVEL_FILLED) return original;
@@ -89,8 +91,8 @@ struct VertexValues {
     }
     // The values at another level, if that is a refinement whose errors are within the error bound and below
     // `vertex_bound`, or the original.
-    __device__ __forceinline__ bool candidate(const GridPoint& p, const TilePlace& at, u32 k, T vertex_bound,
-        const V& original, V& values) const {
+    __device__ __forceinline__ bool candidate(
+        const GridPoint& p, const TilePlace& at, u32 k, T vertex_bound, const V& original, V& values) const {
         values = original;
         if (k == LEVEL_EXACT) return true;
         const double r = radius(p, at);

@@ -36,23 +36,23 @@ struct LoadedVertex {
 
     __device__ __forceinline__ u32 signs(const VertexValues<Of>& values, const GridPoint& p) const {
         if (!is_here) return IS_MISSING;
-        const auto now =
-            level == LEVEL_UNCHANGED
-                ? before
-                : values.at_level(p, Of::Mesh::place_of(values.job, p), level, original, before);
+        const auto now = level == LEVEL_UNCHANGED
+                             ? before
+                             : values.at_level(p, Of::Mesh::place_of(values.job, p), level, original, before);
         return strict_signs(original) | strict_signs(now) << 6 | (equal(original, now) ? IS_SAME : 0) |
                (is_missing(original, values.job.fill) ? IS_MISSING : 0);
     }
 };
 
-// Fills the signs of the vertices of the cells of a tile. `exact`: all have their original values. Call with a
-// block.
+// Fills the signs of the vertices of the cells of a tile. `exact`: all have their original values. Call with
+// a block.
 template <typename Of>
 __device__ __forceinline__ void load_signs(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
     VerifyShared<typename Of::Mesh>& shared) {
     typedef typename Of::Mesh Mesh;
     const VertexValues<Of> values(job);
-    constexpr u32 SIDE = Mesh::CLOSED, ALL = SIDE * SIDE * Mesh::CLOSED_Z, AT_ONCE = 16 / sizeof(typename Of::T);
+    constexpr u32 SIDE = Mesh::CLOSED, ALL = SIDE * SIDE * Mesh::CLOSED_Z,
+                  AT_ONCE = 16 / sizeof(typename Of::T);
     auto point = [&](u32 k) {
         return wrapped(job, {(long long)tile.first[0] + k % SIDE, (long long)tile.first[1] + k / SIDE % SIDE,
                                 (long long)tile.first[2] + k / (SIDE * SIDE)});
@@ -65,8 +65,8 @@ __device__ __forceinline__ void load_signs(const Job& job, const typename Of::Me
             const u32 k = first + j * blockDim.x;
             const GridPoint p = point(k);
             LoadedVertex<Of>& vertex = vertices[j];
-            vertex.is_here = k < ALL && p.x < (long long)job.nx && p.y < (long long)job.ny &&
-                             p.z < (long long)job.nz;
+            vertex.is_here =
+                k < ALL && p.x < (long long)job.nx && p.y < (long long)job.ny && p.z < (long long)job.nz;
             if (!vertex.is_here) continue;
             const TilePlace at = Mesh::place_of(job, p);
             vertex.original = original_at<typename Of::T, Mesh::COMPONENTS>(job, p);

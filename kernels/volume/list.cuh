@@ -30,7 +30,8 @@ __device__ __forceinline__ void place_chunks(const Job& job) {
         u32 own_bytes = 0, own_vertices = 0;
         if (chunk < list.chunks) {
             const ListEntry entry = list_entry(job, list, chunk);
-            bad |= !entry.is_good() || (chunk > 0 && list_entry(job, list, chunk - 1).kind() > entry.kind()) ||
+            bad |= !entry.is_good() ||
+                   (chunk > 0 && list_entry(job, list, chunk - 1).kind() > entry.kind()) ||
                    (list.has_no_filled && entry.levels == LIST_ALL_FILLED);
             own_bytes = entry.bytes / 4, own_vertices = entry.vertices;
             if (chunk == 0) control.list.has_constant = entry.is_constant();
@@ -172,8 +173,8 @@ __device__ __forceinline__ void put_chunks(const Job& job) {
         if (entry.is_constant()) continue;
         u64 last = 0;
         bool inside = true;
-        const bool decoded = decode_chunk<3>(entry, list_words(job, work.chunks()[chunk].x), 8 * sizeof(T), last,
-            [&](const ListedVertex<3>& listed) {
+        const bool decoded = decode_chunk<3>(entry, list_words(job, work.chunks()[chunk].x), 8 * sizeof(T),
+            last, [&](const ListedVertex<3>& listed) {
                 inside &= put_listed<T>(job, listed, widths);
                 exact += listed.level == LEVEL_EXACT;
             });

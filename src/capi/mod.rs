@@ -35,6 +35,7 @@ pub mod inspect;
 mod linking;
 pub mod log;
 pub mod protect;
+pub mod protect_device;
 pub mod protect_volume;
 pub mod range;
 pub mod region;

@@ -13,13 +13,13 @@ use crate::request::VolumeRequest;
 use std::ffi::{c_int, c_void};
 
 /// Names of the components of both volumes.
-const NAMES: [[&str; 3]; 2] = [["u", "v", "w"], ["other_u", "other_v", "other_w"]];
+pub(super) const NAMES: [[&str; 3]; 2] = [["u", "v", "w"], ["other_u", "other_v", "other_w"]];
 
 /// The requests that the configurations of two volumes of one shape make, for `n` vertices.
 ///
 /// # Safety
 /// As for [`read_volume_request`]; `other_config` may be null.
-unsafe fn read_shapes(
+pub(super) unsafe fn read_shapes(
     config: *const factz_config,
     other_config: *const factz_config,
     n: usize,

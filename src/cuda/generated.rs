@@ -202,9 +202,15 @@ fn shared_header() -> String {
                  __device__ __forceinline__ u64 first_tile() const { return tiles_x * plane_tile_rows * first_plane; }";
     config.export.body.insert("Job".into(), sizes.into());
     let mut builder = cbindgen::Builder::new().with_config(config);
-    for file in
-        ["capi/status", "capi/report", "capi/protect", "capi/inspect", "capi/analysis", "capi/range", "cuda/kernel_args"]
-    {
+    for file in [
+        "capi/status",
+        "capi/report",
+        "capi/protect",
+        "capi/inspect",
+        "capi/analysis",
+        "capi/range",
+        "cuda/kernel_args",
+    ] {
         builder = builder.with_src(root().join(format!("src/{file}.rs")));
     }
     let mut text = Vec::new();
@@ -232,9 +238,9 @@ fn comment(text: &str) -> String {
 /// The comment of an entry, and the entry.
 fn entry(launch: &Launch) -> (String, String) {
     let argument = match launch.call {
-        Call::Compress | Call::Decompress | Call::CompressVolume | Call::DecompressVolume => "Job",
         Call::Range | Call::Compare | Call::CriticalPoints => "Analysis",
         Call::Inspect => "Inspection",
+        _ => "Job",
     };
     let waits = match launch.waits {
         Waits::Inside => "waits_inside",
@@ -344,7 +350,7 @@ fn the_data_of_launches_is_up_to_date() {
 
 /// Configurations whose order of kernels CONTRIBUTING.md shows: name, call, predictor, and whether signatures
 /// are compared.
-const ORDERS: [(&str, Call, Predictor, bool); 9] = [
+const ORDERS: [(&str, Call, Predictor, bool); 13] = [
     ("compression, block-wise", Call::Compress, Predictor::Hierarchical, false),
     ("compression, speculative", Call::Compress, Predictor::Hierarchical, true),
     ("compression, Lorenzo predictor", Call::Compress, Predictor::Lorenzo, false),
@@ -352,6 +358,10 @@ const ORDERS: [(&str, Call, Predictor, bool); 9] = [
     ("decompression, Lorenzo predictor", Call::Decompress, Predictor::Lorenzo, false),
     ("compression of volumes", Call::CompressVolume, Predictor::Hierarchical, false),
     ("decompression of volumes", Call::DecompressVolume, Predictor::Hierarchical, false),
+    ("a fix of planes", Call::Protect, Predictor::Hierarchical, false),
+    ("a fix of planes applied", Call::Apply, Predictor::Hierarchical, false),
+    ("a fix of a volume", Call::ProtectVolume, Predictor::Hierarchical, false),
+    ("a fix of a volume applied", Call::ApplyVolume, Predictor::Hierarchical, false),
     ("comparison", Call::Compare, Predictor::Hierarchical, false),
     ("critical points", Call::CriticalPoints, Predictor::Hierarchical, false),
 ];

@@ -1,6 +1,8 @@
 //! The argument of every kernel: one struct by value. kernels/device/shared.cuh is generated from this file.
 
-use super::results::{factz_comparison, factz_critical_point, factz_info, factz_range, factz_report};
+use super::results::{
+    factz_comparison, factz_critical_point, factz_fix_report, factz_info, factz_range, factz_report,
+};
 use super::{Buffers, Direction};
 use crate::cuda::workspace::{Region, Workspace, OTHER_TILES};
 use crate::grid::missing;
@@ -104,6 +106,11 @@ pub(super) struct Job {
     listed: *mut u32,
     list_ranks: *mut u64,
     chunk_places: *mut u64,
+    /// Of a call on a fix: the reconstruction, rows of its arrays from plane to plane, and the report.
+    other: [*const c_void; 3],
+    other_layouts: [Layout; 3],
+    other_plane_rows: u64,
+    fix_report: *mut factz_fix_report,
 }
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
@@ -204,6 +211,10 @@ impl Job {
             listed: address(workspace, plan.listed),
             list_ranks: address(workspace, plan.list_ranks),
             chunk_places: address(workspace, plan.chunk_places),
+            other: [std::ptr::null(); 3],
+            other_layouts: [c.u.into(), c.v.into(), c.w.into()],
+            other_plane_rows: c.plane_rows,
+            fix_report: std::ptr::null_mut(),
         };
         match direction {
             Direction::DecompressPlanes { first } => job.planes(c, grid, first),
@@ -232,6 +243,22 @@ impl Job {
             plane_tile_rows: y as u32,
             plane_reciprocal: u32::MAX / y as u32,
             ..job
+        }
+    }
+
+    /// The job of a call on a fix, whose report goes to `report`. Sides across periodic axes have no ghosts.
+    pub(super) fn of_fix(self, config: &Config, report: DevicePointer) -> Job {
+        let (report, halo) = (report as *mut factz_fix_report, config.halo);
+        Job { report: std::ptr::null_mut(), fix_report: report, halo, verify_checksum: 1, ..self }
+    }
+
+    /// The job with the reconstruction that a fix is made for.
+    pub(super) fn with_other(self, config: &Config, other: [DevicePointer; 3]) -> Job {
+        Job {
+            other: other.map(|component| component as *const c_void),
+            other_layouts: [config.u.into(), config.v.into(), config.w.into()],
+            other_plane_rows: config.plane_rows,
+            ..self
         }
     }
 

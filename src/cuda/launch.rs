@@ -17,6 +17,10 @@ pub(super) enum Call {
     Decompress,
     CompressVolume,
     DecompressVolume,
+    Protect,
+    ProtectVolume,
+    Apply,
+    ApplyVolume,
     Range,
     Compare,
     CriticalPoints,
@@ -160,9 +164,9 @@ impl Launch {
         let Launch { grid, block, resident, .. } = self;
         Launch { small: Some(Small { grid, block: block[0], resident: resident[0], shared_bytes }), ..self }
     }
-    /// The launch in the compression of a volume.
-    pub(super) const fn of_volume(self) -> Launch {
-        Launch { call: Call::CompressVolume, ..self }
+    /// The launch in another call.
+    pub(super) const fn of(self, call: Call) -> Launch {
+        Launch { call, ..self }
     }
     pub(super) const fn only(self, runs: fn(&Needs) -> bool) -> Launch {
         Launch { runs, ..self }
@@ -238,7 +242,7 @@ pub(super) struct Needs {
     pub(super) has_fill: bool,
     /// Whether there are critical points to keep across periodic sides.
     pub(super) has_seam: bool,
-    /// Whether the bound of a comparison is relative to the range of the first field.
+    /// Whether the bound of a comparison or of a fix is relative to the range of the first field.
     pub(super) relative: bool,
     /// Whether there are several planes.
     pub(super) is_stack: bool,

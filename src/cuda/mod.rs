@@ -14,6 +14,7 @@ mod driver;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_driver.rs"]
 mod driver;
+mod fix;
 #[cfg(test)]
 mod generated;
 mod kernel_args;
@@ -34,6 +35,7 @@ pub mod workspace;
 #[allow(non_camel_case_types)]
 mod results {
     pub enum factz_report {}
+    pub enum factz_fix_report {}
     pub enum factz_info {}
     pub enum factz_comparison {}
     pub enum factz_range {}
@@ -46,6 +48,9 @@ pub use analysis::{
 };
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
 pub use driver::Stream;
+pub use fix::{
+    apply_device, apply_volume_device, protect_device, protect_volume_device, FixBuffers, VolumeFixBuffers,
+};
 pub use kernel_args::DevicePointer;
 pub use launcher::set_overlap;
 pub use volume::{compress_volume_device, decompress_volume_device, each_volume_kernel, VolumeBuffers};
@@ -178,7 +183,7 @@ unsafe fn call<R>(
     call.check(&shape)?;
     let config = request.config();
     if direction == Direction::Compress {
-        check_header_fits(buffers.stream_bytes, HEADER_BYTES)?;
+        check_header_fits("stream", buffers.stream_bytes, HEADER_BYTES)?;
     }
     check_workspace(buffers.workspace_bytes, plan.bytes)?;
     let ranges = buffers.ranges(direction, config);
@@ -215,11 +220,11 @@ fn check_last_tile(request: &Request, first: u64) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a buffer that is shorter than the header of a stream.
-fn check_header_fits(bytes: u64, header_bytes: usize) -> Result<()> {
+/// Refuses a buffer that is shorter than the header of a stream or a fix.
+fn check_header_fits(what: &str, bytes: u64, header_bytes: usize) -> Result<()> {
     if bytes < header_bytes as u64 {
         return Err(Error::argument(format!(
-            "dst_bytes = {bytes} is less than the header of a stream, {header_bytes} bytes"
+            "dst_bytes = {bytes} is less than the header of a {what}, {header_bytes} bytes"
         )));
     }
     Ok(())

@@ -109,7 +109,7 @@ const fn warps(n: i32) -> [u32; 2] {
     [32 * n as u32; 2]
 }
 
-pub(super) const COUNT: usize = 88;
+pub(super) const COUNT: usize = 126;
 
 use Call::{Compare, CriticalPoints};
 
@@ -235,6 +235,13 @@ const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
         .waits(Waits::Inside)
 }
 
+const BEGIN: Launch = kernel(phase::PARSE, "begin", [256; 2], [0; 2])
+    .grid(|_, _| 3)
+    .function("begin_call<T>")
+    .data("", "control")
+    .work("N / 512 states; their number / the threads of the grid")
+    .in_order();
+
 const CHECK: Launch = kernel(phase::PARSE, "check", [256; 2], [0; 2])
     .grid(|s, _| s.stream_bytes.div_ceil(8192).clamp(1, s.blocks_each(4)))
     .function("check_stream<T>")
@@ -289,6 +296,10 @@ const fn decode_volume(
         .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
 }
 
+const PLACE_CHUNKS: Launch = kernel(phase::PARSE_VOLUME, "place_chunks", [LIST_THREADS; 2], [1; 2])
+    .data("stream control", "control chunks")
+    .work("an entry for each chunk; all chunks, 1024 at a time");
+
 /// Options of the tuning of a volume.
 const VOLUME_OPTIONS: u64 = 4;
 
@@ -306,6 +317,116 @@ const fn encode_volume(name: &'static str, function: &'static str) -> Launch {
             "control group_words group_sizes list_sizes",
         )
         .work("tiles once, 5 searches a group; groups / the warps of the grid")
+}
+
+/// Kernels on a fix, which planes and volumes have in common; those with a mesh of their own are functions.
+const FIND_BOUND: Launch = kernel((Call::Protect, "survey"), "find_bound", [256; 2], [4; 2])
+    .grid(|s, _| s.tiles.min(s.blocks_each(8)))
+    .data("field", "control")
+    .work("vertices once; rows / the warps of the grid");
+
+const fn survey(call: Call, name: &'static str, function: &'static str) -> Launch {
+    kernel((call, "survey"), name, [VOLUME_THREADS; 2], [4; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(8)))
+        .function(function)
+        .data("field other_field control", "control levels")
+        .work("vertices once; tiles / the blocks of the grid")
+}
+
+/// A kernel of the repair of a reconstruction with a block for each tile.
+const fn tiles_of_repair(call: Call, name: &'static str, function: &'static str) -> Launch {
+    tiles_of_volume((call, "repair"), name, [2; 2]).function(function)
+}
+
+const fn keep_border_of(call: Call, name: &'static str, function: &'static str) -> Launch {
+    tiles_of_repair(call, name, function)
+        .data("field other_field control levels", "levels")
+        .work("vertices on sides with ghosts, the simplices around them; a tile a block")
+        .only(|n| n.keeps_points && n.has_halo)
+}
+
+const fn verify_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
+    tiles_of_repair(call, name, function)
+        .data("field other_field control levels", "control violated violated_tiles changed_tiles changed")
+        .work("simplices once; those of a tile a block")
+        .only(|n| n.keeps_points)
+}
+
+const fn repair_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
+    kernel((call, "repair"), name, [REPAIR_THREADS; 2], [4; 2])
+        .grid(|s, _| s.blocks_each(4))
+        .function(function)
+        .data(
+            "field other_field control levels violated violated_tiles changed_tiles changed",
+            "control levels violated violated_tiles changed_tiles changed touched_tiles",
+        )
+        .work(
+            "rounds, 192 at most but for one doubling of the tiles each: violated simplices and those around changed \
+             vertices; a share of their tiles",
+        )
+        .together()
+        .only(|n| n.keeps_points)
+}
+
+const fn list_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
+    tiles_of_volume((call, "encode"), name, [4; 2])
+        .function(function)
+        .data("control levels", "control listed list_ranks")
+        .work("vertices once; a tile a block")
+}
+
+const RANK_REPAIRED: Launch = kernel((Call::Protect, "encode"), "rank_repaired", [LIST_THREADS; 2], [1; 2])
+    .data("control list_ranks", "control list_ranks")
+    .work("tiles once; all, 1024 at a time");
+
+const fn plan_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
+    chunks_of_fix((call, "encode"), name, function)
+        .data("control levels listed list_ranks", "entries")
+        .work("listed vertices once; chunks / the warps of the grid")
+}
+
+const PLACE_REPAIRED: Launch = kernel((Call::Protect, "encode"), "place_repaired", [LIST_THREADS; 2], [1; 2])
+    .data("control entries", "control chunk_places")
+    .work("chunks once; all, 1024 at a time");
+
+const fn write_fix(call: Call, name: &'static str, function: &'static str) -> Launch {
+    chunks_of_fix((call, "encode"), name, function)
+        .data(
+            "field other_field control levels listed list_ranks entries chunk_places",
+            "control stream report",
+        )
+        .work("listed vertices once, or all; chunks / the warps of the grid")
+}
+
+const PARSE_FIX: Launch =
+    kernel((Call::Apply, "check"), "parse_fix", [32; 2], [0; 2]).data("stream", "control").work("a header");
+
+const SUM_VALUES: Launch = kernel((Call::Apply, "check"), "sum_values", [256; 2], [0; 2])
+    .grid(|s, _| s.tiles.min(s.blocks_each(8)))
+    .data("field control", "control")
+    .work("vertices once; rows / the warps of the grid");
+
+/// A kernel with a warp for each chunk of a list.
+const fn chunks_of_fix(phase: Phase, name: &'static str, function: &'static str) -> Launch {
+    kernel(phase, name, warps(LIST_WARPS as i32), [0; 2]).grid(|s, _| s.list_blocks()).function(function)
+}
+
+const fn check_chunks(call: Call, name: &'static str, function: &'static str) -> Launch {
+    chunks_of_fix((call, "check"), name, function)
+        .data("stream control chunks", "control chunks")
+        .work("listed vertices once; slots of chunks / the warps of the grid")
+}
+
+const fn put_levels(call: Call, name: &'static str, function: &'static str) -> Launch {
+    chunks_of_fix((call, "write"), name, function)
+        .data("stream control chunks field", "field")
+        .work("listed vertices once, or all; slots of chunks / the warps of the grid")
+}
+
+const fn put_zeros(call: Call, name: &'static str, function: &'static str) -> Launch {
+    chunks_of_fix((call, "write"), name, function)
+        .data("stream control chunks", "field report")
+        .work("listed vertices once; slots of chunks / the warps of the grid")
 }
 
 /// The launches. Dependences between tiles decide which kernels may overlap. With vertex bounds (`BOUNDS`) a
@@ -463,12 +584,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .data("field control group_sizes group_words list_sizes stored_tables", "control stream report")
         .work("the stream once; a 384th of the groups, 512 at a time")
         .waits(Waits::Inside),
-    kernel(phase::PARSE, "begin", [256; 2], [0; 2])
-        .grid(|_, _| 3)
-        .function("begin_call<T>")
-        .data("", "control")
-        .work("N / 512 states; their number / the threads of the grid")
-        .in_order(),
+    BEGIN,
     kernel(phase::PARSE, "parse", [PARSE_THREADS; 2], [1; 2])
         .grid(PARSE_BLOCKS)
         .function("parse_stream<T>")
@@ -576,8 +692,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.tiles.div_ceil(VOLUME_COUNT_WARPS as u64).min(s.blocks_each(8)))
         .data("control tile_headers symbols", "positions list_sizes symbol_counts")
         .work("tiles once; N / the warps of the grid"),
-    tables("rans_tables", "tables<T, false>").of_volume().only(RANS),
-    tables("huffman_tables", "tables<T, true>").of_volume().only(HUFFMAN),
+    tables("rans_tables", "tables<T, false>").of(Call::CompressVolume).only(RANS),
+    tables("huffman_tables", "tables<T, true>").of(Call::CompressVolume).only(HUFFMAN),
     encode_volume("encode_volume_rans", "encode_volume<T, false>").only(RANS),
     encode_volume("encode_volume_huffman", "encode_volume<T, true>").only(HUFFMAN),
     kernel(phase::ASSEMBLE_VOLUME, "assemble_volume", warps(ASSEMBLE_WARPS as i32), [3; 2])
@@ -601,10 +717,8 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(PARSE_BLOCKS)
         .data("stream", "control decoding_tables slot_starts huffman_codes group_offsets group_tiles")
         .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time"),
-    Launch { call: Call::DecompressVolume, ..CHECK },
-    kernel(phase::PARSE_VOLUME, "place_chunks", [LIST_THREADS; 2], [1; 2])
-        .data("stream control", "control chunks")
-        .work("an entry for each chunk; all chunks, 1024 at a time"),
+    CHECK.of(Call::DecompressVolume),
+    PLACE_CHUNKS,
     kernel(phase::PARSE_VOLUME, "mark_chunks", warps(LIST_WARPS as i32), [0; 2])
         .grid(|s, _| s.list_blocks())
         .data("stream control chunks", "control hidden chunks")
@@ -626,6 +740,44 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .grid(|s, _| s.list_blocks())
         .data("stream control chunks hidden tile_headers field", "control chunks field report")
         .work("chunks once, a warp each; their number / the warps of the grid, of 512 vertices"),
+    BEGIN.of(Call::Protect),
+    FIND_BOUND.of(Call::Protect).only(|n| n.relative),
+    survey(Call::Protect, "survey_planes", "survey<T, Triangles>"),
+    keep_border_of(Call::Protect, "keep_planes_border", "keep_border_of<T, Triangles>"),
+    verify_reconstruction(Call::Protect, "verify_planes", "verify_reconstruction<T, Triangles>"),
+    repair_reconstruction(Call::Protect, "repair_planes", "repair_reconstruction<T, Triangles>"),
+    list_repaired(Call::Protect, "list_planes", "list_repaired<T, Triangles>"),
+    RANK_REPAIRED.of(Call::Protect),
+    plan_repaired(Call::Protect, "plan_planes", "plan_repaired<T, Triangles>"),
+    PLACE_REPAIRED.of(Call::Protect),
+    write_fix(Call::Protect, "write_planes_fix", "write_fix<T, Triangles>"),
+    BEGIN.of(Call::ProtectVolume),
+    FIND_BOUND.of(Call::ProtectVolume).only(|n| n.relative),
+    survey(Call::ProtectVolume, "survey_volume", "survey<T, Tetrahedra>"),
+    keep_border_of(Call::ProtectVolume, "keep_volume_border", "keep_border_of<T, Tetrahedra>"),
+    verify_reconstruction(Call::ProtectVolume, "verify_volume", "verify_reconstruction<T, Tetrahedra>"),
+    repair_reconstruction(Call::ProtectVolume, "repair_volume", "repair_reconstruction<T, Tetrahedra>"),
+    list_repaired(Call::ProtectVolume, "list_volume", "list_repaired<T, Tetrahedra>"),
+    RANK_REPAIRED.of(Call::ProtectVolume),
+    plan_repaired(Call::ProtectVolume, "plan_volume", "plan_repaired<T, Tetrahedra>"),
+    PLACE_REPAIRED.of(Call::ProtectVolume),
+    write_fix(Call::ProtectVolume, "write_volume_fix", "write_fix<T, Tetrahedra>"),
+    BEGIN.of(Call::Apply),
+    PARSE_FIX.of(Call::Apply),
+    CHECK.of(Call::Apply),
+    SUM_VALUES.of(Call::Apply),
+    PLACE_CHUNKS.of(Call::Apply),
+    check_chunks(Call::Apply, "check_planes_fix", "check_chunks<T, Triangles>"),
+    put_levels(Call::Apply, "put_planes_levels", "put_levels<T, Triangles>"),
+    put_zeros(Call::Apply, "put_planes_zeros", "put_zeros<T, Triangles>"),
+    BEGIN.of(Call::ApplyVolume),
+    PARSE_FIX.of(Call::ApplyVolume),
+    CHECK.of(Call::ApplyVolume),
+    SUM_VALUES.of(Call::ApplyVolume),
+    PLACE_CHUNKS.of(Call::ApplyVolume),
+    check_chunks(Call::ApplyVolume, "check_volume_fix", "check_chunks<T, Tetrahedra>"),
+    put_levels(Call::ApplyVolume, "put_volume_levels", "put_levels<T, Tetrahedra>"),
+    put_zeros(Call::ApplyVolume, "put_volume_zeros", "put_zeros<T, Tetrahedra>"),
     FIND_RANGE.only(|n| !n.is_stack),
     FIND_RANGE_STACK.only(|n| n.is_stack),
     analysis(Call::Range, "range_end", "analysis::range_end<T>", |_, _| 1, 32, 1)

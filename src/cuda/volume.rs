@@ -97,7 +97,7 @@ unsafe fn call(
     let shape = Shape::of_volume(request, memory.stream_bytes);
     call.check(&shape)?;
     if direction == Direction::Compress {
-        check_header_fits(memory.stream_bytes, VOLUME_HEADER_BYTES)?;
+        check_header_fits("stream", memory.stream_bytes, VOLUME_HEADER_BYTES)?;
     }
     check_workspace(memory.workspace_bytes, plan.bytes)?;
     // SAFETY: the caller's promise.

@@ -179,6 +179,51 @@ impl Workspace {
         Ok(w)
     }
 
+    /// To make a fix of planes.
+    pub fn protect(request: &Request) -> Result<Self> {
+        let grid = request.grid();
+        Self::repair(grid.tiles(), TILE_VERTICES as u64, grid.vertices())
+    }
+
+    /// To make a fix of a volume.
+    pub fn protect_volume(request: &VolumeRequest) -> Result<Self> {
+        let grid = request.grid();
+        Self::repair(VolumeGrid::of(grid).tiles(), VOLUME_TILE_VERTICES as u64, grid.vertices())
+    }
+
+    fn repair(tiles: u64, of_tile: u64, vertices: u64) -> Result<Self> {
+        let chunks = vertices / LIST_CHUNK + LIST_KINDS;
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            levels: carver.take(&[tiles, of_tile])?,
+            violated: carver.take(&[tiles, of_tile])?,
+            listed: carver.take(&[tiles, of_tile / 8])?,
+            // Two bits for each vertex.
+            slots: carver.take(&[tiles, of_tile / 4])?,
+            group_sizes: carver.take(&[tiles, 8])?,
+            group_offsets: carver.take(&[tiles, 8])?,
+            list_ranks: carver.take(&[tiles, LIST_KINDS, 8])?,
+            chunks: carver.take(&[chunks, 16])?,
+            chunk_places: carver.take(&[chunks, 8])?,
+            ..Default::default()
+        };
+        w.bytes = carver.end;
+        Ok(w)
+    }
+
+    /// To apply a fix of planes, or of a volume.
+    pub fn apply(request: &Request) -> Result<Self> {
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            chunks: carver.take(&[request.grid().vertices() / LIST_CHUNK + LIST_KINDS, 16])?,
+            ..Default::default()
+        };
+        w.bytes = carver.end;
+        Ok(w)
+    }
+
     /// `places`: of tiles, and of groups, of which there are no more than tiles.
     fn restore(request: &Request, places: [u64; 2]) -> Result<Self> {
         let ([tiles, groups], dtype) = (places, request.config().dtype);

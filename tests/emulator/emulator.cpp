@@ -9,7 +9,8 @@
 //   emulator compress_volume ORDER DTYPE NX NY NZ PLANE_ROWS BOUND_KIND BOUND CODER PRESERVE TIES HALO PIN
 //            PERIODIC DX DY DZ U V W FIRST PITCH FILL STREAM
 //   emulator decompress_volume ORDER DTYPE NX NY NZ STREAM U V W
-//   emulator protect ORDER DTYPE COMPONENTS NX NY NZ PLANE_ROWS BOUND_KIND BOUND PRESERVE TIES HALO PIN PERIODIC
+//   emulator protect ORDER DTYPE COMPONENTS NX NY NZ PLANE_ROWS BOUND_KIND BOUND PRESERVE TIES HALO PIN
+//   PERIODIC
 //            DX DY DZ FILL U V W FIRST PITCH OTHER_U OTHER_V OTHER_W CAPACITY FIX
 //   emulator apply ORDER DTYPE COMPONENTS NX NY NZ FIX U V W
 //   emulator walk SEED
@@ -590,33 +591,33 @@ void protect(const Job& job) {
     if (job.bound_kind == BOUND_RELATIVE) RUN(find_bound, FEW, 256);
     if (is_volume) {
         RUN(survey_volume, FEW, VOLUME_THREADS);
-        if (keeps_points && job.halo) RUN(protect_volume_border, tiles, VOLUME_THREADS);
+        if (keeps_points && job.halo) RUN(keep_volume_border, tiles, VOLUME_THREADS);
         if (keeps_points) {
-            RUN(find_violated_volume, tiles, VOLUME_THREADS);
+            RUN(verify_volume, tiles, VOLUME_THREADS);
             launch("repair_volume", job.dtype ? factz_repair_volume_f64 : factz_repair_volume_f32, job, 3,
                 REPAIR_THREADS, true);
         }
-        RUN(list_volume_repaired, tiles, VOLUME_THREADS);
+        RUN(list_volume, tiles, VOLUME_THREADS);
     } else {
-        RUN(survey, FEW, VOLUME_THREADS);
-        if (keeps_points && job.halo) RUN(protect_border, tiles, VOLUME_THREADS);
+        RUN(survey_planes, FEW, VOLUME_THREADS);
+        if (keeps_points && job.halo) RUN(keep_planes_border, tiles, VOLUME_THREADS);
         if (keeps_points) {
-            RUN(find_violated, tiles, VOLUME_THREADS);
+            RUN(verify_planes, tiles, VOLUME_THREADS);
             launch("repair_planes", job.dtype ? factz_repair_planes_f64 : factz_repair_planes_f32, job, 3,
                 REPAIR_THREADS, true);
         }
-        RUN(list_repaired, tiles, VOLUME_THREADS);
+        RUN(list_planes, tiles, VOLUME_THREADS);
     }
     RUN(rank_repaired, 1, LIST_THREADS);
     if (is_volume)
-        RUN(plan_volume_fix, FEW, 32 * LIST_WARPS);
+        RUN(plan_volume, FEW, 32 * LIST_WARPS);
     else
-        RUN(plan_fix, FEW, 32 * LIST_WARPS);
-    RUN(place_fix, 1, LIST_THREADS);
+        RUN(plan_planes, FEW, 32 * LIST_WARPS);
+    RUN(place_repaired, 1, LIST_THREADS);
     if (is_volume)
         RUN(write_volume_fix, FEW, 32 * LIST_WARPS);
     else
-        RUN(write_fix, FEW, 32 * LIST_WARPS);
+        RUN(write_planes_fix, FEW, 32 * LIST_WARPS);
 }
 
 // As Workspace::apply.
@@ -636,9 +637,9 @@ void apply_fix(const Job& job) {
         RUN(put_volume_levels, FEW, 32 * LIST_WARPS);
         RUN(put_volume_zeros, FEW, 32 * LIST_WARPS);
     } else {
-        RUN(check_fix, FEW, 32 * LIST_WARPS);
-        RUN(put_levels, FEW, 32 * LIST_WARPS);
-        RUN(put_zeros, FEW, 32 * LIST_WARPS);
+        RUN(check_planes_fix, FEW, 32 * LIST_WARPS);
+        RUN(put_planes_levels, FEW, 32 * LIST_WARPS);
+        RUN(put_planes_zeros, FEW, 32 * LIST_WARPS);
     }
 }
 

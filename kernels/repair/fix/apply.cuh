@@ -10,8 +10,7 @@ struct FixHeader {
     const u8* const at;
     const bool is_volume;
 
-    __device__ __forceinline__ FixHeader(const u8* fix)
-        : at(fix), is_volume(fix[FIX_AT_COMPONENTS] == 3) {}
+    __device__ __forceinline__ FixHeader(const u8* fix) : at(fix), is_volume(fix[FIX_AT_COMPONENTS] == 3) {}
     __device__ __forceinline__ u64 number(u32 place) const { return get64(at + place); }
     __device__ __forceinline__ double real(u32 place) const {
         return __longlong_as_double((long long)number(place));
@@ -119,8 +118,8 @@ __device__ __forceinline__ void sum_values(const Job& job) {
         const long long z = (long long)(row / job.ny), y = (long long)(row - (u64)z * job.ny);
         for (u32 c = 0; c < job.components; c++)
             for (u64 x = threadIdx.x & 31; x < job.nx; x += 32)
-                sum += value_term(*component_at<T>(job, (i32)c, (long long)x, y, z),
-                    c * job.vertices() + row * job.nx + x);
+                sum += value_term(
+                    *component_at<T>(job, (i32)c, (long long)x, y, z), c * job.vertices() + row * job.nx + x);
     }
     __syncwarp();
     sum = warp_sum(sum);
@@ -130,8 +129,8 @@ __device__ __forceinline__ void sum_values(const Job& job) {
         fail(control, STATUS_INVALID_ARGUMENT);
 }
 
-// Calls `each(slot, chunk, entry, words)` with the chunks of the list, those of a slot one after the other. Call
-// with a warp of LIST_WARPS.
+// Calls `each(slot, chunk, entry, words)` with the chunks of the list, those of a slot one after the other.
+// Call with a warp of LIST_WARPS.
 template <typename Each>
 __device__ __forceinline__ void for_chunks(const Job& job, const ListControl& list, Each each) {
     const u64 slots = (list.chunks + list.of_slot - 1) / list.of_slot;
@@ -227,9 +226,9 @@ __device__ __forceinline__ void put_stored(const Job& job, const Control& contro
     }
 }
 
-// Grid: any. Block: LIST_WARPS warps, the chunks of a slot each. Writes the vertices with levels of their own,
-// whose values follow from the reconstruction, or all values of a fix that stores them. Reads: the fix, offsets
-// of chunks. Changes: the field.
+// Grid: any. Block: LIST_WARPS warps, the chunks of a slot each. Writes the vertices with levels of their
+// own, whose values follow from the reconstruction, or all values of a fix that stores them. Reads: the fix,
+// offsets of chunks. Changes: the field.
 template <typename T, typename Mesh>
 __device__ __forceinline__ void put_levels(const Job& job) {
     const Control& control = control_of(job);
@@ -270,8 +269,8 @@ __device__ __forceinline__ void report_applied(const Job& job, const Control& co
 }
 
 // Grid: any. Block: LIST_WARPS warps, the chunks of a slot each. The last kernel: a vertex that another chunk
-// names too becomes zero. Reads: the fix, offsets of chunks. Writes: the field at vertices that become zero, the
-// report.
+// names too becomes zero. Reads: the fix, offsets of chunks. Writes: the field at vertices that become zero,
+// the report.
 template <typename T, typename Mesh>
 __device__ __forceinline__ void put_zeros(const Job& job) {
     const Control& control = control_of(job);
@@ -286,8 +285,7 @@ __device__ __forceinline__ void put_zeros(const Job& job) {
                 GridPoint p;
                 if (!vertex_at_position<Mesh>(job, position + i, p)) continue;
 #pragma unroll
-                for (i32 c = 0; c < Mesh::COMPONENTS; c++)
-                    *component_at<T>(job, c, p.x, p.y, p.z) = T(0);
+                for (i32 c = 0; c < Mesh::COMPONENTS; c++) *component_at<T>(job, c, p.x, p.y, p.z) = T(0);
             }
         });
     });

@@ -1,12 +1,12 @@
-// The first kernels that make a fix: the bound, whether the reconstruction is within it, its largest error and
-// its checksum, and the vertices that take their original values whatever is around them. Twin of
+// The first kernels that make a fix: the bound, whether the reconstruction is within it, its largest error
+// and its checksum, and the vertices that take their original values whatever is around them. Twin of
 // src/repair/survey.rs.
 #pragma once
 #include "repair/fix/values.cuh"
 #include "volume/compress/statistics.cuh"
 
-// Grid: any. Block: 256 threads. Finds the range of a field and the bound that follows. Reads: the field. Writes:
-// the bound in the control block.
+// Grid: any. Block: 256 threads. Finds the range of a field and the bound that follows. Reads: the field.
+// Writes: the bound in the control block.
 template <typename T>
 __device__ __forceinline__ void find_bound(const Job& job) {
     Control& control = control_of(job);
@@ -19,7 +19,8 @@ __device__ __forceinline__ void find_bound(const Job& job) {
             const GridPoint p = {(long long)x, y, z};
             Vector<T> v;
 #pragma unroll
-            for (i32 c = 0; c < 3; c++) v.at[c] = *component_at<T>(job, c == 2 && !has_w ? 0 : c, p.x, p.y, p.z);
+            for (i32 c = 0; c < 3; c++)
+                v.at[c] = *component_at<T>(job, c == 2 && !has_w ? 0 : c, p.x, p.y, p.z);
             if (job.has_fill && is_filled(v, job.fill)) continue;
 #pragma unroll
             for (i32 c = 0; c < 3; c++)
@@ -103,8 +104,8 @@ struct Surveyed {
     }
 };
 
-// Grid: any. Block: VOLUME_THREADS threads, some tiles. Reads: both fields. Writes: levels; the largest error, the
-// checksum of the reconstruction, the bound and the status in the control block.
+// Grid: any. Block: VOLUME_THREADS threads, some tiles. Reads: both fields. Writes: levels; the largest
+// error, the checksum of the reconstruction, the bound and the status in the control block.
 template <typename T, typename Mesh>
 __device__ __forceinline__ void survey(const Job& job) {
     constexpr i32 N = Mesh::COMPONENTS;
@@ -119,7 +120,8 @@ __device__ __forceinline__ void survey(const Job& job) {
             GridPoint p;
             u32 level = LEVEL_UNCHANGED;
             if (vertex_at_place<Mesh>(tile, place, p))
-                level = found.add(job, bound, p, original_at<T, N>(job, p), Of::values(job, p, {index, place}));
+                level =
+                    found.add(job, bound, p, original_at<T, N>(job, p), Of::values(job, p, {index, place}));
             work.levels()[index * Mesh::PLACES + place] = (u8)level;
         }
     }

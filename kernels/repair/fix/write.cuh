@@ -12,7 +12,8 @@ struct FixShape {
     template <typename T>
     static __device__ __forceinline__ FixShape of(const Job& job, const Control& control) {
         const u32 header = job.components == 3 ? FIX_VOLUME_HEADER_BYTES : FIX_HEADER_BYTES;
-        const u64 list = header + control.list.bytes, most = header + job.components * job.vertices() * sizeof(T);
+        const u64 list = header + control.list.bytes,
+                  most = header + job.components * job.vertices() * sizeof(T);
         // The values are stored where the list would take more.
         return list > most ? FixShape{header, CONTENT_STORED, most} : FixShape{header, CONTENT_CODED, list};
     }
@@ -84,6 +85,10 @@ __device__ __forceinline__ void report_made(
     const Job& job, const Control& control, i32 status, const FixShape& shape) {
     FixReport r = {};
     r.status = status;
+    if (status == STATUS_INVALID_ARGUMENT) {
+        r.vertices_outside = control.fix.outside;
+        r.first_outside = ~control.fix.not_first;
+    }
     if (status == STATUS_OK || status == STATUS_BUFFER_TOO_SMALL) {
         r.fix_bytes = status == STATUS_OK ? shape.bytes : 0;
         r.required_bytes = shape.bytes;
@@ -97,24 +102,26 @@ __device__ __forceinline__ void report_made(
     *job.fix_report = r;
 }
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. The last kernel. Reads: both
-// fields, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the fix, the report.
+// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. The last kernel. Reads:
+// both fields, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the fix, the
+// report.
 template <typename T, typename Mesh>
 __device__ __forceinline__ void write_fix(const Job& job) {
     typedef Reconstruction<T, Mesh> Of;
     __shared__ WriteListShared shared;
     Control& control = control_of(job);
     const FixShape shape = FixShape::of<T>(job, control);
-    const i32 status = control.status != STATUS_OK         ? control.status
-                       : control.repair.is_unfinished      ? STATUS_INTERNAL
+    const i32 status = control.status != STATUS_OK      ? control.status
+                       : control.repair.is_unfinished   ? STATUS_INTERNAL
                        : shape.bytes > job.stream_bytes ? STATUS_BUFFER_TOO_SMALL
-                                                           : STATUS_OK;
+                                                        : STATUS_OK;
     u32 sum = 0;
     if (status == STATUS_OK && shape.content == CONTENT_CODED)
         sum = write_chunks<Of>(job, control, shape.header_bytes / 4, shared);
     else if (status == STATUS_OK)
         sum = warp_sum(store_repaired<Of>(job, shape));
-    if (status == STATUS_OK && blockIdx.x == 0 && threadIdx.x == 0) sum += write_fix_header(job, control, shape);
+    if (status == STATUS_OK && blockIdx.x == 0 && threadIdx.x == 0)
+        sum += write_fix_header(job, control, shape);
     __syncwarp();
     add_to_seal(control, sum, shared.sums);
     if (!last_block(control, TICKET_LIST) || threadIdx.x != 0) return;

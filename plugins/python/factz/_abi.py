@@ -152,7 +152,8 @@ class FixReport(ctypes.Structure):
         + _fields(c_uint64, "fix_bytes required_bytes repaired_vertices exact_vertices violated_triangles")
         + [("rounds", c_uint64)]
         + _fields(c_double, "bound max_error")
-        + [("reserved", c_uint64 * 7)]
+        + _fields(c_uint64, "vertices_outside first_outside")
+        + [("reserved", c_uint64 * 5)]
     )
 
 

@@ -100,6 +100,10 @@ fn nothing_is_read_before_it_is_written() {
             (Call::Decompress, vec!["stream"]),
             (Call::CompressVolume, vec!["field"]),
             (Call::DecompressVolume, vec!["stream"]),
+            (Call::Protect, vec!["field", "other_field"]),
+            (Call::ProtectVolume, vec!["field", "other_field"]),
+            (Call::Apply, vec!["field", "stream"]),
+            (Call::ApplyVolume, vec!["field", "stream"]),
             (Call::Range, vec!["field", "counts"]),
             (Call::Compare, vec!["field", "other_field", "counts"]),
             (Call::CriticalPoints, vec!["field", "point_parts"]),
@@ -116,6 +120,7 @@ fn nothing_is_read_before_it_is_written() {
             assert_eq!(absent, expected, "{call:?}, {:?}", needs.predictor);
             let result = match call {
                 Call::Compress | Call::CompressVolume => "report",
+                Call::Protect | Call::ProtectVolume | Call::Apply | Call::ApplyVolume => "report",
                 Call::Decompress | Call::DecompressVolume => "field",
                 Call::Range => "range",
                 Call::Compare => "comparison",
