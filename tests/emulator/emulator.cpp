@@ -854,10 +854,13 @@ void shape_field(Job& job, uint32_t components) {
 }
 
 void print_fix_report(const FixReport& r) {
-    std::printf("%d %llu %llu %llu %llu %llu %llu %.17g %.17g\n", r.status, (unsigned long long)r.fix_bytes,
-        (unsigned long long)r.required_bytes, (unsigned long long)r.repaired_vertices,
-        (unsigned long long)r.exact_vertices, (unsigned long long)r.violated_triangles,
-        (unsigned long long)r.rounds, r.bound, r.max_error);
+    const uint64_t reals[2] = {bits_as<uint64_t>(r.bound), bits_as<uint64_t>(r.max_error)};
+    std::printf("%d %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu\n", r.status,
+        (unsigned long long)r.fix_bytes, (unsigned long long)r.required_bytes,
+        (unsigned long long)r.repaired_vertices, (unsigned long long)r.exact_vertices,
+        (unsigned long long)r.violated_triangles, (unsigned long long)r.rounds, (unsigned long long)reals[0],
+        (unsigned long long)reals[1], (unsigned long long)r.vertices_outside,
+        (unsigned long long)r.first_outside);
 }
 
 void run_apply(char** argv) {

@@ -9,6 +9,7 @@ use crate::support::capi::{config_of, last_error};
 use crate::support::{both, fresh_folder, output, root, run, skip};
 use factz::capi::config::*;
 use factz::capi::device::*;
+use factz::capi::protect_device::*;
 use factz::capi::status::*;
 use factz::capi::volume_device::*;
 use std::path::PathBuf;
@@ -110,18 +111,24 @@ const DEVICE: Memory = Memory {
     report: 0x2_5000_0000,
 };
 const OTHER_V: usize = 0x2_7000_0000;
+const W: usize = 0x2_8000_0000;
+const OTHER_W: usize = 0x2_9000_0000;
 const CAPACITY: usize = 1000;
 
 /// A function on a stream, with its names for what is the stream and the report here.
 type Call = (fn(&Driver, Memory, usize) -> factz_status, &'static str, &'static str);
 
 /// The codec comes first; the last function has neither a field nor a workspace.
-const CALLS: [Call; 9] = [
+const CALLS: [Call; 13] = [
     (Driver::compress, "dst", "report"),
     (Driver::decompress, "src", "report"),
     (Driver::decompress_planes, "src", "report"),
     (Driver::compress_volume, "dst", "report"),
     (Driver::decompress_volume, "src", "report"),
+    (Driver::protect, "dst", "report"),
+    (Driver::apply, "fix", "report"),
+    (Driver::protect_volume, "dst", "report"),
+    (Driver::apply_volume, "fix", "report"),
     (Driver::compare, "", "comparison"),
     (Driver::range, "", "range"),
     (Driver::critical_points, "points", "count"),
@@ -184,6 +191,34 @@ impl Driver {
         let (c, work, bytes, stream) = (&self.volume, m.workspace as _, m.workspace_bytes, stream as _);
         let report = m.report as _;
         unsafe { factz_decompress_volume_device(src, length, c, u, v, w, N, work, bytes, report, stream) }
+    }
+
+    fn protect(&self, m: Memory, stream: usize) -> factz_status {
+        let (u, v, other_u, other_v) = (m.u as _, m.v as _, m.other_u as _, OTHER_V as _);
+        let (c, null, dst, room) = (&self.config, std::ptr::null(), m.stream as _, m.stream_bytes);
+        let (work, bytes, out, to) = (m.workspace as _, m.workspace_bytes, m.report as _, stream as _);
+        unsafe { factz_protect_device(u, v, N, c, other_u, other_v, null, dst, room, work, bytes, out, to) }
+    }
+
+    fn apply(&self, m: Memory, stream: usize) -> factz_status {
+        let (fix, length, u, v, report) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.report as _);
+        let (work, bytes, stream) = (m.workspace as _, m.workspace_bytes, stream as _);
+        unsafe { factz_apply_device(fix, length, &self.config, u, v, N, work, bytes, report, stream) }
+    }
+
+    fn protect_volume(&self, m: Memory, stream: usize) -> factz_status {
+        let (u, v, w, c, null) = (m.u as _, m.v as _, W as _, &self.volume, std::ptr::null());
+        let [a, b, d] = [m.other_u as _, OTHER_V as _, OTHER_W as _];
+        let (dst, room, work, bytes) = (m.stream as _, m.stream_bytes, m.workspace as _, m.workspace_bytes);
+        let (out, to) = (m.report as _, stream as _);
+        unsafe { factz_protect_volume_device(u, v, w, N, c, a, b, d, null, dst, room, work, bytes, out, to) }
+    }
+
+    fn apply_volume(&self, m: Memory, stream: usize) -> factz_status {
+        let (fix, length, u, v, w) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, W as _);
+        let (c, work, bytes, stream) = (&self.volume, m.workspace as _, m.workspace_bytes, stream as _);
+        let report = m.report as _;
+        unsafe { factz_apply_volume_device(fix, length, c, u, v, w, N, work, bytes, report, stream) }
     }
 
     fn inspect(&self, m: Memory, stream: usize) -> factz_status {
@@ -293,6 +328,10 @@ impl Driver {
             (9, 0, 4),
             (11, 0, 16),
             (11, 0, 8),
+            (13, 0, 9),
+            (9, 0, 8),
+            (17, 0, 9),
+            (11, 0, 8),
             (12, 1, 3),
             (8, 1, 2),
             (10, 1, 3),
@@ -376,6 +415,9 @@ impl Driver {
         self.refused(invalid, "src = 0x7ffffff00 ends before", || self.decompress(beyond, STREAM));
         let other_field = Memory { other_u: host, ..DEVICE };
         self.refused(invalid, "other_u = ", || self.compare(other_field, STREAM));
+        self.refused(invalid, "other_u = ", || self.protect(other_field, STREAM));
+        self.refused(invalid, "other_u = ", || self.protect_volume(other_field, STREAM));
+        self.refused(invalid, "dst_bytes = 127", || self.protect(short, STREAM));
     }
 
     /// The default streams stand for the current context; without one they are refused.
@@ -400,10 +442,10 @@ impl Driver {
         for function in functions {
             let run = |(call, ..): Call| self.traced(|| call(self, DEVICE, STREAM));
             let answers =
-                failing(function, 719, || CALLS[..8].iter().map(|&call| run(call)).collect::<Vec<_>>());
+                failing(function, 719, || CALLS[..12].iter().map(|&call| run(call)).collect::<Vec<_>>());
             assert!(last_error().contains(function.trim_end_matches("_v2")), "{function}: {}", last_error());
             // Kernels of the codec clear what they need.
-            let clears_itself = if function == "cuMemsetD8Async" { 5 } else { 0 };
+            let clears_itself = if function == "cuMemsetD8Async" { 9 } else { 0 };
             for (status, calls) in &answers[clears_itself..] {
                 assert_eq!(*status, FACTZ_ERROR_CUDA, "{function}");
                 assert_eq!(count(calls, function), 1, "{calls:?}");

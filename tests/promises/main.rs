@@ -70,6 +70,7 @@ mod periodic;
 #[cfg(feature = "cli")]
 mod pictures;
 mod protect;
+mod protect_device;
 mod protect_interfaces;
 mod protect_volume_interfaces;
 mod protect_volumes;

@@ -10,6 +10,7 @@ pub mod cli;
 pub mod decoder;
 pub mod emulator;
 pub mod fields;
+pub mod fixes;
 pub mod golden;
 pub mod guarded;
 

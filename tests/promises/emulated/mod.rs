@@ -6,6 +6,7 @@
 
 mod analysis;
 mod fields;
+mod fixes;
 mod golden;
 mod random;
 mod stacks;

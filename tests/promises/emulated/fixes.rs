@@ -1,0 +1,215 @@
+//! Fixes: the kernels make and apply those of the library, and refuse what it refuses.
+
+use super::*;
+use crate::support::fields::{bytes_of, Random, Volume};
+use crate::support::fixes::FixCase;
+use factz::stream::checksum::seal;
+use factz::FixReport;
+
+/// Shapes of planes and of volumes, with whole tiles, ends of one vertex and of two, and thin ones.
+const PLANES: [[u64; 3]; 5] = [[70, 33, 1], [32, 64, 1], [40, 34, 2], [5, 1, 1], [37, 65, 1]];
+const VOLUMES: [[u64; 3]; 5] = [[33, 18, 17], [16, 16, 16], [7, 20, 3], [2, 2, 2], [19, 5, 34]];
+
+fn case<T: Real>(k: usize) -> FixCase<T> {
+    match k % 2 {
+        0 => FixCase::new(k / 2, PLANES[k / 2 % 5], false),
+        _ => FixCase::new(k / 2, VOLUMES[k / 2 % 5], true),
+    }
+}
+
+fn files<T: Real>(folder: &Path, name: &str, components: &Volume<T>) -> [String; 3] {
+    [0, 1, 2].map(|k| written(folder, &format!("{name}{k}"), &bytes_of(&components[k])))
+}
+
+/// What the kernels say of a call on a fix.
+fn told(program: &Path, what: &str, arguments: &[&dyn ToString]) -> Vec<String> {
+    let mut command = Command::new(program);
+    let out = run(command.arg(what).args(arguments.iter().map(|argument| argument.to_string())));
+    String::from_utf8_lossy(&out.stdout).split_whitespace().map(str::to_owned).collect()
+}
+
+/// As the emulator prints a report.
+fn words_of(report: &FixReport) -> Vec<String> {
+    let counts = [
+        report.fix_bytes,
+        report.required_bytes,
+        report.repaired_vertices,
+        report.exact_vertices,
+        report.violated_triangles,
+        report.rounds,
+    ];
+    let reals = [report.bound, report.max_error].map(|x| x.to_bits());
+    let status = report.status as i32 as u64;
+    [&[status][..], &counts, &reals, &[0, 0]].concat().iter().map(u64::to_string).collect()
+}
+
+/// The words of the report, and the fix that the kernels make of a case in a buffer of `capacity` bytes.
+fn made<T: Real>(
+    program: &Path,
+    case: &FixCase<T>,
+    order: u32,
+    folder: &Path,
+    capacity: usize,
+) -> (Vec<String>, Vec<u8>) {
+    let c = &case.config;
+    let (originals, others) = (files(folder, "u", &case.original), files(folder, "other", &case.other));
+    let (fill, fix) = (fill_bits::<T>(c), folder.join("made"));
+    let _ = fs::remove_file(&fix);
+    let grid: [&dyn ToString; 9] = [
+        &order,
+        &(c.dtype as u32),
+        &case.components(),
+        &c.nx,
+        &c.ny,
+        &c.nz,
+        &c.plane_rows,
+        &(c.bound_kind as u32),
+        &c.bound,
+    ];
+    let choices: [&dyn ToString; 9] =
+        [&(c.preserve as u32), &(c.ties as u32), &c.halo, &c.pin, &c.periodic, &c.dx, &c.dy, &c.dz, &fill];
+    let files: [&dyn ToString; 10] = [
+        &originals[0],
+        &originals[1],
+        &originals[2],
+        &case.first,
+        &c.u.pitch,
+        &others[0],
+        &others[1],
+        &others[2],
+        &capacity,
+        &fix.display(),
+    ];
+    let words = told(program, "protect", &[&grid[..], &choices, &files].concat());
+    (words, fs::read(fix).unwrap_or_default())
+}
+
+/// The words of the report, and the components that the kernels make of a fix.
+fn applied<T: Real>(case: &FixCase<T>, fix: &[u8], order: u32, folder: &Path) -> (Vec<String>, Vec<Vec<u8>>) {
+    let (c, others) = (&case.config, files(folder, "applied", &case.other));
+    let fix = written(folder, "fix", fix);
+    let (dtype, components) = (c.dtype as u32, case.components());
+    let arguments: [&dyn ToString; 10] =
+        [&order, &dtype, &components, &c.nx, &c.ny, &c.nz, &fix, &others[0], &others[1], &others[2]];
+    let words = told(EMULATOR.get().expect("it was built"), "apply", &arguments);
+    (words, others[..components].iter().map(|path| fs::read(path).expect("the output is there")).collect())
+}
+
+fn check<T: Real>(k: usize, folder: &Path) {
+    let (case, order) = (case::<T>(k), ORDERS[k / 2 % 2]);
+    let (report, fix) = case.fix().unwrap_or_else(|e| panic!("case {k}: {e}"));
+    let program = EMULATOR.get().expect("it was built");
+    let (words, found) = made(program, &case, order, folder, fix.len());
+    assert_eq!(words, words_of(&report), "case {k}: {:?}", case.config);
+    assert!(found == fix, "case {k}: another fix: {:?}", case.config);
+    if k % 7 == 0 {
+        // Of a fix that does not fit, its length is told.
+        let (words, _) = made(program, &case, order, folder, 128.max(fix.len() - 4));
+        let short = FixReport { status: Status::BufferTooSmall, fix_bytes: 0, ..report };
+        assert!(fix.len() <= 128 || words == words_of(&short), "case {k}: {words:?}");
+    }
+    let (report, values) = case.applied(&fix).expect("an intact fix");
+    let (words, found) = applied(&case, &fix, order, folder);
+    assert_eq!(words, words_of(&report), "case {k}");
+    let expected: Vec<_> = values[..case.components()].iter().map(|c| bytes_of(c)).collect();
+    assert!(found == expected, "case {k}: other values: {:?}", case.config);
+}
+
+/// The kernels make the library's fixes, and apply them as it does.
+#[test]
+fn fixes_are_made_and_applied() {
+    needs!("g++");
+    build_emulator("fixes_are_made_and_applied");
+    let folder = fresh_folder("fixes_are_made_and_applied");
+    for k in 0..40 {
+        if k / 10 % 2 == 1 {
+            check::<f64>(k, &folder);
+        } else {
+            check::<f32>(k, &folder);
+        }
+    }
+}
+
+/// A reconstruction that leaves the bound is refused, and the report says where.
+#[test]
+fn a_reconstruction_outside_the_bound_is_refused() {
+    needs!("g++");
+    build_emulator("a_reconstruction_outside_the_bound_is_refused");
+    let folder = fresh_folder("a_reconstruction_outside_the_bound_is_refused");
+    for k in [2, 5] {
+        let mut case = case::<f32>(k);
+        case.config = factz::Config { fill_value: None, ..case.config };
+        let (n, bound) = (case.vertices(), case.config.bound as f32);
+        let Some(first) = (n / 3..n).find(|&v| case.other[0][v] != 7.0) else {
+            panic!("no vertex with data")
+        };
+        for vertex in [first, n - 1] {
+            case.other[1][vertex] += 3.0 * bound + 1.0;
+        }
+        assert!(case.fix().is_err());
+        let (words, _) = made(EMULATOR.get().expect("it was built"), &case, 0, &folder, 1 << 20);
+        assert_eq!((words[0].as_str(), words[9..].join(" ")), ("1", format!("2 {first}")), "case {k}");
+    }
+}
+
+/// The kernels accept the damaged fixes that the library does, and change nothing where they refuse one.
+#[test]
+#[ignore = "make test-all"]
+fn damaged_fixes_are_found_out() {
+    needs!("g++");
+    build_emulator("damaged_fixes_are_found_out");
+    let folder = fresh_folder("damaged_fixes_are_found_out");
+    let mut random = Random(11);
+    for k in 0..6 {
+        let case = case::<f32>(k);
+        let (_, fix) = case.fix().expect("a reconstruction within the bound");
+        for damage in 0..40 {
+            let mut damaged = fix.clone();
+            let end = if damage % 3 == 0 { damaged.len().min(136) } else { damaged.len() };
+            let at = random.below(end as u64) as usize;
+            damaged[at] ^= 1 << random.below(8);
+            if damage % 10 == 8 {
+                damaged.truncate(at);
+            }
+            if damage % 10 != 9 && damaged.len() >= 128 {
+                damaged.truncate(damaged.len() / 4 * 4);
+                seal(&mut damaged);
+            }
+            let (words, found) = applied(&case, &damaged, ORDERS[damage % 2], &folder);
+            let (status, values) = match case.applied(&damaged) {
+                Ok((_, values)) => (0, values),
+                Err(error) => (error.status as i32, case.other.clone()),
+            };
+            assert_eq!(words[0], status.to_string(), "case {k}, damage {damage} at byte {at}");
+            let expected: Vec<_> = values[..case.components()].iter().map(|c| bytes_of(c)).collect();
+            assert!(found == expected, "case {k}, damage {damage} at byte {at}: other values");
+        }
+    }
+}
+
+/// The rules of later rounds of repair, which few fields reach, settle every triangle and tetrahedron as well.
+#[test]
+#[ignore = "make test-all"]
+fn later_rounds_of_fixes_settle_every_simplex() {
+    needs!("g++");
+    build_emulator("later_rounds_of_fixes");
+    let folder = fresh_folder("later_rounds_of_fixes");
+    for first_round in ["64", "131"] {
+        let program = folder.join(first_round);
+        run(emulator::compiler()
+            .arg(format!("-DFACTZ_FIRST_ROUND={first_round}"))
+            .arg(emulator::source("emulator.cpp"))
+            .arg("-o")
+            .arg(&program));
+        for k in [0, 1, 4, 5] {
+            let mut case = case::<f32>(k);
+            let (words, fix) = made(&program, &case, ORDERS[k % 2], &folder, 1 << 20);
+            assert_eq!(words[0], "0", "case {k}: {words:?}");
+            let (_, values) = case.applied(&fix).expect("an intact fix");
+            // The repaired field needs no fix: nothing is violated in it.
+            case.other = values;
+            let (report, _) = case.fix().expect("a field within the bound");
+            assert_eq!(report.violated_triangles, 0, "case {k} from round {first_round} on");
+        }
+    }
+}
