@@ -432,6 +432,8 @@ module factz
       factz_join_host, factz_decompress_planes_device, factz_decompress_planes_sizes, &
       factz_protect_host, factz_apply_host, factz_inspect_fix_host, factz_protect_volume_host, &
       factz_apply_volume_host
+  public :: factz_protect_sizes, factz_protect_device, factz_apply_sizes, factz_apply_device, &
+      factz_protect_volume_sizes, factz_protect_volume_device, factz_apply_volume_sizes, factz_apply_volume_device
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -784,6 +786,88 @@ module factz
       type(factz_fix_report), intent(out) :: report
       integer(c_int), value :: threads
     end function factz_apply_volume_host
+
+    integer(c_int32_t) function factz_protect_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_protect_sizes
+
+    integer(c_int32_t) function factz_apply_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_apply_sizes
+
+    integer(c_int32_t) function factz_protect_volume_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_protect_volume_sizes
+
+    integer(c_int32_t) function factz_apply_volume_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_apply_volume_sizes
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_protect_device(u, v, n, config, other_u, other_v, other_config, dst, &
+        dst_bytes, workspace, workspace_bytes, report, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v
+      type(factz_config), intent(in), optional :: other_config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_protect_device
+
+    integer(c_int32_t) function factz_apply_device(fix, fix_bytes, config, u, v, n, workspace, &
+        workspace_bytes, report, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_apply_device
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_protect_volume_device(u, v, w, n, config, other_u, other_v, other_w, other_config, dst, &
+        dst_bytes, workspace, workspace_bytes, report, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v, other_w
+      type(factz_config), intent(in), optional :: other_config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_protect_volume_device
+
+    integer(c_int32_t) function factz_apply_volume_device(fix, fix_bytes, config, u, v, w, n, workspace, &
+        workspace_bytes, report, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: fix
+      integer(c_size_t), value :: fix_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v, w
+      integer(c_size_t), value :: n
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_apply_volume_device
 
     integer(c_int32_t) function factz_inspect_fix_host(fix, fix_bytes, info) bind(c)
       import :: c_int32_t, c_ptr, c_size_t, factz_fix_info

@@ -1142,9 +1142,18 @@ typedef struct factz_fix_report {
      */
     double max_error;
     /**
+     * Of the device functions, where a reconstruction is refused (FACTZ_ERROR_INVALID_ARGUMENT): vertices at which
+     * it leaves the bound. 0 in all other cases; factz_last_error tells it of the host functions.
+     */
+    uint64_t vertices_outside;
+    /**
+     * The number of the first of them, plane by plane and row by row; otherwise 0.
+     */
+    uint64_t first_outside;
+    /**
      * 0.
      */
-    uint64_t reserved[7];
+    uint64_t reserved[5];
 } factz_fix_report;
 
 /**
@@ -2776,6 +2785,199 @@ factz_status factz_decompress_volume_device(const void *src,
                                             size_t workspace_bytes,
                                             struct factz_report *report,
                                             factz_stream stream);
+
+/**
+ * The sizes for making fixes of planes on a device: max_stream_bytes holds any fix.
+ *
+ * analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no device.
+ * Does not block, thread-safe. The numbers may change with the version of the library.
+ *
+ * @param config  the configuration
+ * @param sizes   written; all zero where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+ *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+ */
+factz_status factz_protect_sizes(const struct factz_config *config,
+                                 struct factz_sizes *sizes);
+
+/**
+ * The sizes for making fixes of volumes on a device. Otherwise as `factz_protect_sizes`.
+ *
+ * @param config  the configuration of a volume (`factz_config_init_volume`)
+ * @param sizes   written; all zero where the call fails
+ * @return as for `factz_protect_sizes`
+ */
+factz_status factz_protect_volume_sizes(const struct factz_config *config, struct factz_sizes *sizes);
+
+/**
+ * The sizes for applying fixes of planes on a device: nx, ny, nz and dtype of config. Its other fields have no
+ * effect. Otherwise as `factz_protect_sizes`.
+ *
+ * @param config  the shape and the element type
+ * @param sizes   written; all zero where the call fails
+ * @return as for `factz_protect_sizes`
+ */
+factz_status factz_apply_sizes(const struct factz_config *config,
+                               struct factz_sizes *sizes);
+
+/**
+ * The sizes for applying fixes of volumes on a device. Otherwise as `factz_protect_sizes`.
+ *
+ * @param config  the configuration of a volume (`factz_config_init_volume`)
+ * @param sizes   written; all zero where the call fails
+ * @return as for `factz_protect_sizes`
+ */
+factz_status factz_apply_volume_sizes(const struct factz_config *config, struct factz_sizes *sizes);
+
+/**
+ * Enqueues the making of a fix in device memory. Writes the same fix as `factz_protect_host`. See "Device
+ * functions" at the top of this header.
+ *
+ * report->status is FACTZ_ERROR_INVALID_ARGUMENT if the reconstruction is not within the bound of config at every
+ * vertex that has data: report->vertices_outside of them are not, and report->first_outside is the number of the
+ * first one, plane by plane and row by row.
+ *
+ * @param u                x components of the original, laid out as config says, aligned to their type; ghosts of
+ *                         config->halo are read
+ * @param v                its y components; may be interleaved with u
+ * @param n                number of vertices, nx * ny
+ * @param config           as for `factz_protect_host`, in host memory
+ * @param other_u          x components of the reconstruction; ghosts are not read
+ * @param other_v          its y components
+ * @param other_config     the layout of other_u and other_v, in host memory; nx, ny, nz, dtype and periodic as in
+ *                         config. NULL stands for config
+ * @param dst              receives the fix; aligned to factz_sizes.alignment
+ * @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_protect_sizes`
+ * @param report           receives the result; FACTZ_ERROR_BUFFER_TOO_SMALL and required_bytes if the fix does
+ *                         not fit into dst
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_protect_device(const void *u,
+                                  const void *v,
+                                  size_t n,
+                                  const struct factz_config *config,
+                                  const void *other_u,
+                                  const void *other_v,
+                                  const struct factz_config *other_config,
+                                  void *dst,
+                                  size_t dst_bytes,
+                                  void *workspace,
+                                  size_t workspace_bytes,
+                                  struct factz_fix_report *report,
+                                  factz_stream stream);
+
+/**
+ * Enqueues the making of a fix of a volume in device memory. Writes the same fix as `factz_protect_volume_host`.
+ * Otherwise as `factz_protect_device`.
+ *
+ * @param u                x components of the original, laid out as config says, aligned to their type; ghosts of
+ *                         config->halo are read
+ * @param v                its y components; may be interleaved with the others
+ * @param w                its z components
+ * @param n                number of vertices, nx * ny * nz
+ * @param config           as for `factz_protect_volume_host`, in host memory
+ * @param other_u          x components of the reconstruction; ghosts are not read
+ * @param other_v          its y components
+ * @param other_w          its z components
+ * @param other_config     the layout of the reconstruction, in host memory; nx, ny, nz, dtype and periodic as in
+ *                         config. NULL stands for config
+ * @param dst              receives the fix; aligned to factz_sizes.alignment
+ * @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES + 8
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_protect_volume_sizes`
+ * @param report           receives the result, as for `factz_protect_device`
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_protect_volume_device(const void *u,
+                                         const void *v,
+                                         const void *w,
+                                         size_t n,
+                                         const struct factz_config *config,
+                                         const void *other_u,
+                                         const void *other_v,
+                                         const void *other_w,
+                                         const struct factz_config *other_config,
+                                         void *dst,
+                                         size_t dst_bytes,
+                                         void *workspace,
+                                         size_t workspace_bytes,
+                                         struct factz_fix_report *report,
+                                         factz_stream stream);
+
+/**
+ * Enqueues the application of a fix in device memory to the reconstruction that it was made for, in place.
+ * Writes the same bits as `factz_apply_host`. See "Device functions" at the top of this header.
+ *
+ * Before anything is written the checksums of the fix and of the reconstruction are compared, and the whole
+ * fix is checked: u and v keep their values unless report->status becomes FACTZ_OK.
+ *
+ * @param fix              the fix, aligned to factz_sizes.alignment
+ * @param fix_bytes        readable bytes at fix: the length of the fix or more
+ * @param config           as for `factz_apply_host`, in host memory
+ * @param u                x components of the reconstruction, aligned to their type; receives those of the
+ *                         repaired field
+ * @param v                its y components; may be interleaved with u, without sharing an element
+ * @param n                number of vertices, nx * ny
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_apply_sizes`
+ * @param report           receives the result, among others FACTZ_ERROR_CORRUPT_STREAM,
+ *                         FACTZ_ERROR_UNSUPPORTED_VERSION, and FACTZ_ERROR_INVALID_ARGUMENT if the fix belongs to
+ *                         another reconstruction, to other dimensions, another dtype, or to a volume
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_apply_device(const void *fix,
+                                size_t fix_bytes,
+                                const struct factz_config *config,
+                                void *u,
+                                void *v,
+                                size_t n,
+                                void *workspace,
+                                size_t workspace_bytes,
+                                struct factz_fix_report *report,
+                                factz_stream stream);
+
+/**
+ * Enqueues the application of a fix in device memory to the reconstruction of a volume that it was made for, in
+ * place. Writes the same bits as `factz_apply_volume_host`. Otherwise as `factz_apply_device`.
+ *
+ * @param fix              the fix, aligned to factz_sizes.alignment
+ * @param fix_bytes        readable bytes at fix: the length of the fix or more
+ * @param config           as for `factz_apply_volume_host`, in host memory
+ * @param u                x components of the reconstruction, aligned to their type; receives those of the
+ *                         repaired volume
+ * @param v                its y components; may be interleaved with the others, without sharing an element
+ * @param w                its z components
+ * @param n                number of vertices, nx * ny * nz
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_apply_volume_sizes`
+ * @param report           receives the result, as for `factz_apply_device`
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_apply_volume_device(const void *fix,
+                                       size_t fix_bytes,
+                                       const struct factz_config *config,
+                                       void *u,
+                                       void *v,
+                                       void *w,
+                                       size_t n,
+                                       void *workspace,
+                                       size_t workspace_bytes,
+                                       struct factz_fix_report *report,
+                                       factz_stream stream);
 
 /**
  * Sets the function that receives the library's events, for the whole process; NULL, the initial state,

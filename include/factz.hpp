@@ -408,6 +408,38 @@ factz_sizes decompress_sizes(const volume<T>& volume) {
     return sizes;
 }
 
+/* Sizes for making fixes of a field or a volume of this kind on a device; max_stream_bytes holds any fix. */
+template <class T>
+factz_sizes protect_sizes(const field<T>& field, const factz_config& config) {
+    factz_sizes sizes;
+    const factz_config c = configured(config, field);
+    check(factz_protect_sizes(&c, &sizes));
+    return sizes;
+}
+template <class T>
+factz_sizes protect_sizes(const volume<T>& volume, const factz_config& config) {
+    factz_sizes sizes;
+    const factz_config c = configured(config, volume);
+    check(factz_protect_volume_sizes(&c, &sizes));
+    return sizes;
+}
+
+/* Sizes for applying fixes of a field or a volume of this kind on a device. */
+template <class T>
+factz_sizes apply_sizes(const field<T>& field) {
+    factz_sizes sizes;
+    const factz_config c = configured(absolute_bound(0), field);
+    check(factz_apply_sizes(&c, &sizes));
+    return sizes;
+}
+template <class T>
+factz_sizes apply_sizes(const volume<T>& volume) {
+    factz_sizes sizes;
+    const factz_config c = configured(absolute_bound(0), volume);
+    check(factz_apply_volume_sizes(&c, &sizes));
+    return sizes;
+}
+
 /* Sizes for enqueue_decompress_planes into a field of this kind. */
 template <class T>
 factz_sizes decompress_planes_sizes(const field<T>& field) {
@@ -877,6 +909,51 @@ void enqueue_decompress(const_bytes src, const field<T>& field, const factz_conf
     c.halo = 0; /* ghost vertices are not written */
     check(factz_decompress_device(src.data(), src.size(), &c, field.u, field.v, field.vertices(),
         workspace.data(), workspace.size(), report, stream));
+}
+
+/* Enqueues the making of a fix for the reconstruction `other` of a field; see factz_protect_device. */
+template <class T, class U>
+void enqueue_protect(const field<T>& field, const factz::field<U>& other, const factz_config& config, bytes dst,
+    bytes workspace, factz_fix_report* report, factz_stream stream) {
+    static_assert(factz::field<T>::dtype == factz::field<U>::dtype, "both fields have one element type");
+    const factz_config c = configured(config, field);
+    factz_config of_other = configured(config, other);
+    of_other.halo = 0; /* ghost vertices of the reconstruction are not read */
+    check(factz_protect_device(field.u, field.v, field.vertices(), &c, other.u, other.v, &of_other, dst.data(),
+        dst.size(), workspace.data(), workspace.size(), report, stream));
+}
+
+/* Enqueues the making of a fix for the reconstruction `other` of a volume; see factz_protect_volume_device. */
+template <class T, class U>
+void enqueue_protect(const volume<T>& volume, const factz::volume<U>& other, const factz_config& config,
+    bytes dst, bytes workspace, factz_fix_report* report, factz_stream stream) {
+    static_assert(factz::volume<T>::dtype == factz::volume<U>::dtype, "both volumes have one element type");
+    const factz_config c = configured(config, volume);
+    factz_config of_other = configured(config, other);
+    of_other.halo = 0; /* ghost vertices of the reconstruction are not read */
+    check(factz_protect_volume_device(volume.u, volume.v, volume.w, volume.vertices(), &c, other.u, other.v,
+        other.w, &of_other, dst.data(), dst.size(), workspace.data(), workspace.size(), report, stream));
+}
+
+/* Enqueues the application of a fix to the reconstruction in `field`, in place; see factz_apply_device. */
+template <class T>
+void enqueue_apply(const_bytes fix, const field<T>& field, bytes workspace, factz_fix_report* report,
+    factz_stream stream) {
+    static_assert(!std::is_const_v<T>, "applying writes: the field must not be const");
+    const factz_config c = configured(absolute_bound(0), field);
+    check(factz_apply_device(fix.data(), fix.size(), &c, field.u, field.v, field.vertices(), workspace.data(),
+        workspace.size(), report, stream));
+}
+
+/* Enqueues the application of a fix to the reconstruction in `volume`, in place; see
+ * factz_apply_volume_device. */
+template <class T>
+void enqueue_apply(const_bytes fix, const volume<T>& volume, bytes workspace, factz_fix_report* report,
+    factz_stream stream) {
+    static_assert(!std::is_const_v<T>, "applying writes: the volume must not be const");
+    const factz_config c = configured(absolute_bound(0), volume);
+    check(factz_apply_volume_device(fix.data(), fix.size(), &c, volume.u, volume.v, volume.w,
+        volume.vertices(), workspace.data(), workspace.size(), report, stream));
 }
 
 /* Enqueues the compression of a volume; see factz_compress_volume_device. */

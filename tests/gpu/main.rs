@@ -16,6 +16,7 @@ mod analysis;
 mod device;
 mod expected;
 mod fields;
+mod fixes;
 mod golden;
 mod hostile;
 mod large;
@@ -29,6 +30,7 @@ mod volumes;
 #[path = "../support"]
 mod support {
     pub mod fields;
+    pub mod fixes;
     pub mod golden;
 }
 
@@ -83,7 +85,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 29] = [
+const SCENARIOS: [Scenario; 32] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -100,6 +102,9 @@ const SCENARIOS: [Scenario; 29] = [
     ("compressed_volumes", volumes::compressed_volumes),
     ("volumes", volumes::volumes),
     ("corrupt_volumes", volumes::corrupt_volumes),
+    ("protect", fixes::protect),
+    ("refused_fixes", fixes::refused_fixes),
+    ("graph_of_fixes", fixes::graph_of_fixes),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),

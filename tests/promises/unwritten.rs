@@ -2,6 +2,7 @@
 //! kernel reads and writes what the table of launches (src/cuda/schedule.rs) declares: shown without a
 //! device, by the emulator with each read and write of the kernels watched (tests/emulator/reads.cpp).
 
+use crate::emulated::fixes::use_of_data;
 use crate::support::fields::{bytes_of, volume, Field};
 use crate::support::{emulator, fresh_folder, run};
 use factz::Real;
@@ -98,7 +99,9 @@ fn kernels_use_what_is_declared_and_written() {
     });
     let of_volumes = folder.join("volumes");
     std::fs::create_dir(&of_volumes).expect("the folder is writable");
-    let said = said + &watch_volumes(&program, &of_volumes);
+    let of_fixes = folder.join("fixes");
+    std::fs::create_dir(&of_fixes).expect("the folder is writable");
+    let said = said + &watch_volumes(&program, &of_volumes) + &use_of_data(&program, &of_fixes);
     let after = |word: &str| -> BTreeSet<(&str, &str)> {
         let lines = said.lines().filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '));
         lines.map(|line| line.split_once(' ').expect("a kernel, and a use of a region")).collect()

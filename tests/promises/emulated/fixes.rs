@@ -5,6 +5,7 @@ use crate::support::fields::{bytes_of, Random, Volume};
 use crate::support::fixes::FixCase;
 use factz::stream::checksum::seal;
 use factz::FixReport;
+use std::io::Write;
 
 /// Shapes of planes and of volumes, with whole tiles, ends of one vertex and of two, and thin ones.
 const PLANES: [[u64; 3]; 5] = [[70, 33, 1], [32, 64, 1], [40, 34, 2], [5, 1, 1], [37, 65, 1]];
@@ -21,10 +22,16 @@ fn files<T: Real>(folder: &Path, name: &str, components: &Volume<T>) -> [String;
     [0, 1, 2].map(|k| written(folder, &format!("{name}{k}"), &bytes_of(&components[k])))
 }
 
-/// What the kernels say of a call on a fix.
-fn told(program: &Path, what: &str, arguments: &[&dyn ToString]) -> Vec<String> {
+/// What the kernels say of a call on a fix. The list of the data that they use goes into a file of the folder.
+fn told(program: &Path, what: &str, folder: &Path, arguments: &[&dyn ToString]) -> Vec<String> {
     let mut command = Command::new(program);
-    let out = run(command.arg(what).args(arguments.iter().map(|argument| argument.to_string())));
+    command.arg(what).args(arguments.iter().map(|argument| argument.to_string()));
+    let out = run(command.env("FACTZ_LIST_DATA", "1"));
+    if !out.stderr.is_empty() {
+        let mut file = fs::File::options().create(true).append(true).open(folder.join("said"));
+        let written = file.as_mut().map(|file| file.write_all(&out.stderr));
+        written.expect("the folder is writable").expect("the folder is writable");
+    }
     String::from_utf8_lossy(&out.stdout).split_whitespace().map(str::to_owned).collect()
 }
 
@@ -80,18 +87,24 @@ fn made<T: Real>(
         &capacity,
         &fix.display(),
     ];
-    let words = told(program, "protect", &[&grid[..], &choices, &files].concat());
+    let words = told(program, "protect", folder, &[&grid[..], &choices, &files].concat());
     (words, fs::read(fix).unwrap_or_default())
 }
 
 /// The words of the report, and the components that the kernels make of a fix.
-fn applied<T: Real>(case: &FixCase<T>, fix: &[u8], order: u32, folder: &Path) -> (Vec<String>, Vec<Vec<u8>>) {
+fn applied<T: Real>(
+    program: &Path,
+    case: &FixCase<T>,
+    fix: &[u8],
+    order: u32,
+    folder: &Path,
+) -> (Vec<String>, Vec<Vec<u8>>) {
     let (c, others) = (&case.config, files(folder, "applied", &case.other));
     let fix = written(folder, "fix", fix);
     let (dtype, components) = (c.dtype as u32, case.components());
     let arguments: [&dyn ToString; 10] =
         [&order, &dtype, &components, &c.nx, &c.ny, &c.nz, &fix, &others[0], &others[1], &others[2]];
-    let words = told(EMULATOR.get().expect("it was built"), "apply", &arguments);
+    let words = told(program, "apply", folder, &arguments);
     (words, others[..components].iter().map(|path| fs::read(path).expect("the output is there")).collect())
 }
 
@@ -109,10 +122,31 @@ fn check<T: Real>(k: usize, folder: &Path) {
         assert!(fix.len() <= 128 || words == words_of(&short), "case {k}: {words:?}");
     }
     let (report, values) = case.applied(&fix).expect("an intact fix");
-    let (words, found) = applied(&case, &fix, order, folder);
+    let (words, found) = applied(program, &case, &fix, order, folder);
     assert_eq!(words, words_of(&report), "case {k}");
     let expected: Vec<_> = values[..case.components()].iter().map(|c| bytes_of(c)).collect();
     assert!(found == expected, "case {k}: other values: {:?}", case.config);
+}
+
+/// Lets kernels make and apply fixes of planes and of volumes: with ghosts and a relative bound, with many rounds of
+/// repair, with zeros. Returns what they say of themselves.
+pub fn use_of_data(program: &Path, folder: &Path) -> String {
+    fn make_and_apply<T: Real>(program: &Path, folder: &Path, case: FixCase<T>, order: u32) {
+        let (words, fix) = made(program, &case, order, folder, 1 << 20);
+        assert_eq!(words[0], "0", "{words:?}: {:?}", case.config);
+        let (words, _) = applied(program, &case, &fix, order, folder);
+        assert_eq!(words[0], "0", "{words:?}: {:?}", case.config);
+    }
+    let said = folder.join("said");
+    let _ = fs::remove_file(&said);
+    for (k, is_volume) in [4, 37, 0, 3].into_iter().flat_map(|k| [(k, false), (k, true)]) {
+        let (shape, order) = ([PLANES[0], VOLUMES[0]][is_volume as usize], ORDERS[k % 2]);
+        match k % 2 {
+            0 => make_and_apply(program, folder, FixCase::<f32>::new(k, shape, is_volume), order),
+            _ => make_and_apply(program, folder, FixCase::<f64>::new(k, shape, is_volume), order),
+        }
+    }
+    fs::read_to_string(said).expect("what was said")
 }
 
 /// The kernels make the library's fixes, and apply them as it does.
@@ -175,7 +209,8 @@ fn damaged_fixes_are_found_out() {
                 damaged.truncate(damaged.len() / 4 * 4);
                 seal(&mut damaged);
             }
-            let (words, found) = applied(&case, &damaged, ORDERS[damage % 2], &folder);
+            let program = EMULATOR.get().expect("it was built");
+            let (words, found) = applied(program, &case, &damaged, ORDERS[damage % 2], &folder);
             let (status, values) = match case.applied(&damaged) {
                 Ok((_, values)) => (0, values),
                 Err(error) => (error.status as i32, case.other.clone()),

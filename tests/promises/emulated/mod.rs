@@ -6,7 +6,7 @@
 
 mod analysis;
 mod fields;
-mod fixes;
+pub mod fixes;
 mod golden;
 mod random;
 mod stacks;
