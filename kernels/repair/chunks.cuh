@@ -466,14 +466,11 @@ __device__ __forceinline__ u32 run_length(const ChunkVertices& vertices, u32 num
     return count - number;
 }
 
-// Writes a chunk of vertices with levels of their own by a warp.
+// Puts the vertices of a chunk into shared memory. Call with a warp.
 template <typename Of>
-__device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& range, const ListEntry& entry,
-    ChunkVertices& vertices, BitWriter& out) {
-    typedef typename Of::T T;
-    typedef typename Of::Mesh Mesh;
-    const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
-    const bool has_runs = entry.gaps & LIST_RUNS;
+__device__ __forceinline__ void gather_chunk(
+    const Job& job, const ChunkRange& range, ChunkVertices& vertices) {
+    const u32 lane = threadIdx.x & 31;
     u32 done = 0;
     for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32 level) {
         if (lanes >> lane & 1) {
@@ -492,6 +489,17 @@ __device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& ra
         if (lane == 0) vertices.begins[first / 32] = word;
     }
     __syncwarp();
+}
+
+// Writes a chunk of vertices with levels of their own by a warp.
+template <typename Of>
+__device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& range, const ListEntry& entry,
+    ChunkVertices& vertices, BitWriter& out) {
+    typedef typename Of::T T;
+    typedef typename Of::Mesh Mesh;
+    const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
+    const bool has_runs = entry.gaps & LIST_RUNS;
+    gather_chunk<Of>(job, range, vertices);
     const VertexValues<Of> values(job);
     for (u32 first = 0; first < range.count; first += 32) {
         const u32 number = first + lane;

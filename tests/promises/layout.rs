@@ -30,7 +30,7 @@ const ROOMS: [&[&str]; 16] = [
 /// The rooms of `kernels`, from the bottom: a file includes files of its own room and of those before it. A
 /// file belongs to the room with the longest name that its path begins with: files directly in
 /// `compress/tiles` serve the rooms inside that folder and include none of them.
-const KERNEL_ROOMS: [&str; 25] = [
+const KERNEL_ROOMS: [&str; 26] = [
     "device",
     "grid",
     "stream",
@@ -54,6 +54,7 @@ const KERNEL_ROOMS: [&str; 25] = [
     "decompress",
     "repair",
     "volume",
+    "repair/fix",
     "analysis",
     "capacities",
 ];
