@@ -2377,7 +2377,7 @@ contains
 
   type(factz_fix_report) function failed_fix_report(status) result(r)
     integer(c_int32_t), intent(in) :: status
-    r = factz_fix_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0)
+    r = factz_fix_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0, 0, 0)
   end function failed_fix_report
 
   ! The number of threads, 0 where it is not given.

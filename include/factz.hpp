@@ -913,17 +913,18 @@ void enqueue_decompress(const_bytes src, const field<T>& field, const factz_conf
 
 /* Enqueues the making of a fix for the reconstruction `other` of a field; see factz_protect_device. */
 template <class T, class U>
-void enqueue_protect(const field<T>& field, const factz::field<U>& other, const factz_config& config, bytes dst,
-    bytes workspace, factz_fix_report* report, factz_stream stream) {
+void enqueue_protect(const field<T>& field, const factz::field<U>& other, const factz_config& config,
+    bytes dst, bytes workspace, factz_fix_report* report, factz_stream stream) {
     static_assert(factz::field<T>::dtype == factz::field<U>::dtype, "both fields have one element type");
     const factz_config c = configured(config, field);
     factz_config of_other = configured(config, other);
     of_other.halo = 0; /* ghost vertices of the reconstruction are not read */
-    check(factz_protect_device(field.u, field.v, field.vertices(), &c, other.u, other.v, &of_other, dst.data(),
-        dst.size(), workspace.data(), workspace.size(), report, stream));
+    check(factz_protect_device(field.u, field.v, field.vertices(), &c, other.u, other.v, &of_other,
+        dst.data(), dst.size(), workspace.data(), workspace.size(), report, stream));
 }
 
-/* Enqueues the making of a fix for the reconstruction `other` of a volume; see factz_protect_volume_device. */
+/* Enqueues the making of a fix for the reconstruction `other` of a volume; see factz_protect_volume_device.
+ */
 template <class T, class U>
 void enqueue_protect(const volume<T>& volume, const factz::volume<U>& other, const factz_config& config,
     bytes dst, bytes workspace, factz_fix_report* report, factz_stream stream) {
@@ -937,8 +938,8 @@ void enqueue_protect(const volume<T>& volume, const factz::volume<U>& other, con
 
 /* Enqueues the application of a fix to the reconstruction in `field`, in place; see factz_apply_device. */
 template <class T>
-void enqueue_apply(const_bytes fix, const field<T>& field, bytes workspace, factz_fix_report* report,
-    factz_stream stream) {
+void enqueue_apply(
+    const_bytes fix, const field<T>& field, bytes workspace, factz_fix_report* report, factz_stream stream) {
     static_assert(!std::is_const_v<T>, "applying writes: the field must not be const");
     const factz_config c = configured(absolute_bound(0), field);
     check(factz_apply_device(fix.data(), fix.size(), &c, field.u, field.v, field.vertices(), workspace.data(),
