@@ -182,8 +182,20 @@ int main()
     names([&] { factz::enqueue_decompress({nullptr, 65536}, volume, config, w, &report, nullptr); });
     names([&] { factz::enqueue_decompress({dst, sizeof dst}, no_w, config, w, &report, nullptr); });
     names([&] { factz::enqueue_decompress({dst, sizeof dst}, volume, config, w, nullptr, nullptr); });
+    static factz_fix_report fix_report;
+    const factz::const_bytes fix(dst, sizeof dst);
+    names([&] { factz::enqueue_protect(field, other, config, d, w, &fix_report, nullptr); });
+    names([&] { factz::enqueue_protect(field, field, config, none, w, &fix_report, nullptr); });
+    names([&] { factz::enqueue_protect(no_w, volume, config, d, w, &fix_report, nullptr); });
+    names([&] { factz::enqueue_protect(volume, volume, config, d, none, &fix_report, nullptr); });
+    names([&] { factz::enqueue_apply({nullptr, 65536}, field, w, &fix_report, nullptr); });
+    names([&] { factz::enqueue_apply(fix, other, w, &fix_report, nullptr); });
+    names([&] { factz::enqueue_apply(fix, no_w, w, &fix_report, nullptr); });
+    names([&] { factz::enqueue_apply(fix, volume, w, nullptr, nullptr); });
     const factz_sizes to = factz::compress_sizes(volume, config), from = factz::decompress_sizes(volume);
-    std::printf("sizes %d\n", to.workspace_bytes > from.workspace_bytes);
+    const bool less = factz::apply_sizes(field).workspace_bytes < factz::protect_sizes(field, config).workspace_bytes &&
+        factz::apply_sizes(volume).workspace_bytes < factz::protect_sizes(volume, config).workspace_bytes;
+    std::printf("sizes %d\n", less && to.workspace_bytes > from.workspace_bytes);
 }
 "#;
     std::fs::write(&source, text).unwrap();
@@ -191,7 +203,8 @@ int main()
     let program = shared.compile("g++", &STRICT_CPP, &[&source]);
     let text = both(&run(&mut Command::new(&program)));
     let names =
-        "u dst workspace report src v src points count other_v comparison w dst workspace src w report";
+        "u dst workspace report src v src points count other_v comparison w dst workspace src w report \
+         other_v dst w workspace fix v w report";
     let (text, sizes) = text.trim_end().rsplit_once('\n').expect("lines");
     assert_eq!(sizes, "sizes 1");
     let names: Vec<_> = names.split(' ').collect();
