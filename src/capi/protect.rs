@@ -40,8 +40,8 @@ pub struct factz_fix_report {
     pub bound: f64,
     /// Largest |other - original| of the reconstruction, where the original has data.
     pub max_error: f64,
-    /// Of the device functions, where a reconstruction is refused (FACTZ_ERROR_INVALID_ARGUMENT): vertices at which
-    /// it leaves the bound. 0 in all other cases; factz_last_error tells it of the host functions.
+    /// Of the device functions, where a reconstruction is refused (FACTZ_ERROR_INVALID_ARGUMENT): vertices at
+    /// which it leaves the bound. 0 in all other cases; factz_last_error tells it of the host functions.
     pub vertices_outside: u64,
     /// The number of the first of them, plane by plane and row by row; otherwise 0.
     pub first_outside: u64,
@@ -52,7 +52,8 @@ pub struct factz_fix_report {
 assert_layout! {
     factz_fix_report, 128 bytes:
     status 0, reserved_status 4, fix_bytes 8, required_bytes 16, repaired_vertices 24, exact_vertices 32,
-    violated_triangles 40, rounds 48, bound 56, max_error 64, vertices_outside 72, first_outside 80, reserved 88
+    violated_triangles 40, rounds 48, bound 56, max_error 64, vertices_outside 72, first_outside 80,
+    reserved 88
 }
 
 impl From<&FixReport> for factz_fix_report {

@@ -14,7 +14,8 @@ use crate::request::{BoundKind, Config, Dtype, Request, VolumeRequest};
 /// The memory of a call on a fix of a field with N components; the workspace must not be host memory.
 #[derive(Clone, Copy, Debug)]
 pub struct FixMemory<const N: usize> {
-    /// The first vertex of each component: of the original, or of the reconstruction that a fix is applied to.
+    /// The first vertex of each component: of the original, or of the reconstruction that a fix is applied
+    /// to.
     pub field: [DevicePointer; N],
     /// The reconstruction that a fix is made for; not used where one is applied.
     pub other: [DevicePointer; N],
@@ -70,8 +71,8 @@ impl<const N: usize> FixMemory<N> {
     }
 }
 
-/// Enqueues the making of a fix. The first request says what is kept and the layout of the original, the second
-/// one the layout of the reconstruction. `Ok` means enqueued; the outcome is in the report.
+/// Enqueues the making of a fix. The first request says what is kept and the layout of the original, the
+/// second one the layout of the reconstruction. `Ok` means enqueued; the outcome is in the report.
 ///
 /// # Safety
 /// As for [`super::compress_device`].

@@ -361,8 +361,8 @@ const fn repair_reconstruction(call: Call, name: &'static str, function: &'stati
             "control levels violated violated_tiles changed_tiles changed touched_tiles",
         )
         .work(
-            "rounds, 192 at most but for one doubling of the tiles each: violated simplices and those around changed \
-             vertices; a share of their tiles",
+            "rounds, 192 at most but for one doubling of the tiles each: violated simplices and those around \
+             changed vertices; a share of their tiles",
         )
         .together()
         .only(|n| n.keeps_points)

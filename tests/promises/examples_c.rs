@@ -193,8 +193,9 @@ int main()
     names([&] { factz::enqueue_apply(fix, no_w, w, &fix_report, nullptr); });
     names([&] { factz::enqueue_apply(fix, volume, w, nullptr, nullptr); });
     const factz_sizes to = factz::compress_sizes(volume, config), from = factz::decompress_sizes(volume);
-    const bool less = factz::apply_sizes(field).workspace_bytes < factz::protect_sizes(field, config).workspace_bytes &&
-        factz::apply_sizes(volume).workspace_bytes < factz::protect_sizes(volume, config).workspace_bytes;
+    const auto made = factz::protect_sizes(field, config), of_volume = factz::protect_sizes(volume, config);
+    const bool less = factz::apply_sizes(field).workspace_bytes < made.workspace_bytes &&
+        factz::apply_sizes(volume).workspace_bytes < of_volume.workspace_bytes;
     std::printf("sizes %d\n", less && to.workspace_bytes > from.workspace_bytes);
 }
 "#;

@@ -5,7 +5,8 @@ use crate::support::root;
 /// The modules of the interface, in the order of the manual.
 const MODULES: &str =
     "status enumerations config encoding report sizes inspect compress decompress region component range \
-    analysis protect volume volume_region volume_analysis protect_volume device volume_device protect_device log version";
+    analysis protect volume volume_region volume_analysis protect_volume device volume_device protect_device \
+    log version";
 
 #[test]
 fn the_header_is_up_to_date() {

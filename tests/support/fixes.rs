@@ -11,7 +11,8 @@ use factz::{
     SIDE_Z_MIN,
 };
 
-/// Planes or a volume, a reconstruction, and what a fix is to keep. Of planes the third component is not used.
+/// Planes or a volume, a reconstruction, and what a fix is to keep. Of planes the third component is not
+/// used.
 pub struct FixCase<T> {
     /// Of the original, with its layout.
     pub config: Config,

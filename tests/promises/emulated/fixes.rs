@@ -22,7 +22,8 @@ fn files<T: Real>(folder: &Path, name: &str, components: &Volume<T>) -> [String;
     [0, 1, 2].map(|k| written(folder, &format!("{name}{k}"), &bytes_of(&components[k])))
 }
 
-/// What the kernels say of a call on a fix. The list of the data that they use goes into a file of the folder.
+/// What the kernels say of a call on a fix. The list of the data that they use goes into a file of the
+/// folder.
 fn told(program: &Path, what: &str, folder: &Path, arguments: &[&dyn ToString]) -> Vec<String> {
     let mut command = Command::new(program);
     command.arg(what).args(arguments.iter().map(|argument| argument.to_string()));
@@ -128,8 +129,8 @@ fn check<T: Real>(k: usize, folder: &Path) {
     assert!(found == expected, "case {k}: other values: {:?}", case.config);
 }
 
-/// Lets kernels make and apply fixes of planes and of volumes: with ghosts and a relative bound, with many rounds of
-/// repair, with zeros. Returns what they say of themselves.
+/// Lets kernels make and apply fixes of planes and of volumes: with ghosts and a relative bound, with many
+/// rounds of repair, with zeros. Returns what they say of themselves.
 pub fn use_of_data(program: &Path, folder: &Path) -> String {
     fn make_and_apply<T: Real>(program: &Path, folder: &Path, case: FixCase<T>, order: u32) {
         let (words, fix) = made(program, &case, order, folder, 1 << 20);
@@ -155,7 +156,7 @@ fn fixes_are_made_and_applied() {
     needs!("g++");
     build_emulator("fixes_are_made_and_applied");
     let folder = fresh_folder("fixes_are_made_and_applied");
-    for k in 0..40 {
+    for k in 0..30 {
         if k / 10 % 2 == 1 {
             check::<f64>(k, &folder);
         } else {
@@ -222,7 +223,8 @@ fn damaged_fixes_are_found_out() {
     }
 }
 
-/// The rules of later rounds of repair, which few fields reach, settle every triangle and tetrahedron as well.
+/// The rules of later rounds of repair, which few fields reach, settle every triangle and tetrahedron as
+/// well.
 #[test]
 #[ignore = "make test-all"]
 fn later_rounds_of_fixes_settle_every_simplex() {
