@@ -109,7 +109,7 @@ pub unsafe extern "C" fn factz_apply_volume_sizes(
     let find = || {
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_volume_request("config", config) }?;
-        Ok((max_volume_fix_bytes(&request), Workspace::apply(request.common())?))
+        Ok((max_volume_fix_bytes(&request), Workspace::apply_volume(&request)?))
     };
     // SAFETY: the caller's promise.
     guard(|| unsafe { tell_sizes(config, sizes, find) })

@@ -127,7 +127,7 @@ pub unsafe fn apply_volume_device(
     memory: &VolumeFixBuffers,
     stream: Stream,
 ) -> Result<()> {
-    let plan = Workspace::apply(request.common())?;
+    let plan = Workspace::apply_volume(request)?;
     let job = Job::volume(request, &plan, (&memory.buffers(), memory.field[2]), Direction::Decompress);
     let job = job.of_fix(request.config(), memory.report);
     let shape = Shape::of_volume(request, memory.fix_bytes);

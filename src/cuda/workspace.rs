@@ -212,12 +212,21 @@ impl Workspace {
         Ok(w)
     }
 
-    /// To apply a fix of planes, or of a volume.
+    /// To apply a fix of planes.
     pub fn apply(request: &Request) -> Result<Self> {
+        Self::list(request.grid().vertices())
+    }
+
+    /// To apply a fix of a volume.
+    pub fn apply_volume(request: &VolumeRequest) -> Result<Self> {
+        Self::list(request.grid().vertices())
+    }
+
+    fn list(vertices: u64) -> Result<Self> {
         let mut carver = Carver::default();
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
-            chunks: carver.take(&[request.grid().vertices() / LIST_CHUNK + LIST_KINDS, 16])?,
+            chunks: carver.take(&[vertices / LIST_CHUNK + LIST_KINDS, 16])?,
             ..Default::default()
         };
         w.bytes = carver.end;

@@ -567,7 +567,7 @@ void decompress_volume(const Job& job) {
     RUN(put_chunks, FEW, 32 * LIST_WARPS);
 }
 
-// As Workspace::protect.
+// As Workspace::protect and Workspace::protect_volume.
 void carve_to_protect(Job& job) {
     const uint64_t tiles = job.tiles(),
                    of_tile = job.components == 3 ? (uint64_t)VOLUME_TILE_VERTICES : (uint64_t)TILE_VERTICES,
@@ -620,7 +620,7 @@ void protect(const Job& job) {
         RUN(write_planes_fix, FEW, 32 * LIST_WARPS);
 }
 
-// As Workspace::apply.
+// As Workspace::apply and Workspace::apply_volume.
 void carve_to_apply(Job& job) {
     job.control = fenced_as<u8>("control", CONTROL_BYTES);
     job.chunks = fenced_as<u64>("chunks", (job.vertices() / LIST_CHUNK + LIST_KINDS) * 16);

@@ -117,7 +117,7 @@ impl<'a, T: Real> Bench<'a, T> {
     fn plans(case: &FixCase<T>) -> Check<[usize; 2]> {
         let plans = if case.is_volume {
             let request = VolumeRequest::new(case.config)?;
-            [Workspace::protect_volume(&request)?, Workspace::apply(request.common())?]
+            [Workspace::protect_volume(&request)?, Workspace::apply_volume(&request)?]
         } else {
             let request = Request::new(case.config)?;
             [Workspace::protect(&request)?, Workspace::apply(&request)?]
