@@ -1142,8 +1142,8 @@ typedef struct factz_fix_report {
      */
     double max_error;
     /**
-     * Of the device functions, where a reconstruction is refused (FACTZ_ERROR_INVALID_ARGUMENT): vertices at which
-     * it leaves the bound. 0 in all other cases; factz_last_error tells it of the host functions.
+     * Of the device functions, where a reconstruction is refused (FACTZ_ERROR_INVALID_ARGUMENT): vertices at
+     * which it leaves the bound. 0 in all other cases; factz_last_error tells it of the host functions.
      */
     uint64_t vertices_outside;
     /**
@@ -2789,16 +2789,15 @@ factz_status factz_decompress_volume_device(const void *src,
 /**
  * The sizes for making fixes of planes on a device: max_stream_bytes holds any fix.
  *
- * analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no device.
- * Does not block, thread-safe. The numbers may change with the version of the library.
+ * analysis_workspace_bytes is 0. A pure function of the configuration: it looks at no data and needs no
+ * device. Does not block, thread-safe. The numbers may change with the version of the library.
  *
  * @param config  the configuration
  * @param sizes   written; all zero where the call fails
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
  *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
  */
-factz_status factz_protect_sizes(const struct factz_config *config,
-                                 struct factz_sizes *sizes);
+factz_status factz_protect_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
  * The sizes for making fixes of volumes on a device. Otherwise as `factz_protect_sizes`.
@@ -2810,15 +2809,14 @@ factz_status factz_protect_sizes(const struct factz_config *config,
 factz_status factz_protect_volume_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
- * The sizes for applying fixes of planes on a device: nx, ny, nz and dtype of config. Its other fields have no
- * effect. Otherwise as `factz_protect_sizes`.
+ * The sizes for applying fixes of planes on a device: nx, ny, nz and dtype of config. Its other fields have
+ * no effect. Otherwise as `factz_protect_sizes`.
  *
  * @param config  the shape and the element type
  * @param sizes   written; all zero where the call fails
  * @return as for `factz_protect_sizes`
  */
-factz_status factz_apply_sizes(const struct factz_config *config,
-                               struct factz_sizes *sizes);
+factz_status factz_apply_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
  * The sizes for applying fixes of volumes on a device. Otherwise as `factz_protect_sizes`.
@@ -2833,25 +2831,25 @@ factz_status factz_apply_volume_sizes(const struct factz_config *config, struct 
  * Enqueues the making of a fix in device memory. Writes the same fix as `factz_protect_host`. See "Device
  * functions" at the top of this header.
  *
- * report->status is FACTZ_ERROR_INVALID_ARGUMENT if the reconstruction is not within the bound of config at every
- * vertex that has data: report->vertices_outside of them are not, and report->first_outside is the number of the
- * first one, plane by plane and row by row.
+ * report->status is FACTZ_ERROR_INVALID_ARGUMENT if the reconstruction is not within the bound of config at
+ * every vertex that has data: report->vertices_outside of them are not, and report->first_outside is the
+ * number of the first one, plane by plane and row by row.
  *
- * @param u                x components of the original, laid out as config says, aligned to their type; ghosts of
- *                         config->halo are read
+ * @param u                x components of the original, laid out as config says, aligned to their type;
+ *                         ghosts of config->halo are read
  * @param v                its y components; may be interleaved with u
  * @param n                number of vertices, nx * ny
  * @param config           as for `factz_protect_host`, in host memory
  * @param other_u          x components of the reconstruction; ghosts are not read
  * @param other_v          its y components
- * @param other_config     the layout of other_u and other_v, in host memory; nx, ny, nz, dtype and periodic as in
- *                         config. NULL stands for config
+ * @param other_config     the layout of other_u and other_v, in host memory; nx, ny, nz, dtype and periodic
+ *                         as in config. NULL stands for config
  * @param dst              receives the fix; aligned to factz_sizes.alignment
  * @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_protect_sizes`
- * @param report           receives the result; FACTZ_ERROR_BUFFER_TOO_SMALL and required_bytes if the fix does
- *                         not fit into dst
+ * @param report           receives the result; FACTZ_ERROR_BUFFER_TOO_SMALL and required_bytes if the fix
+ *                         does not fit into dst
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
@@ -2872,11 +2870,11 @@ factz_status factz_protect_device(const void *u,
                                   factz_stream stream);
 
 /**
- * Enqueues the making of a fix of a volume in device memory. Writes the same fix as `factz_protect_volume_host`.
- * Otherwise as `factz_protect_device`.
+ * Enqueues the making of a fix of a volume in device memory. Writes the same fix as
+ * `factz_protect_volume_host`. Otherwise as `factz_protect_device`.
  *
- * @param u                x components of the original, laid out as config says, aligned to their type; ghosts of
- *                         config->halo are read
+ * @param u                x components of the original, laid out as config says, aligned to their type;
+ *                         ghosts of config->halo are read
  * @param v                its y components; may be interleaved with the others
  * @param w                its z components
  * @param n                number of vertices, nx * ny * nz
@@ -2884,8 +2882,8 @@ factz_status factz_protect_device(const void *u,
  * @param other_u          x components of the reconstruction; ghosts are not read
  * @param other_v          its y components
  * @param other_w          its z components
- * @param other_config     the layout of the reconstruction, in host memory; nx, ny, nz, dtype and periodic as in
- *                         config. NULL stands for config
+ * @param other_config     the layout of the reconstruction, in host memory; nx, ny, nz, dtype and periodic
+ *                         as in config. NULL stands for config
  * @param dst              receives the fix; aligned to factz_sizes.alignment
  * @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES + 8
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
@@ -2929,8 +2927,9 @@ factz_status factz_protect_volume_device(const void *u,
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_apply_sizes`
  * @param report           receives the result, among others FACTZ_ERROR_CORRUPT_STREAM,
- *                         FACTZ_ERROR_UNSUPPORTED_VERSION, and FACTZ_ERROR_INVALID_ARGUMENT if the fix belongs to
- *                         another reconstruction, to other dimensions, another dtype, or to a volume
+ *                         FACTZ_ERROR_UNSUPPORTED_VERSION, and FACTZ_ERROR_INVALID_ARGUMENT if the fix
+ *                         belongs to another reconstruction, to other dimensions, another dtype, or to a
+ *                         volume
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
@@ -2948,8 +2947,8 @@ factz_status factz_apply_device(const void *fix,
                                 factz_stream stream);
 
 /**
- * Enqueues the application of a fix in device memory to the reconstruction of a volume that it was made for, in
- * place. Writes the same bits as `factz_apply_volume_host`. Otherwise as `factz_apply_device`.
+ * Enqueues the application of a fix in device memory to the reconstruction of a volume that it was made for,
+ * in place. Writes the same bits as `factz_apply_volume_host`. Otherwise as `factz_apply_device`.
  *
  * @param fix              the fix, aligned to factz_sizes.alignment
  * @param fix_bytes        readable bytes at fix: the length of the fix or more
