@@ -128,8 +128,8 @@ struct RepairRounds {
         return p;
     }
 
-    // Calls `each(simplex)` with all violated tetrahedra, one for a warp, and lists their tiles for the next
-    // round.
+    // Calls `each(cube, bits)` with all cubes that have violated tetrahedra, a bit for each of these, and
+    // lists their tiles for the next round. A cube belongs to a warp.
     template <typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
         const u32 count = read(violated_count(round)), warps = blockDim.x / 32;
@@ -146,22 +146,36 @@ struct RepairRounds {
             const VolumeTile tile = volume_tile(job, index);
             for (u32 i = threadIdx.x / 32; i < places.count; i += warps) {
                 const u32 place = places.at[i];
-                u32 bits = __ldcg(work.violated() + index * VOLUME_TILE_VERTICES + place);
-                for (; bits; bits &= bits - 1) each(Simplex{point(tile, place), (u32)__ffs((i32)bits) - 1});
+                each(point(tile, place), (u32)__ldcg(work.violated() + index * VOLUME_TILE_VERTICES + place));
             }
         }
     }
 
+    // The violated tetrahedron of a cube with the least key: the others share two vertices with it.
+    __device__ __forceinline__ Simplex least_of_cube(const GridPoint& cube, u32 bits) const {
+        Simplex least = {cube, 0};
+        u64 key = ~0ull;
+        for (; bits; bits &= bits - 1) {
+            const u32 t = (u32)__ffs((i32)bits) - 1;
+            const u64 of_this = repair_key(Simplex{cube, t}.number(job));
+            if (of_this <= key) key = of_this, least.tetrahedron = t;
+        }
+        return least;
+    }
     // Whether the key of a violated tetrahedron is the least one around its vertices. Call with a warp.
     __device__ __forceinline__ bool may_act(const Simplex& s) const {
         const u64 own = s.number(job), key = repair_key(own);
         bool least = true;
-        for (u32 i = threadIdx.x & 31; i < TETRAHEDRON_CORNERS * TETRAHEDRA_AROUND; i += 32) {
+        static_assert(TETRAHEDRON_CORNERS * TETRAHEDRA_AROUND == 3 * 32, "three for each lane");
+#pragma unroll
+        for (u32 k = 0; k < 3; k++) {
+            const u32 i = 32 * k + (threadIdx.x & 31);
             Simplex other;
-            if (!simplex_around(job, s.corner(job, i / TETRAHEDRA_AROUND), i % TETRAHEDRA_AROUND, other))
-                continue;
+            const bool exists =
+                simplex_around(job, s.corner(job, i / TETRAHEDRA_AROUND), i % TETRAHEDRA_AROUND, other);
+            if (!exists) other = s;
             const u64 number = other.number(job);
-            if (number != own && violated.has(other) && repair_key(number) < key) least = false;
+            least &= !(violated.has(other) && repair_key(number) < key);
         }
         return __all_sync(lanes, least);
     }
@@ -171,28 +185,52 @@ struct RepairRounds {
         u32 k;
         bool settles;
     };
+    // The corner of a tetrahedron that a lane looks at.
+    struct CornerOfLane {
+        GridPoint p;
+        TilePlace at;
+        Vector<T> original, now;
+        bool differs;
+    };
+    // Eight lanes look at a corner each.
+    __device__ __forceinline__ CornerOfLane corner_of_lane(const Simplex& s) const {
+        CornerOfLane mine;
+        mine.p = s.corner(job, (threadIdx.x & 31) / 8);
+        mine.at = tile_place(job, mine.p);
+        mine.original = original_at<T>(job, mine.p);
+        mine.now = vector_now<T>(job, mine.p, mine.original);
+        mine.differs = !equal(mine.original, mine.now);
+        return mine;
+    }
+    // The vectors that the lanes have at the four corners. Call with a warp.
+    __device__ __forceinline__ Tetrahedron<T> of_lanes(const Vector<T>& mine) const {
+        Tetrahedron<T> all;
+#pragma unroll
+        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++)
+#pragma unroll
+            for (u32 c = 0; c < 3; c++) all.at[k].at[c] = __shfl_sync(lanes, mine.at[c], 8 * k);
+        return all;
+    }
     // Eight lanes try eight levels of a corner each. Call with a warp.
-    __device__ __forceinline__ NextLevel next_level(const Simplex& s, const GridPoint& p, const TilePlace& at,
-        bool differs, const Tetrahedron<T>& before, const Tetrahedron<T>& now) const {
+    __device__ __forceinline__ NextLevel next_level(
+        const Simplex& s, const CornerOfLane& mine, const Tetrahedron<T>& before) const {
         const u32 lane = threadIdx.x & 31, corner = lane / 8, first = corner * 8;
-        const T most = differs ? test.border_bound(p) : T(0);
+        const Tetrahedron<T> now = of_lanes(mine.now);
+        const T most = mine.differs ? test.border_bound(mine.p) : T(0);
         const VolumeSignature signature = volume_signature(before, s.tetrahedron, test.rule);
-        const u32 level = test.values.level(at);
+        const u32 level = test.values.level(mine.at);
         NextLevel next = {LEVEL_EXACT, false};
         bool has_next = false;
 #pragma unroll 1
         for (u32 base = level + 1;; base += 8) {
-            const bool searches = differs && !next.settles && base <= LEVEL_EXACT;
+            const bool searches = mine.differs && !next.settles && base <= LEVEL_EXACT;
             if (!__any_sync(lanes, searches)) return next;
             const u32 k = base + (lane & 7);
-            Tetrahedron<T> after = now;
             bool exists = false, settles = false;
             if (searches && k <= LEVEL_EXACT) {
-                Vector<T> original = before.at[0], value;
-#pragma unroll
-                for (u32 j = 1; j < TETRAHEDRON_CORNERS; j++)
-                    if (corner == j) original = before.at[j];
-                exists = test.values.candidate(p, at, k, most, original, value);
+                Vector<T> value;
+                exists = test.values.candidate(mine.p, mine.at, k, most, mine.original, value);
+                Tetrahedron<T> after = now;
 #pragma unroll
                 for (u32 j = 0; j < TETRAHEDRON_CORNERS; j++)
                     if (corner == j) after.at[j] = value;
@@ -214,27 +252,16 @@ struct RepairRounds {
     // the largest relative error goes one level further, or becomes exact if the tetrahedron has no bound.
     // Call with a warp.
     __device__ __forceinline__ void act(const Simplex& s) {
-        const u32 lane = threadIdx.x & 31, corner = lane / 8;
-        Tetrahedron<T> before;
-        test.load(s, before);
-        const Tetrahedron<T> now = test.now(s, before);
-        const GridPoint p = s.corner(job, corner);
-        const TilePlace at = tile_place(job, p);
-        bool differs = false;
-        double error = 0.0;
-#pragma unroll
-        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++)
-            if (corner == k) {
-                differs = !equal(before.at[k], now.at[k]);
-                error = relative_error(before.at[k], now.at[k]);
-            }
-        const NextLevel next = next_level(s, p, at, differs, before, now);
-        const u32 levels = next.settles ? next.k - test.values.level(at) : NONE_SETTLES;
+        const CornerOfLane mine = corner_of_lane(s);
+        const Tetrahedron<T> before = of_lanes(mine.original);
+        const double error = relative_error(mine.original, mine.now);
+        const NextLevel next = next_level(s, mine, before);
+        const u32 levels = next.settles ? next.k - test.values.level(mine.at) : NONE_SETTLES;
         u32 best = 0, fewest = NONE_SETTLES;
         double largest = -1.0;
 #pragma unroll
         for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) {
-            const bool here = __shfl_sync(lanes, (u32)differs, 8 * k);
+            const bool here = __shfl_sync(lanes, (u32)mine.differs, 8 * k);
             const u32 to_go = __shfl_sync(lanes, levels, 8 * k);
             const double of_corner = __shfl_sync(lanes, error, 8 * k);
             if (here && (to_go < fewest || (to_go == fewest && of_corner > largest)))
@@ -243,9 +270,9 @@ struct RepairRounds {
         const bool lost = fewest == NONE_SETTLES && tetrahedron_bound(before, s.tetrahedron, test.rule,
                                                         control.useful_bound, true) == T(0);
         __syncwarp(lanes);
-        if (lane != 8 * best) return;
-        test.values.level(at) = (u8)(lost ? LEVEL_EXACT : next.k);
-        set_changed(at);
+        if ((threadIdx.x & 31) != 8 * best) return;
+        test.values.level(mine.at) = (u8)(lost ? LEVEL_EXACT : next.k);
+        set_changed(mine.at);
     }
 
     // Takes the errors of a vertex below the bounds of the tetrahedra around it, of the violated ones alone
@@ -265,12 +292,17 @@ struct RepairRounds {
         if (lane == 0 && test.values.keep_below(p, at, least)) set_changed(at);
         __syncwarp(lanes);
     }
+    // Calls `each` with the corners of some tetrahedra of a cube. Call with a warp.
+    template <typename Each>
+    __device__ __forceinline__ void each_corner(const GridPoint& cube, u32 bits, Each each) {
+        const u32 lane = threadIdx.x & 31, t = lane / TETRAHEDRON_CORNERS;
+        if (bits >> t & 1) each(tile_place(job, Simplex{cube, t}.corner(job, lane % TETRAHEDRON_CORNERS)));
+        __syncwarp(lanes);
+    }
     // Marks the corners of violated tetrahedra, then takes their errors below the bounds of these.
     __device__ __forceinline__ void bound_corners() {
-        for_violated([&](const Simplex& s) {
-            const u32 lane = threadIdx.x & 31;
-            if (lane < TETRAHEDRON_CORNERS) set_touched(tile_place(job, s.corner(job, lane)));
-            __syncwarp(lanes);
+        for_violated([&](const GridPoint& cube, u32 bits) {
+            each_corner(cube, bits, [&](const TilePlace& at) { set_touched(at); });
         });
         meet_grid();
         const u32 count = read(control.repair.touched_tiles[round & 1]);
@@ -291,11 +323,8 @@ struct RepairRounds {
              k += (u64)gridDim.x * blockDim.x)
             marked[k] = 0;
         meet_grid();
-        for_violated([&](const Simplex& s) {
-            const u32 lane = threadIdx.x & 31;
-            if (lane < TETRAHEDRON_CORNERS)
-                marked[tile_place(job, s.corner(job, lane)).tile >> doublings] = 1;
-            __syncwarp(lanes);
+        for_violated([&](const GridPoint& cube, u32 bits) {
+            each_corner(cube, bits, [&](const TilePlace& at) { marked[at.tile >> doublings] = 1; });
         });
         meet_grid();
         for (u64 first = 0; first < job.tiles(); first += blockDim.x) {
@@ -344,7 +373,8 @@ struct RepairRounds {
         meet_grid();
         for (;; round++) {
             if (round < SINGLE_ROUNDS)
-                for_violated([&](const Simplex& s) {
+                for_violated([&](const GridPoint& cube, u32 bits) {
+                    const Simplex s = least_of_cube(cube, bits);
                     if (may_act(s)) act(s);
                 });
             else if (round < SINGLE_ROUNDS + BOUNDED_ROUNDS)

@@ -52,6 +52,13 @@ __device__ __forceinline__ bool are_equal(const Tetrahedron<T>& a, const Tetrahe
     return same;
 }
 
+// The vector of a vertex now. Not inlined: rounds of repair wait for instructions more than for anything
+// else. Votes and shuffles behind it need a mask that the compiler does not know (repair/rounds.cuh).
+template <typename T>
+static __device__ __noinline__ Vector<T> vector_now(const Job& job, GridPoint p, Vector<T> original) {
+    return VertexValues<T>(job).current(p, tile_place(job, p), original);
+}
+
 template <typename T>
 struct SimplexTest {
     const Job& job;
@@ -74,10 +81,8 @@ struct SimplexTest {
     __device__ __forceinline__ Tetrahedron<T> now(const Simplex& s, const Tetrahedron<T>& before) const {
         Tetrahedron<T> after;
 #pragma unroll
-        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++) {
-            const GridPoint p = s.corner(job, k);
-            after.at[k] = values.current(p, tile_place(job, p), before.at[k]);
-        }
+        for (u32 k = 0; k < TETRAHEDRON_CORNERS; k++)
+            after.at[k] = vector_now<T>(job, s.corner(job, k), before.at[k]);
         return after;
     }
     // Whether a tetrahedron keeps what it must.

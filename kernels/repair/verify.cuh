@@ -2,24 +2,14 @@
 // Twin of violated and points in src/repair/tetrahedra.rs.
 #pragma once
 #include "repair/rounds.cuh"
-
-// What the strict signs of a vertex say: of each component whether it is positive, then whether it is
-// negative, of the original and of the values now; whether these are the same; whether the vertex is missing.
-constexpr u32 SIGNS_BEFORE = 0x3f, SIGNS_NOW = 0xfc0, IS_SAME = 1 << 12, IS_MISSING = 1 << 13;
-template <typename T>
-__device__ __forceinline__ u32 strict_signs(const Vector<T>& v) {
-    u32 signs = 0;
-#pragma unroll
-    for (i32 c = 0; c < 3; c++) signs |= (u32)(v.at[c] > T(0)) << c | (u32)(v.at[c] < T(0)) << (3 + c);
-    return signs;
-}
+#include "topology/strict_signs.cuh"
 
 // Tetrahedra of the cubes that a block looks at in a turn.
 constexpr u32 OPEN_OF_TURN = TETRAHEDRA * VOLUME_THREADS;
 
 struct VerifyShared {
     u16 signs[VOLUME_CLOSED * VOLUME_CLOSED * VOLUME_CLOSED];
-    u32 violated[VOLUME_TILE_VERTICES / 4];
+    alignas(16) u32 violated[VOLUME_TILE_VERTICES / 4];
     // Tetrahedra that signs do not settle: the place of their cube, and their number.
     u32 open[2 * OPEN_OF_TURN];
     u32 open_count, violated_count, points;
@@ -37,7 +27,7 @@ struct LoadedVertex {
         const Vector<T> now = level == LEVEL_UNCHANGED
                                   ? layer
                                   : values.at_level(p, tile_place(values.job, p), level, original, layer);
-        return strict_signs(original) | strict_signs(now) << 6 | (equal(original, now) ? IS_SAME : 0) |
+        return strict_signs(original) | strict_signs(now) << SIGNS | (equal(original, now) ? IS_SAME : 0) |
                (is_missing(original, values.job.fill) ? IS_MISSING : 0);
     }
 };
@@ -117,42 +107,67 @@ __device__ __forceinline__ void test_open(
     shared.violated_count = 1;
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, the cubes of a tile. Static shared: VerifyShared. Reads: the
-// field, values of layer 1, levels, bound shifts. Writes: violated tetrahedra, the list of their tiles, the
-// number of critical points.
+// The cubes along z with the x and y of a thread that signs leave open, a bit for each.
+template <typename T>
+__device__ __forceinline__ u32 open_cubes(
+    const Job& job, const VolumeTile& tile, const VerifyShared& shared) {
+    const i32 x = (i32)threadIdx.x % VOLUME_SIDE, y = (i32)threadIdx.x / VOLUME_SIDE;
+    const GridPoint first = {
+        (long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2]};
+    if (x >= tile.owned(0) || y >= tile.owned(1) || !has_cube(job, first)) return 0;
+    const bool at_end = !has_cube(job, {first.x, first.y, first.z + tile.owned(2) - 1});
+    return ((1u << (tile.owned(2) - at_end)) - 1) &
+           ~settled_cubes<VOLUME_CLOSED>(shared.signs + y * VOLUME_CLOSED + x, VOLUME_SIDE);
+}
+
+// Tests the tetrahedra of a tile that signs leave open. Call with a block.
+template <typename T>
+__device__ __forceinline__ void test_tile(
+    const Job& job, const VolumeTile& tile, bool lossless, VerifyShared& shared) {
+    const SimplexTest<T> test(job);
+    const u32 open = open_cubes<T>(job, tile, shared);
+    for (u32 z = 0; z < VOLUME_SIDE; z++) {
+        const bool is_last = !__syncthreads_or(open >> z != 0);
+        if (!is_last && open >> z & 1) list_open(shared, z * VOLUME_SIDE * VOLUME_SIDE + threadIdx.x);
+        __syncthreads();
+        // Tested when there is no room for those of another turn.
+        const u32 count = shared.open_count;
+        __syncthreads();
+        if (count <= OPEN_OF_TURN && !is_last && z + 1 < VOLUME_SIDE) continue;
+        for (u32 k = threadIdx.x; k < count; k += VOLUME_THREADS)
+            test_open(test, tile, shared.open[k], lossless, shared);
+        if (is_last) break;
+        __syncthreads();
+        if (threadIdx.x == 0) shared.open_count = 0;
+        __syncthreads();
+    }
+    __syncthreads();
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, the cubes of a tile. Static shared: VerifyShared. Reads: which
+// tiles are open; of these the field, values of layer 1, levels, bound shifts. Writes: violated tetrahedra,
+// the list of their tiles, the number of critical points.
 template <typename T>
 __device__ __forceinline__ void verify(const Job& job) {
     __shared__ VerifyShared shared;
     Control& control = control_of(job);
     const bool lossless = is_lossless_volume(control);
     const VolumeCodeView<T> work(job);
-    const SimplexTest<T> test(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
     if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = 0;
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) shared.violated[k] = 0;
-    load_signs<T>(job, tile, lossless, shared);
+    reinterpret_cast<uint4*>(shared.violated)[threadIdx.x] = make_uint4(0, 0, 0, 0);
+    static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16, "sixteen bytes each");
     __syncthreads();
-    for (u32 first = 0; first < VOLUME_TILE_VERTICES; first += VOLUME_THREADS) {
-        GridPoint cube;
-        if (vertex_in_tile(tile, first + threadIdx.x, cube) && has_cube(job, cube))
-            list_open(shared, first + threadIdx.x);
+    if (lossless || work.repair_flags()[tile.index]) {
+        load_signs<T>(job, tile, lossless, shared);
         __syncthreads();
-        // Tested when there is no room for those of another turn.
-        const u32 open = shared.open_count;
-        __syncthreads();
-        if (open <= OPEN_OF_TURN && first + VOLUME_THREADS < VOLUME_TILE_VERTICES) continue;
-        for (u32 k = threadIdx.x; k < open; k += blockDim.x)
-            test_open(test, tile, shared.open[k], lossless, shared);
-        __syncthreads();
-        if (threadIdx.x == 0) shared.open_count = 0;
-        __syncthreads();
+        test_tile<T>(job, tile, lossless, shared);
     }
-    __syncthreads();
     if (threadIdx.x == 0 && shared.points) atomicAdd((ull*)&control.critical, (ull)shared.points);
     if (lossless) return;
-    u32* const to = reinterpret_cast<u32*>(work.violated() + tile.index * VOLUME_TILE_VERTICES);
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) to[k] = shared.violated[k];
-    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x)
+    words_at<uint4>(work.violated() + tile.index * VOLUME_TILE_VERTICES)[threadIdx.x] =
+        reinterpret_cast<uint4*>(shared.violated)[threadIdx.x];
+    for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += VOLUME_THREADS)
         work.changed(tile.index)[k] = work.touched(tile.index)[k] = 0;
     if (threadIdx.x != 0) return;
     const bool any = shared.violated_count != 0;
