@@ -15,11 +15,16 @@ constexpr u32 MOST_ROUNDS = SINGLE_ROUNDS + BOUNDED_ROUNDS + 64;
 // and with vertices to look at. A bit of a tile's flags says that it is in one.
 enum : u32 { IN_VIOLATED = 1, IN_CHANGED = 2, IN_TOUCHED = 4 };
 
-// Vertices or cubes of a tile, by place.
+// Vertices or cubes of some tiles: the number of the tile among these, and the place there.
+constexpr u32 TILES_AT_ONCE = 8;
 struct TilePlaces {
     u16 at[VOLUME_TILE_VERTICES];
-    u32 count;
+    u32 count, tiles[TILES_AT_ONCE], of_tile[TILES_AT_ONCE];
+
+    __device__ __forceinline__ u32 tile(u32 k) const { return at[k] / VOLUME_TILE_VERTICES; }
+    __device__ __forceinline__ u32 place(u32 k) const { return at[k] % VOLUME_TILE_VERTICES; }
 };
+static_assert(TILES_AT_ONCE * VOLUME_TILE_VERTICES <= 1 << 16, "both numbers have 16 bits");
 
 // A number that orders tetrahedra at random; no two have the same.
 __device__ __forceinline__ u64 repair_key(u64 simplex) {
@@ -95,32 +100,76 @@ struct RepairRounds {
         enlist(at.tile, IN_TOUCHED, work.touched_tiles(), control.repair.touched_tiles[round & 1]);
     }
 
-    // Finds the cubes of a tile with violated tetrahedra. Call with a block.
-    __device__ __forceinline__ void find_violated(u64 tile) {
-        const u32* const words = reinterpret_cast<const u32*>(work.violated() + tile * VOLUME_TILE_VERTICES);
-        __syncthreads();
-        if (threadIdx.x == 0) places.count = 0;
-        __syncthreads();
-        for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 4; k += blockDim.x) {
-            const u32 word = __ldcg(words + k);
-            if (word == 0) continue;
-            for (u32 b = 0; b < 4; b++)
-                if (word >> 8 * b & 255) places.at[atomicAdd(&places.count, 1u)] = (u16)(4 * k + b);
+    // Calls `each(k, w, word)` with the words of tile k, but for most that are 0. Call with a block.
+    template <u32 WORDS, typename WordsOf, typename Each>
+    __device__ __forceinline__ void for_words(u32 tiles, WordsOf words_of, Each each) {
+        constexpr u32 QUADS = WORDS / 4, AT_ONCE = 4;
+        for (u32 first = threadIdx.x; first < tiles * QUADS; first += AT_ONCE * REPAIR_THREADS) {
+            // The loads are under way at the same time.
+            uint4 quads[AT_ONCE];
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++) {
+                const u32 i = first + j * REPAIR_THREADS;
+                quads[j] = make_uint4(0, 0, 0, 0);
+                if (i < tiles * QUADS)
+                    quads[j] =
+                        __ldcg(reinterpret_cast<const uint4*>(words_of(places.tiles[i / QUADS])) + i % QUADS);
+            }
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++) {
+                const uint4& quad = quads[j];
+                if (!(quad.x | quad.y | quad.z | quad.w)) continue;
+                const u32 i = first + j * REPAIR_THREADS;
+#pragma unroll 1
+                for (u32 w = 0; w < 4; w++) {
+                    const u32 word = w == 0 ? quad.x : w == 1 ? quad.y : w == 2 ? quad.z : quad.w;
+                    each(i / QUADS, i % QUADS * 4 + w, word);
+                }
+            }
         }
-        __syncthreads();
     }
-    // Finds the vertices of a tile whose bits are set, and clears the bits. Call with a block.
-    __device__ __forceinline__ void take_bits(u32* bits) {
-        __syncthreads();
-        if (threadIdx.x == 0) places.count = 0;
-        __syncthreads();
-        for (u32 k = threadIdx.x; k < VOLUME_TILE_VERTICES / 32; k += blockDim.x) {
-            const u32 word = __ldcg(bits + k);
-            if (word) bits[k] = 0;
-            for (u32 left = word; left; left &= left - 1)
-                places.at[atomicAdd(&places.count, 1u)] = (u16)(32 * k + __ffs((i32)left) - 1);
+    // Finds the places of the next tiles of a list, from its entry `first` on every gridDim.x-th: those whose
+    // bits in words are set, EACH bits a place. Several tiles come together if there is room; their number is
+    // the result. Call with a block.
+    template <u32 EACH, typename WordsOf>
+    __device__ __forceinline__ u32 find_places(const u32* list, u32 count, u32 first, WordsOf words_of) {
+        const u32 left = (count - first + gridDim.x - 1) / gridDim.x;
+        for (u32 tiles = min(left, TILES_AT_ONCE);; tiles = 1) {
+            __syncthreads();
+            if (threadIdx.x == 0) places.count = 0;
+            if (threadIdx.x < tiles) {
+                places.tiles[threadIdx.x] = __ldcg(list + first + threadIdx.x * gridDim.x);
+                places.of_tile[threadIdx.x] = 0;
+            }
+            __syncthreads();
+            for_words<EACH * VOLUME_TILE_VERTICES / 32>(tiles, words_of, [&](u32 k, u32 w, u32 word) {
+                while (word) {
+                    const u32 b = ((u32)__ffs((i32)word) - 1) / EACH, number = atomicAdd(&places.count, 1u);
+                    word &= ~(((1u << EACH) - 1) << EACH * b);
+                    atomicAdd(&places.of_tile[k], 1u);
+                    if (number < VOLUME_TILE_VERTICES)
+                        places.at[number] = (u16)(k * VOLUME_TILE_VERTICES + 32 / EACH * w + b);
+                }
+            });
+            __syncthreads();
+            // The places of one tile always fit.
+            if (places.count <= VOLUME_TILE_VERTICES) return tiles;
         }
-        __syncthreads();
+    }
+    // Finds vertices as above, clears their bits, and takes their tiles from the list with this flag.
+    template <typename WordsOf>
+    __device__ __forceinline__ u32 take_vertices(
+        const u32* list, u32 count, u32 first, u32 flag, WordsOf words_of) {
+        const u32 tiles = find_places<1>(list, count, first, words_of);
+        if (threadIdx.x < tiles) atomicAnd(&work.repair_flags()[places.tiles[threadIdx.x]], ~flag);
+        for (u32 k = 0; k < tiles; k++)
+            for (u32 w = threadIdx.x; w < VOLUME_TILE_VERTICES / 32; w += REPAIR_THREADS)
+                words_of(places.tiles[k])[w] = 0;
+        return tiles;
+    }
+    // Vertex or cube k of those that were found.
+    __device__ __forceinline__ GridPoint found(u32 k) const {
+        return point(volume_tile(job, places.tiles[places.tile(k)]), places.place(k));
     }
     __device__ __forceinline__ GridPoint point(const VolumeTile& tile, u32 place) const {
         GridPoint p;
@@ -132,21 +181,22 @@ struct RepairRounds {
     // lists their tiles for the next round. A cube belongs to a warp.
     template <typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
-        const u32 count = read(violated_count(round)), warps = blockDim.x / 32;
-        const u32* const tiles = violated_tiles(round);
-        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
-            const u64 index = __ldcg(tiles + k);
-            find_violated(index);
-            if (threadIdx.x == 0) {
-                if (places.count == 0)
-                    atomicAnd(&work.repair_flags()[index], ~(u32)IN_VIOLATED);
+        const u32 count = read(violated_count(round));
+        auto words_of = [&](u64 tile) {
+            return reinterpret_cast<u32*>(work.violated() + tile * VOLUME_TILE_VERTICES);
+        };
+        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
+            tiles = find_places<8>(violated_tiles(round), count, first, words_of);
+            if (threadIdx.x < tiles) {
+                const u32 tile = places.tiles[threadIdx.x];
+                if (places.of_tile[threadIdx.x] == 0)
+                    atomicAnd(&work.repair_flags()[tile], ~(u32)IN_VIOLATED);
                 else
-                    violated_tiles(round + 1)[atomicAdd(&violated_count(round + 1), 1u)] = (u32)index;
+                    violated_tiles(round + 1)[atomicAdd(&violated_count(round + 1), 1u)] = tile;
             }
-            const VolumeTile tile = volume_tile(job, index);
-            for (u32 i = threadIdx.x / 32; i < places.count; i += warps) {
-                const u32 place = places.at[i];
-                each(point(tile, place), (u32)__ldcg(work.violated() + index * VOLUME_TILE_VERTICES + place));
+            for (u32 k = threadIdx.x / 32; k < places.count; k += REPAIR_THREADS / 32) {
+                const u64 tile = places.tiles[places.tile(k)];
+                each(found(k), (u32)__ldcg(work.violated() + tile * VOLUME_TILE_VERTICES + places.place(k)));
             }
         }
     }
@@ -306,13 +356,11 @@ struct RepairRounds {
         });
         meet_grid();
         const u32 count = read(control.repair.touched_tiles[round & 1]);
-        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
-            const u64 index = __ldcg(work.touched_tiles() + k);
-            if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_TOUCHED);
-            take_bits(work.touched(index));
-            const VolumeTile tile = volume_tile(job, index);
-            for (u32 i = threadIdx.x / 32; i < places.count; i += blockDim.x / 32)
-                keep_below(point(tile, places.at[i]), true);
+        auto words_of = [&](u64 tile) { return work.touched(tile); };
+        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
+            tiles = take_vertices(work.touched_tiles(), count, first, IN_TOUCHED, words_of);
+            for (u32 k = threadIdx.x / 32; k < places.count; k += REPAIR_THREADS / 32)
+                keep_below(found(k), true);
         }
     }
     // Takes the errors of all vertices of blocks with violated tetrahedra below their bounds. Blocks are
@@ -351,15 +399,12 @@ struct RepairRounds {
     // Tests the tetrahedra around the vertices that changed.
     __device__ __forceinline__ void verify_changed() {
         const u32 count = read(control.repair.changed_tiles[round & 1]);
-        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
-            const u64 index = __ldcg(work.changed_tiles() + k);
-            if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_CHANGED);
-            take_bits(work.changed(index));
-            const VolumeTile tile = volume_tile(job, index);
-            for (u32 i = threadIdx.x; i < places.count * TETRAHEDRA_AROUND; i += blockDim.x) {
+        auto words_of = [&](u64 tile) { return work.changed(tile); };
+        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
+            tiles = take_vertices(work.changed_tiles(), count, first, IN_CHANGED, words_of);
+            for (u32 i = threadIdx.x; i < places.count * TETRAHEDRA_AROUND; i += REPAIR_THREADS) {
                 Simplex s;
-                const GridPoint p = point(tile, places.at[i / TETRAHEDRA_AROUND]);
-                if (!simplex_around(job, p, i % TETRAHEDRA_AROUND, s)) continue;
+                if (!simplex_around(job, found(i / TETRAHEDRA_AROUND), i % TETRAHEDRA_AROUND, s)) continue;
                 const bool broken = !test.keeps(s);
                 u64 of_cube;
                 if (!violated.change(s, broken, of_cube) && broken)

@@ -14,7 +14,7 @@ __device__ __forceinline__ u32 first_level(
         return is_pattern ? LEVEL_FILLED : LEVEL_EXACT;
     }
     if (is_zero(v)) return LEVEL_ZERO;
-    return is_on_sides(job, p, job.pin) ? LEVEL_EXACT : LEVEL_UNCHANGED;
+    return job.pin && is_on_sides(job, p, job.pin) ? LEVEL_EXACT : LEVEL_UNCHANGED;
 }
 __device__ __forceinline__ bool is_hidden_level(u32 level) {
     return level == LEVEL_ZERO || level == LEVEL_FILLED;
@@ -39,6 +39,18 @@ __device__ __forceinline__ T largest_with_shift(double bound, u32 shift) {
     while (size > T(0) && !has(size)) size = R::from_bits(R::bits(size) - 1);
     while (size < R::MAX && has(R::from_bits(R::bits(size) + 1))) size = R::from_bits(R::bits(size) + 1);
     return size;
+}
+
+// The bound shift of a vertex, given the largest magnitudes with each.
+template <typename T>
+__device__ __forceinline__ u32 shift_of(const Vector<T>& v, const T (&largest)[VOLUME_MOST_SHIFT + 1]) {
+    typedef Real<T> R;
+    const T size = R::high(R::high(R::abs(v.at[0]), R::abs(v.at[1])), R::abs(v.at[2]));
+    if (!(size <= largest[1])) return 0;
+    u32 shift = 1;
+#pragma unroll
+    for (u32 k = 2; k <= VOLUME_MOST_SHIFT; k++) shift += size <= largest[k];
+    return shift;
 }
 
 // Numbers of vertices by bound shift, 16 bits each.
@@ -78,29 +90,30 @@ __device__ __forceinline__ void prepare_tiles(const Job& job) {
         largest[threadIdx.x] = largest_with_shift<T>(control.useful_bound, threadIdx.x);
     __syncthreads();
     ShiftCounts counts = {};
+    // A thread has a column of vertices along z.
+    static_assert(VOLUME_THREADS == VOLUME_SIDE * VOLUME_SIDE, "a column each");
     constexpr u32 AT_ONCE = 16 / sizeof(T);
-    for (u32 first = threadIdx.x; first < VOLUME_TILE_VERTICES; first += AT_ONCE * VOLUME_THREADS) {
+    GridPoint p;
+    const bool has_column = vertex_in_tile(tile, threadIdx.x, p);
+    const u32 planes = has_column ? (u32)tile.owned(2) : 0;
+    u8* const levels = work.levels() + tile.index * VOLUME_TILE_VERTICES + threadIdx.x;
+    for (u32 first = 0; first < VOLUME_SIDE; first += AT_ONCE) {
         // The loads of several vertices are under way at the same time.
         Vector<T> vertices[AT_ONCE];
-        GridPoint points[AT_ONCE];
-        bool here[AT_ONCE];
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; j++)
+            if (first + j < planes) vertices[j] = original_at<T>(job, {p.x, p.y, p.z + first + j});
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; j++) {
-            here[j] = vertex_in_tile(tile, first + j * VOLUME_THREADS, points[j]);
-            if (here[j]) vertices[j] = original_at<T>(job, points[j]);
-        }
-#pragma unroll
-        for (u32 j = 0; j < AT_ONCE; j++) {
-            typedef Real<T> R;
-            const Vector<T>& v = vertices[j];
-            const u32 level = here[j] ? first_level(job, control, points[j], v) : LEVEL_UNCHANGED;
-            work.levels()[tile.index * VOLUME_TILE_VERTICES + first + j * VOLUME_THREADS] = (u8)level;
-            if (!here[j] || job.preserve == PRESERVE_NONE || is_hidden_level(level) || !finite(v)) continue;
-            const T size = R::high(R::high(R::abs(v.at[0]), R::abs(v.at[1])), R::abs(v.at[2]));
-            u32 shift = 0;
-#pragma unroll
-            for (u32 k = 1; k <= VOLUME_MOST_SHIFT; k++) shift += size <= largest[k];
-            counts.add(shift);
+            const u32 z = first + j;
+            u32 level = LEVEL_UNCHANGED;
+            if (z < planes) {
+                const Vector<T>& v = vertices[j];
+                level = first_level(job, control, {p.x, p.y, p.z + z}, v);
+                if (job.preserve != PRESERVE_NONE && !is_hidden_level(level) && finite(v))
+                    counts.add(shift_of(v, largest));
+            }
+            levels[z * VOLUME_THREADS] = (u8)level;
         }
     }
     counts.add_to(by_shift);
