@@ -2,7 +2,7 @@
 
 use crate::array::{typed, Dims, Element, Values};
 use crate::engine::Engine;
-use crate::failure::{failure, Failure};
+use crate::failure::{failure, input_name, Failure};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
     DepthArguments, FillArguments, Place, ShapeArguments, SourceArguments, Spacing, SpacingArguments,
@@ -12,6 +12,7 @@ use crate::pair::leave_gaps;
 use crate::progress::Progress;
 use crate::region::{Part, Selection};
 use crate::say::Voice;
+use crate::single::check_shape;
 use crate::stream::Stream;
 use crate::{steps, volume};
 use factz::{
@@ -109,12 +110,14 @@ impl Given {
             (false, _) => Given::of_arrays(files, (shape, fill, step), part),
             (true, None) => {
                 let stream = steps::read(file, step.step)?;
+                check_shape((&stream.name, &stream.info), shape)?;
                 Ok(Given::whole(Volume::decode(&stream, place.threads, voice)?, Some(stream.info)))
             }
             (true, Some(selection)) => {
                 let progress = Progress::new("decompressing", voice);
                 let part = selection.read_volume((file, step.step), None, place, &progress)?;
                 let Part { held: (dims, components), first, info, .. } = part;
+                check_shape((&input_name(file), &info), shape)?;
                 if !dims.has_cubes() {
                     return Err(failure!(
                         "{selection}: has {} x {} x {} vertices, between which there are no cubes: give at least 2 \

@@ -261,7 +261,8 @@ All streams of a file are split, and the outputs hold as many; with --step they 
 the streams of both, by 5 to 12 % on wind, since each repeats what u and v share.
 
 `factz decompress`, `factz info` and `factz test` take such streams. Commands that look at critical points need both \
-components: join the streams first, or give the arrays.
+components: join the streams first, or give the arrays. The streams of volumes are not split: `factz decompress` writes \
+an array for each of their components.
 
 Both files are complete and on the disk before either replaces an older one; if the second replacement fails, the \
 first one is undone.
