@@ -24,6 +24,7 @@ mod fate;
 mod figures;
 mod fix;
 mod foreign;
+mod gaps;
 mod h5args;
 mod halves;
 mod input;

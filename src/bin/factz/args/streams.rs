@@ -143,6 +143,10 @@ the bound, the fill value, the spacing, --preserve and --ties. With arrays give 
 Six arrays, or three and a stream, are two volumes, whose tetrahedra are compared on the processor. A file with all \
 components takes the place of three.
 
+A vertex with data that is NaN or infinite in the reconstruction is a violation, and the report names the first one \
+(lost_vertices and first_lost_vertex with --json). NaN, infinity and the fill value must stay, bit for bit; their \
+triangles or tetrahedra are not compared.
+
 Whole fields are compared, since critical points at the border of a part depend on its neighbours. Of planes of a stack, \
 which are fields of their own, compare the arrays that `factz decompress --planes` makes.
 
