@@ -133,7 +133,7 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
             volume_verify::verify(a)
         }
         Command::Verify(a) => verify::verify(a),
-        Command::Protect(a) if volume_fix::is_asked(a)? => volume_fix::protect(a),
+        Command::Protect(a) if volume_pair::are_given(&a.files, &a.shape, &a.step)? => volume_fix::protect(a),
         Command::Protect(a) => fix::protect(a),
         Command::Apply(a) if volume_fix::is_applied(a)? => volume_fix::apply(a),
         Command::Apply(a) => fix::apply(a),
