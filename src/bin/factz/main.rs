@@ -148,6 +148,7 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Render(a) => render::render(a),
         Command::Bench(a) if a.w.is_some() => volume_bench::run(a),
         Command::Bench(a) => bench::run(a),
+        Command::Sweep(a) if sweep::volume::is_asked(a) => sweep::volume::sweep(a),
         Command::Sweep(a) => sweep::sweep(a),
         Command::Demo(a) => demo::run(a),
         Command::H5args(a) => h5args::h5args(a),
