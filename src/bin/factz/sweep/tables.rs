@@ -10,9 +10,9 @@ pub fn legend(subject: &Subject) -> String {
     let components = if subject.shape.components == 3 { "u, v and w" } else { "u and v" };
     format!(
         "bound: fraction of the joint range of {components}. bits/value: bits of the stream for each value of \
-         {components}. PSNR in dB; a\nhyphen where it is not defined: a constant field, or squares beyond the range of \
-         f64. error/bound: largest error over\nthe bound. lost / spurious / other type: critical points. MB/s: 10^6 \
-         bytes of input per second, compression /\ndecompression.\n"
+         {components}.\nPSNR in dB; a hyphen where it is not defined: a constant field, or squares beyond the range of \
+         f64.\nerror/bound: largest error over the bound. lost / spurious / other type: critical points. MB/s: 10^6 \
+         bytes of input\nper second, compression / decompression.\n"
     )
 }
 

@@ -85,7 +85,7 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
             };
             let (run, after) = measured.map_err(about)?;
             voice.text(&tables::row(&run))?;
-            let title = format!("{} at {bound:e}: ratio {:.1}", codec.name, run.ratio);
+            let title = format!("{} at {bound:e}: ratio {:.1}, {}", codec.name, run.ratio, slice.name());
             runs.push(run);
             // A bound may be given twice.
             let is_new = shown.iter().all(|(other, ..)| *other != title);
