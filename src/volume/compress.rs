@@ -209,8 +209,14 @@ impl<T: Real> Job<'_, T> {
             },
             bound: self.bound.absolute,
             max_error: parts.as_ref().map_or(0.0, |parts| parts.max_error),
+            warnings: self.statistics.warnings(
+                (self.request.config(), &self.bound),
+                (self.grid, self.views),
+                self.missing,
+            ),
             ..Report::default()
         };
+        report.log_warnings();
         if stream_bytes > dst.len() as u64 {
             (report.status, report.stream_bytes) = (Status::BufferTooSmall, 0);
             return Ok(report);

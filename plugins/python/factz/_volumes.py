@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _abi
 from ._arrays import set_layout
-from ._compression import _inspect, _no_workspace
+from ._compression import _inspect, _no_workspace, _warn
 from ._config import DTYPES, Sides, configured_volume, count_of, name_of
 from ._device import queue_of
 from ._fields import find_bytes
@@ -89,6 +89,7 @@ def compress_volume(
         result = data[: found.stream_bytes].tobytes()
     if report is not None:
         report._take(found)
+    _warn(found)
     return result
 
 

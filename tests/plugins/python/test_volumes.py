@@ -2,6 +2,7 @@
 
 import io
 import unittest
+import warnings
 
 import numpy as np
 
@@ -101,6 +102,17 @@ class Volumes(unittest.TestCase):
         self.assertEqual(len(factz.load(file, step=0)), 2)
         with self.assertRaisesRegex(ValueError, "that of a volume"):
             factz.load(file, step=1, planes=0)
+
+    def test_a_wide_range_is_a_warning(self):
+        u, v, w = waves((9, 10, 11))
+        w[2, 3, 4] = 1e20
+        report = factz.Report()
+        with self.assertWarnsRegex(factz.WideRangeWarning, "give fill=, or an absolute bound") as caught:
+            factz.compress_volume(u, v, w, rel=1e-3, report=report)
+        self.assertTrue(caught.filename == __file__ and report.wide_range)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            factz.compress_volume(u, v, w, rel=1e-3, fill=w[2, 3, 4])
 
     def test_planes_and_volumes_are_told_apart(self):
         u, v, w = waves((5, 6, 7))
