@@ -1996,7 +1996,7 @@ contains
             status = factz_compress_host(u%first, v%first, n, c, c_loc(buffer), size(buffer, kind=c_size_t), r, &
                 threads_used)
           end if
-          if (status == FACTZ_OK) stream = buffer(:r%stream_bytes)
+          if (status == FACTZ_OK) call keep(buffer, r%stream_bytes, 'the stream', stream, status, reason)
         end if
       end if
       r%status = status
@@ -2005,6 +2005,24 @@ contains
     if (present(report)) report = r
     call conclude('factz_compress', status, reason, stat, errmsg)
   end subroutine compress
+
+  ! Copies the beginning of a buffer to an array of its own. Without memory for it status and reason tell.
+  subroutine keep(buffer, length, name, kept, status, reason)
+    integer(int8), intent(in) :: buffer(:)
+    integer(c_int64_t), intent(in) :: length
+    character(*), intent(in) :: name
+    integer(int8), allocatable, intent(out) :: kept(:)
+    integer(c_int32_t), intent(inout) :: status
+    character(:), allocatable, intent(inout) :: reason
+    integer :: failed
+    allocate (kept(length), stat=failed)
+    if (failed /= 0) then
+      status = FACTZ_ERROR_OUT_OF_MEMORY
+      reason = 'no memory for '//decimal(length)//' bytes, '//name
+    else
+      kept(:) = buffer(:length)
+    end if
+  end subroutine keep
 
   ! Decompresses all of a field, the part that begins at first, or with w a volume.
   subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg, first, w)
@@ -2169,7 +2187,7 @@ contains
             status = factz_protect_host(u%first, v%first, n, c, other_u%first, other_v%first, other, c_loc(buffer), &
                 size(buffer, kind=c_size_t), r, threads_used)
           end if
-          if (status == FACTZ_OK) fix = buffer(:r%fix_bytes)
+          if (status == FACTZ_OK) call keep(buffer, r%fix_bytes, 'the fix', fix, status, reason)
         end if
       end if
       r%status = status

@@ -508,4 +508,4 @@ static_assert(sizeof(VolumeDecodeShared<true>) == 10768, "as in Rust");
 static_assert(sizeof(VolumeShared<float>) == BY_DEVICE(76512, 30272), "as in Rust");
 static_assert(sizeof(VolumeShared<double>) == 55088, "as in Rust");
 static_assert(sizeof(QuantizeShared<float>) == 73888, "as in Rust");
-static_assert(sizeof(QuantizeShared<double>) == 4912, "as in Rust");
+static_assert(sizeof(QuantizeShared<double>) == 14736, "as in Rust");

@@ -12,7 +12,9 @@ struct WideSample {
     static_assert(EACH * 32 < 1u << FIELD_BITS, "the counts of a warp have their bits");
     T sizes[EACH];
 
-    __device__ __forceinline__ void load(const Job& job) {
+    // `size_at` is the magnitude of the vertex in a column of a row.
+    template <typename Size>
+    __device__ __forceinline__ void load_by(const Job& job, const Size& size_at) {
         const u64 vertices = job.vertices(), samples = vertices < WIDE_SAMPLES ? vertices : WIDE_SAMPLES;
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
@@ -21,11 +23,17 @@ struct WideSample {
             if (k >= samples) continue;
             const u64 anywhere = (u32)k * SHUFFLE >> 16,
                       index = k * vertices / samples + (anywhere * (vertices / samples) >> 16);
-            const u64 row = index / job.nx, x = index - row * job.nx, y = row_in_memory(job, row);
+            const u64 row = index / job.nx;
+            sizes[i] = size_at(index - row * job.nx, row);
+        }
+    }
+    __device__ __forceinline__ void load(const Job& job) {
+        load_by(job, [&job](u64 x, u64 row) {
+            const u64 y = row_in_memory(job, row);
             const T u = *vertex_at<T>(job.u, job.u_layout, (long long)x, (long long)y);
             const T v = *vertex_at<T>(job.v, job.v_layout, (long long)x, (long long)y);
-            if (!is_missing(u, v, job.fill)) sizes[i] = Real<T>::high(Real<T>::abs(u), Real<T>::abs(v));
-        }
+            return is_missing(u, v, job.fill) ? T(0) : Real<T>::high(Real<T>::abs(u), Real<T>::abs(v));
+        });
     }
     // Valid in thread 0.
     __device__ __forceinline__ bool is_wide(double low, double high) const {

@@ -15,27 +15,31 @@ struct AlongAxis {
     Neighbours to;
     i32 outer_a, outer_d;
     Outer<T> outer;
-    bool is_inside, has_a, has_next, has_outer;
+    bool has_a, has_next, has_outer;
 
-    // The vertex is number `position` of 0 to `last`, in steps of `step`. `whole`: the next one is there if
-    // it is.
+    __device__ __forceinline__ AlongAxis() {}
+    // The vertex is number `position` of 0 to `last`, in steps of `step`.
     __device__ __forceinline__ AlongAxis(
-        const Interpolant<T>& k, i32 position, i32 step, i32 last, bool whole, Neighbours to)
+        const Interpolant<T>& k, i32 position, i32 step, i32 last, Neighbours to)
         : to(to) {
         const bool has_d = position + 3 * step <= last;
-        is_inside = position <= last;
         has_a = position >= 3 * step;
-        has_next = whole || position + step <= last;
+        has_next = position + step <= last;
         has_outer = has_a | has_d;
         outer = outer_of(k, has_a, has_d);
         outer_a = to.lower + outer_left(has_a, has_d) * to.spacing;
         outer_d = to.lower + outer_right(has_a, has_d) * to.spacing;
     }
+    // Of a vertex with a next one.
+    __device__ __forceinline__ T inside(const T* at) const {
+        const T a = at[outer_a], b = at[to.lower], c = at[to.upper()], d = at[outer_d];
+        const T cubic = predict(outer, a, b, c, d, b + c);
+        return has_outer ? cubic : T(0.5) * (b + c);
+    }
     __device__ __forceinline__ T operator()(const T* at) const {
+        if (has_next) return inside(at);
         const T b = at[to.lower];
-        if (!has_next) return has_a ? b + T(0.5) * (b - at[to.lower - to.spacing]) : b;
-        const T a = at[outer_a], c = at[to.upper()], d = at[outer_d];
-        return has_outer ? predict(outer, a, b, c, d, b + c) : T(0.5) * (b + c);
+        return has_a ? b + T(0.5) * (b - at[to.lower - to.spacing]) : b;
     }
 };
 
@@ -61,33 +65,33 @@ __device__ __forceinline__ T sum_of_three(const T* at, Neighbours x, Neighbours 
     return (T(0.5) * faces - T(0.25) * edges) + T(0.125) * corners;
 }
 
-// The axes of ODD that have a next vertex; where some axes would extrapolate, they count alone.
-template <u32 ODD, typename T>
-__device__ __forceinline__ u32 axes_with_next(const AlongAxis<T> (&along)[3]) {
-    u32 next = 0;
-#pragma unroll
-    for (u32 axis = 0; axis < 3; axis++)
-        if (ODD >> axis & 1) next |= (u32)along[axis].has_next << axis;
-    return next;
-}
-
-// The mean of the interpolations along the axes of ODD that are in `axes`.
-template <u32 ODD, typename T>
-__device__ __forceinline__ T mean_along(const AlongAxis<T> (&along)[3], u32 axes, const T* at) {
+// The mean of the interpolations along those of N axes that have a bit in `axes`.
+template <i32 N, typename T>
+__device__ __forceinline__ T mean_along(const AlongAxis<T> (&along)[N], u32 axes, const T* at) {
     T sum = T(0);
 #pragma unroll
-    for (u32 axis = 0; axis < 3; axis++)
-        if (ODD >> axis & 1 && axes >> axis & 1) {
-            const T one = along[axis](at);
-            sum = axes & ((1u << axis) - 1) ? sum + one : one;
+    for (u32 k = 0; k < N; k++)
+        if (axes >> k & 1) {
+            const T one = along[k](at);
+            sum = axes & ((1u << k) - 1) ? sum + one : one;
         }
     const i32 count = __popc(axes);
     return count == 1 ? sum : count == 2 ? T(0.5) * sum : T(1.0 / 3.0) * sum;
 }
 
-// The Boolean sum of a vertex with two or three odd axes, those of ODD.
-template <u32 ODD, typename T>
-__device__ __forceinline__ T boolean_sum(const Neighbours (&to)[3], const T* at) {
-    if (ODD == 7) return sum_of_three(at, to[0], to[1], to[2]);
-    return sum_of_two(at, to[ODD & 1 ? 0 : 1], to[ODD & 4 ? 2 : 1]);
+// The mean of the interpolations along N axes of a vertex with a next one along each.
+template <i32 N, typename T>
+__device__ __forceinline__ T mean_inside(const AlongAxis<T> (&along)[N], const T* at) {
+    T sum = along[0].inside(at);
+#pragma unroll
+    for (i32 k = 1; k < N; k++) sum = sum + along[k].inside(at);
+    return N == 1 ? sum : N == 2 ? T(0.5) * sum : T(1.0 / 3.0) * sum;
+}
+
+// The Boolean sum of the vertices around one with two or three odd axes.
+template <i32 N, typename T>
+__device__ __forceinline__ T boolean_sum(const AlongAxis<T> (&along)[N], const T* at) {
+    if constexpr (N == 2) return sum_of_two(at, along[0].to, along[1].to);
+    if constexpr (N == 3) return sum_of_three(at, along[0].to, along[1].to, along[2].to);
+    return T(0);
 }

@@ -14,20 +14,28 @@ __device__ __forceinline__ u64 most_of_kind(u32 kind) {
     return kind == OTHER_KIND ? LIST_CHUNK : LIST_CONSTANT_CHUNK;
 }
 
-// Listed vertices of a tile, by kind, and those that are exact.
+// Listed vertices of a tile, by kind, and those that are exact; keys of few, which order them.
+template <typename Mesh>
+constexpr u32 LISTED_WORDS = Mesh::PLACES / 32;
+template <typename Mesh>
+constexpr u32 FEW_LISTED = LISTED_WORDS<Mesh>;
 template <typename Mesh>
 struct ListedShared {
-    u32 listed[Mesh::PLACES / 32], counts[LIST_KINDS], exact;
+    u32 listed[LISTED_WORDS<Mesh>], counts[LIST_KINDS], exact;
+    u32 keys[FEW_LISTED<Mesh>], key_count;
 };
+__device__ __forceinline__ u32 all_kinds(const u32 (&counts)[LIST_KINDS]) {
+    return counts[0] + counts[1] + counts[2];
+}
 
 // Finds the listed vertices of a tile: whether there are any. Call with a block.
 template <typename Of>
 __device__ __forceinline__ bool find_listed(
     const Job& job, u64 tile, ListedShared<typename Of::Mesh>& shared) {
     typedef typename Of::Mesh Mesh;
-    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x) shared.listed[k] = 0;
+    for (u32 k = threadIdx.x; k < LISTED_WORDS<Mesh>; k += blockDim.x) shared.listed[k] = 0;
     if (threadIdx.x < LIST_KINDS) shared.counts[threadIdx.x] = 0;
-    if (threadIdx.x == 0) shared.exact = 0;
+    if (threadIdx.x == 0) shared.exact = shared.key_count = 0;
     static_assert(VOLUME_THREADS >= Mesh::PLACES / 16, "sixteen levels each");
     const u8* const levels = typename Of::View(job).levels() + tile * Mesh::PLACES;
     uint4 sixteen = make_uint4(0, 0, 0, 0);
@@ -42,6 +50,32 @@ __device__ __forceinline__ bool find_listed(
     }
     __syncthreads();
     return true;
+}
+
+// A listed vertex of a tile with few: its number in the tile, and its level.
+__device__ __forceinline__ u32 listed_vertex(u32 number, u32 level) { return number | level << 16; }
+
+// Writes the listed vertices of a tile with few, kind by kind and by number. Call with a block.
+template <typename Of>
+__device__ __forceinline__ void write_few(const Job& job, u64 tile, ListedShared<typename Of::Mesh>& shared) {
+    typedef typename Of::Mesh Mesh;
+    const typename Of::View work(job);
+    const u8* const levels = work.levels() + tile * Mesh::PLACES;
+    auto level_of = [&](u32 number) -> u32 { return levels[Mesh::place_of_number(number)]; };
+    for (u32 k = threadIdx.x; k < LISTED_WORDS<Mesh>; k += blockDim.x)
+        for (u32 word = shared.listed[k]; word; word &= word - 1) {
+            const u32 number = 32 * k + (u32)__ffs((i32)word) - 1;
+            shared.keys[atomicAdd(&shared.key_count, 1u)] =
+                kind_of_level(level_of(number)) * Mesh::PLACES + number;
+        }
+    __syncthreads();
+    const u32 count = shared.key_count;
+    for (u32 k = threadIdx.x; k < count; k += blockDim.x) {
+        const u32 key = shared.keys[k], number = key % Mesh::PLACES;
+        u32 rank = 0;
+        for (u32 other = 0; other < count; other++) rank += shared.keys[other] < key;
+        work.listed()[tile * LISTED_WORDS<Mesh> + rank] = listed_vertex(number, level_of(number));
+    }
 }
 
 // The largest error of the vertices of a tile that a thread looks at.
@@ -79,8 +113,8 @@ __device__ __forceinline__ void raise_largest_error(const Job& job, Control& con
 
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: levels; of a volume that is being
 // compressed, where some vertices have one, the field, values of layer 1 and bound shifts, otherwise the
-// largest error of layer 1. Writes: which vertices are listed, and how many of each kind; the largest error,
-// the number of exact vertices.
+// largest error of layer 1. Writes: listed vertices, and how many of each kind; the largest error, the number
+// of exact vertices.
 template <typename Of>
 __device__ __forceinline__ void list_mesh(const Job& job) {
     typedef typename Of::Mesh Mesh;
@@ -91,8 +125,11 @@ __device__ __forceinline__ void list_mesh(const Job& job) {
     const u64 tile = blockIdx.x;
     const bool any = find_listed<Of>(job, tile, shared);
     if constexpr (Of::IS_COMPRESSION) raise_largest_error<Of>(job, control, tile, any);
-    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x)
-        work.listed()[tile * (Mesh::PLACES / 32) + k] = shared.listed[k];
+    if (any && all_kinds(shared.counts) <= FEW_LISTED<Mesh>)
+        write_few<Of>(job, tile, shared);
+    else if (any)
+        for (u32 k = threadIdx.x; k < LISTED_WORDS<Mesh>; k += blockDim.x)
+            work.listed()[tile * LISTED_WORDS<Mesh> + k] = shared.listed[k];
     if (threadIdx.x < LIST_KINDS)
         work.list_ranks()[tile * LIST_KINDS + threadIdx.x] = shared.counts[threadIdx.x];
     if (threadIdx.x == 0 && shared.exact) atomicAdd((ull*)&control.exact, (ull)shared.exact);
@@ -156,14 +193,100 @@ struct ChunkRange {
     }
 };
 
-// Calls `each(lanes, position, level)` with the vertices of a chunk in their order, those of 32 positions at
-// a time: a bit in `lanes` for each lane with a vertex. Call with a warp.
+__device__ __forceinline__ u64 shuffled(u64 value, u32 lane) {
+    return (u64)__shfl_sync(FULL, (u32)(value >> 32), lane) << 32 | __shfl_sync(FULL, (u32)value, lane);
+}
+
+// The listed vertices of a kind in a tile: how many there are before them, their number, and where they begin
+// among those of the tile if it has few.
+struct ListedOfTile {
+    u64 before;
+    u32 count, from;
+    bool few;
+
+    __device__ __forceinline__ ListedOfTile() {}
+    // `most`: of a tile with few.
+    template <typename View>
+    __device__ __forceinline__ ListedOfTile(const Job& job, const View& work, u64 tile, u32 kind, u32 most) {
+        const Control& control = control_of(job);
+        const u64* const ranks = work.list_ranks() + tile * LIST_KINDS;
+        u32 all = 0;
+        before = 0, count = from = 0;
+        if (tile < job.tiles())
+#pragma unroll
+            for (u32 k = 0; k < LIST_KINDS; k++) {
+                const u64 end = tile + 1 < job.tiles() ? ranks[LIST_KINDS + k] : control.volume.listed[k];
+                const u32 vertices = (u32)(end - ranks[k]);
+                if (k == kind) before = ranks[k], count = vertices, from = all;
+                all += vertices;
+            }
+        few = all <= most;
+    }
+};
+
+// Visits the listed vertices of a kind with the ranks of a chunk, at most 32 at a time: `each(lanes,
+// position, level)` with a bit in `lanes` for each lane that has one. Positions ascend. Call with a warp.
+template <typename Of, typename Each>
+struct ListedVisitor {
+    typedef typename Of::Mesh Mesh;
+    static constexpr u32 WORDS = LISTED_WORDS<Mesh>;
+    const typename Of::View work;
+    const ChunkRange& range;
+    const u64 end;
+    Each each;
+
+    __device__ __forceinline__ bool is_in_chunk(u64 rank) const { return rank >= range.first && rank < end; }
+    // Those of a tile with many.
+    __device__ __forceinline__ void visit_many(u64 tile, u64 rank) {
+        const u32 lane = threadIdx.x & 31;
+        const u32* const words = work.listed() + tile * WORDS;
+        for (u32 first = 0; first < WORDS && rank < end; first += 32) {
+            const u32 own_word = words[first + lane];
+            for (u32 left = __ballot_sync(FULL, own_word != 0); left && rank < end; left &= left - 1) {
+                const u32 w = (u32)__ffs((i32)left) - 1, word = __shfl_sync(FULL, own_word, w),
+                          number = 32 * (first + w) + lane;
+                u32 level = LEVEL_UNCHANGED;
+                if (word >> lane & 1)
+                    level = work.levels()[tile * Mesh::PLACES + Mesh::place_of_number(number)];
+                const bool here = level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind;
+                const u32 of_kind = __ballot_sync(FULL, here);
+                const u32 lanes =
+                    __ballot_sync(FULL, here && is_in_chunk(rank + __popc(of_kind & lanes_below())));
+                rank += __popc(of_kind);
+                if (lanes) each(lanes, tile * Mesh::PLACES + number, level);
+            }
+        }
+    }
+    // Those of the tiles from `tile` on, one for each lane, that have a bit in `tiles` and few vertices.
+    __device__ __forceinline__ void visit_few(u64 tile, u32 tiles, const ListedOfTile& mine) {
+        const u32 lane = threadIdx.x & 31, count = tiles >> lane & 1 ? mine.count : 0,
+                  up_to_me = warp_inclusive_sum(count), all = __shfl_sync(FULL, up_to_me, 31);
+        for (u32 first = 0; first < all; first += 32) {
+            // The tile with this vertex: the first one with more up to it.
+            const u32 wanted = first + lane;
+            u32 of = 0;
+#pragma unroll
+            for (u32 step = 16; step > 0; step /= 2)
+                if (__shfl_sync(FULL, up_to_me, of + step - 1) <= wanted) of += step;
+            of = of < 31 ? of : 31;
+            const u32 in_tile = wanted - (__shfl_sync(FULL, up_to_me, of) - __shfl_sync(FULL, count, of)),
+                      at = __shfl_sync(FULL, mine.from, of) + in_tile;
+            const u64 rank = shuffled(mine.before, of) + in_tile;
+            const bool here = wanted < all && is_in_chunk(rank);
+            const u32 vertex = here ? work.listed()[(tile + of) * WORDS + at] : 0,
+                      lanes = __ballot_sync(FULL, here);
+            if (lanes) each(lanes, (tile + of) * Mesh::PLACES + (vertex & 0xffff), vertex >> 16);
+        }
+    }
+};
+
+// Calls `each` with the vertices of a chunk as ListedVisitor does. Call with a warp.
 template <typename Of, typename Each>
 __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& range, Each each) {
-    constexpr u32 PLACES = Of::Mesh::PLACES;
     const typename Of::View work(job);
     const u64* const ranks = work.list_ranks();
-    const u32 lane = threadIdx.x & 31;
+    const u64 end = range.first + range.count;
+    ListedVisitor<Of, Each> visitor = {work, range, end, each};
     // The last tile with no more vertices before it than the chunk.
     u64 low = 0, high = job.tiles();
     while (high - low > 1) {
@@ -173,43 +296,40 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
         else
             high = middle;
     }
-    const u64 end = range.first + range.count;
-    for (u64 tile = low; tile < job.tiles(); tile++) {
-        // Tiles without vertices of the kind are passed 32 at a time.
-        const u64 candidate = tile + lane, total = control_of(job).volume.listed[range.kind],
-                  begins = candidate < job.tiles() ? ranks[candidate * LIST_KINDS + range.kind] : total,
-                  ends =
-                      candidate + 1 < job.tiles() ? ranks[(candidate + 1) * LIST_KINDS + range.kind] : total;
-        const u32 some = __ballot_sync(FULL, ends > begins);
-        if (some == 0) {
-            tile += 31;
-            continue;
+    for (u64 tile = low; tile < job.tiles(); tile += 32) {
+        const ListedOfTile mine(
+            job, work, tile + (threadIdx.x & 31), range.kind, FEW_LISTED<typename Of::Mesh>);
+        u32 some = __ballot_sync(FULL, mine.count > 0 && mine.before < end);
+        const u32 few = __ballot_sync(FULL, mine.few);
+        while (some) {
+            const u32 next = (u32)__ffs((i32)some) - 1, many = some & ~few,
+                      group = some & (many ? (many & (0u - many)) - 1 : FULL);
+            if (group)
+                visitor.visit_few(tile, group, mine);
+            else
+                visitor.visit_many(tile + next, shuffled(mine.before, next));
+            some &= ~(group ? group : 1u << next);
         }
-        const u32 next = (u32)__ffs((i32)some) - 1;
-        tile += next;
-        u64 rank = __shfl_sync(FULL, (u32)begins, next) | (u64)__shfl_sync(FULL, (u32)(begins >> 32), next)
-                                                              << 32;
-        if (rank >= end) return;
-        const u32* const words = work.listed() + tile * (PLACES / 32);
-        for (u32 first = 0; first < PLACES / 32 && rank < end; first += 32) {
-            const u32 own_word = words[first + lane];
-            for (u32 left = __ballot_sync(FULL, own_word != 0); left && rank < end; left &= left - 1) {
-                const u32 w = (u32)__ffs((i32)left) - 1, word = __shfl_sync(FULL, own_word, w),
-                          number = 32 * (first + w) + lane;
-                u32 level = LEVEL_UNCHANGED;
-                if (word >> lane & 1)
-                    level = work.levels()[tile * PLACES + Of::Mesh::place_of_number(number)];
-                const u32 of_kind =
-                    __ballot_sync(FULL, level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind);
-                const u64 mine = rank + __popc(of_kind & lanes_below());
-                const u32 lanes =
-                    __ballot_sync(FULL, (of_kind >> lane & 1) && mine >= range.first && mine < end);
-                rank += __popc(of_kind);
-                if (lanes) each(lanes, tile * PLACES + number, level);
-            }
-        }
+        if (shuffled(mine.before + mine.count, 31) >= end) return;
     }
 }
+
+// What a lane's vertex of a chunk has to know of those before it.
+struct ListedLane {
+    u32 lanes, begins;  // bits of lanes with a vertex, and of those that begin a run
+    u32 number;         // of the vertex in the chunk
+    u64 gap;            // positions between it and the vertex before
+
+    // `done` vertices were before those of the lanes, the last of which had the position `last`.
+    __device__ __forceinline__ ListedLane(u32 lanes, u64 position, u32 done, u64 last) : lanes(lanes) {
+        const u32 lane = threadIdx.x & 31, below = lanes & lanes_below();
+        const u64 of_lane = shuffled(position, below ? highest_bit(below) : lane),
+                  before = below ? of_lane : last;
+        number = done + __popc(below);
+        gap = position - before - 1;
+        begins = __ballot_sync(FULL, (lanes >> lane & 1) && (number == 0 || gap != 0));
+    }
+};
 
 // Bits of a number in exponential Golomb code, and of its parts.
 __device__ __forceinline__ u32 log2_of(u64 x) { return 63 - (u32)__clzll((long long)x); }
@@ -261,30 +381,24 @@ struct ChunkPlan {
         u64 last = 0;                     // position
         u32 done = 0, run_begins_at = 0;  // vertices, and those before the run
         for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32 level) {
-            if (done == 0) {
-                const u32 at = (u32)__ffs((i32)lanes) - 1;
-                first = position - lane + at;
-            }
-            add_gaps(lanes, position - lane, last, done, run_begins_at);
+            if (done == 0) first = shuffled(position, (u32)__ffs((i32)lanes) - 1);
+            add_gaps(ListedLane(lanes, position, done, last), run_begins_at);
             if (range.kind == OTHER_KIND && lanes >> lane & 1) add_level(level);
             done += __popc(lanes);
-            last = position - lane + highest_bit(lanes);
+            last = shuffled(position, highest_bit(lanes));
         });
         run_bits += golomb_bits(done - run_begins_at - 1, 0);
         decide(range.kind);
     }
-    // Adds the gaps in front of vertices; those of 32 positions from `base` on.
-    __device__ __forceinline__ void add_gaps(u32 lanes, u64 base, u64 last, u32 done, u32& run_begins_at) {
-        // A vertex begins a run unless the one before it has the position before.
-        const bool goes_on = done > 0 && last + 1 == base;
-        u32 begins = lanes & ~(lanes << 1 | (u32)goes_on);
-        const u32 follows = lanes & ~begins;
+    // Adds the gaps in front of the vertices of lanes. A vertex begins a run unless the one before it has the
+    // position before.
+    __device__ __forceinline__ void add_gaps(const ListedLane& mine, u32& run_begins_at) {
+        const u32 follows = mine.lanes & ~mine.begins;
         if (follows) gap_costs.add(gap_costs.single, 0, __popc(follows));
-        for (; begins; begins &= begins - 1) {
-            const u32 at = (u32)__ffs((i32)begins) - 1, below = lanes & ((1u << at) - 1);
-            const u32 number = done + __popc(below);
+        for (u32 begins = mine.begins; begins; begins &= begins - 1) {
+            const u32 at = (u32)__ffs((i32)begins) - 1, number = __shfl_sync(FULL, mine.number, at);
+            const u64 gap = shuffled(mine.gap, at);
             if (number == 0) continue;
-            const u64 before = below ? base + highest_bit(below) : last, gap = base + at - before - 1;
             gap_costs.add(gap_costs.single, gap);
             gap_costs.add(gap_costs.skipped, gap - 1);
             run_bits += golomb_bits(number - run_begins_at - 1, 0);
@@ -423,13 +537,11 @@ __device__ __forceinline__ void write_constant_chunk(
     u64 last = 0;
     u32 done = 0, run_begins_at = 0;
     for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32) {
-        const u64 base = position - lane;
-        const bool goes_on = done > 0 && last + 1 == base;
-        const u32 begins = lanes & ~(lanes << 1 | (u32)goes_on), below = lanes & lanes_below(),
-                  number = done + __popc(below);
+        const ListedLane mine(lanes, position, done, last);
+        const u32 begins = mine.begins, number = mine.number;
+        const u64 gap = mine.gap;
         // With runs, a vertex that begins one has the length of the run before it, then its gap.
         const bool speaks = ((has_runs ? begins : lanes) >> lane & 1) && number > 0;
-        const u64 before = below ? base + highest_bit(below) : last, gap = position - before - 1;
         const u32 others = begins & lanes_below(),
                   from = others ? done + __popc(lanes & ((1u << highest_bit(others)) - 1)) : run_begins_at,
                   length = number - from - 1;
@@ -442,7 +554,7 @@ __device__ __forceinline__ void write_constant_chunk(
         out.flush(false);
         if (begins) run_begins_at = done + __popc(lanes & ((1u << highest_bit(begins)) - 1));
         done += __popc(lanes);
-        last = base + highest_bit(lanes);
+        last = shuffled(position, highest_bit(lanes));
     });
     if (!has_runs) return;
     const u32 length = done - run_begins_at - 1;

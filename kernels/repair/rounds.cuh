@@ -15,11 +15,16 @@ constexpr u32 MOST_ROUNDS = SINGLE_ROUNDS + BOUNDED_ROUNDS + 64;
 // and with vertices to look at. A bit of a tile's flags says that it is in one.
 enum : u32 { IN_VIOLATED = 1, IN_CHANGED = 2, IN_TOUCHED = 4 };
 
-// Vertices or cells of a tile, by place.
+// Vertices or cells of some tiles: the number of the tile among these, and the place there.
+constexpr u32 TILES_AT_ONCE = 8;
 template <typename Mesh>
 struct TilePlaces {
+    static_assert(TILES_AT_ONCE * Mesh::PLACES <= 1 << 16, "both numbers have 16 bits");
     u16 at[Mesh::PLACES];
-    u32 count;
+    u32 count, tiles[TILES_AT_ONCE], of_tile[TILES_AT_ONCE];
+
+    __device__ __forceinline__ u32 tile(u32 k) const { return at[k] / Mesh::PLACES; }
+    __device__ __forceinline__ u32 place(u32 k) const { return at[k] % Mesh::PLACES; }
 };
 
 // A number that orders simplices at random; no two have the same.
@@ -52,6 +57,7 @@ struct RepairRounds {
     typedef ::Simplex<Mesh> Simplex;
     typedef typename Mesh::template Vectors<T> Vectors;
     typedef typename Mesh::Tile Tile;
+    typedef typename VertexValues<Of>::V V;
     const Job& job;
     Control& control;
     const typename Of::View work;
@@ -101,32 +107,76 @@ struct RepairRounds {
         enlist(at.tile, IN_TOUCHED, work.touched_tiles(), control.repair.touched_tiles[round & 1]);
     }
 
-    // Finds the cells of a tile with violated simplices. Call with a block.
-    __device__ __forceinline__ void find_violated(u64 tile) {
-        const u32* const words = reinterpret_cast<const u32*>(work.violated() + tile * Mesh::PLACES);
-        __syncthreads();
-        if (threadIdx.x == 0) places.count = 0;
-        __syncthreads();
-        for (u32 k = threadIdx.x; k < Mesh::PLACES / 4; k += blockDim.x) {
-            const u32 word = __ldcg(words + k);
-            if (word == 0) continue;
-            for (u32 b = 0; b < 4; b++)
-                if (word >> 8 * b & 255) places.at[atomicAdd(&places.count, 1u)] = (u16)(4 * k + b);
+    // Calls `each(k, w, word)` with the words of tile k, but for most that are 0. Call with a block.
+    template <u32 WORDS, typename WordsOf, typename Each>
+    __device__ __forceinline__ void for_words(u32 tiles, WordsOf words_of, Each each) {
+        constexpr u32 QUADS = WORDS / 4, AT_ONCE = 4;
+        for (u32 first = threadIdx.x; first < tiles * QUADS; first += AT_ONCE * REPAIR_THREADS) {
+            // The loads are under way at the same time.
+            uint4 quads[AT_ONCE];
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++) {
+                const u32 i = first + j * REPAIR_THREADS;
+                quads[j] = make_uint4(0, 0, 0, 0);
+                if (i < tiles * QUADS)
+                    quads[j] =
+                        __ldcg(reinterpret_cast<const uint4*>(words_of(places.tiles[i / QUADS])) + i % QUADS);
+            }
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++) {
+                const uint4& quad = quads[j];
+                if (!(quad.x | quad.y | quad.z | quad.w)) continue;
+                const u32 i = first + j * REPAIR_THREADS;
+#pragma unroll 1
+                for (u32 w = 0; w < 4; w++) {
+                    const u32 word = w == 0 ? quad.x : w == 1 ? quad.y : w == 2 ? quad.z : quad.w;
+                    each(i / QUADS, i % QUADS * 4 + w, word);
+                }
+            }
         }
-        __syncthreads();
     }
-    // Finds the vertices of a tile whose bits are set, and clears the bits. Call with a block.
-    __device__ __forceinline__ void take_bits(u32* bits) {
-        __syncthreads();
-        if (threadIdx.x == 0) places.count = 0;
-        __syncthreads();
-        for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x) {
-            const u32 word = __ldcg(bits + k);
-            if (word) bits[k] = 0;
-            for (u32 left = word; left; left &= left - 1)
-                places.at[atomicAdd(&places.count, 1u)] = (u16)(32 * k + __ffs((i32)left) - 1);
+    // Finds the places of the next tiles of a list, from its entry `first` on every gridDim.x-th: those whose
+    // bits in words are set, EACH bits a place. Several tiles come together if there is room; their number is
+    // the result. Call with a block.
+    template <u32 EACH, typename WordsOf>
+    __device__ __forceinline__ u32 find_places(const u32* list, u32 count, u32 first, WordsOf words_of) {
+        const u32 left = (count - first + gridDim.x - 1) / gridDim.x;
+        for (u32 tiles = min(left, TILES_AT_ONCE);; tiles = 1) {
+            __syncthreads();
+            if (threadIdx.x == 0) places.count = 0;
+            if (threadIdx.x < tiles) {
+                places.tiles[threadIdx.x] = __ldcg(list + first + threadIdx.x * gridDim.x);
+                places.of_tile[threadIdx.x] = 0;
+            }
+            __syncthreads();
+            for_words<EACH * Mesh::PLACES / 32>(tiles, words_of, [&](u32 k, u32 w, u32 word) {
+                while (word) {
+                    const u32 b = ((u32)__ffs((i32)word) - 1) / EACH, number = atomicAdd(&places.count, 1u);
+                    word &= ~(((1u << EACH) - 1) << EACH * b);
+                    atomicAdd(&places.of_tile[k], 1u);
+                    if (number < Mesh::PLACES)
+                        places.at[number] = (u16)(k * Mesh::PLACES + 32 / EACH * w + b);
+                }
+            });
+            __syncthreads();
+            // The places of one tile always fit.
+            if (places.count <= Mesh::PLACES) return tiles;
         }
-        __syncthreads();
+    }
+    // Finds vertices as above, clears their bits, and takes their tiles from the list with this flag.
+    template <typename WordsOf>
+    __device__ __forceinline__ u32 take_vertices(
+        const u32* list, u32 count, u32 first, u32 flag, WordsOf words_of) {
+        const u32 tiles = find_places<1>(list, count, first, words_of);
+        if (threadIdx.x < tiles) atomicAnd(&work.repair_flags()[places.tiles[threadIdx.x]], ~flag);
+        for (u32 k = 0; k < tiles; k++)
+            for (u32 w = threadIdx.x; w < Mesh::PLACES / 32; w += REPAIR_THREADS)
+                words_of(places.tiles[k])[w] = 0;
+        return tiles;
+    }
+    // Vertex or cell k of those that were found.
+    __device__ __forceinline__ GridPoint found(u32 k) const {
+        return point(Mesh::tile(job, places.tiles[places.tile(k)]), places.place(k));
     }
     __device__ __forceinline__ GridPoint point(const Tile& tile, u32 place) const {
         GridPoint p;
@@ -134,39 +184,55 @@ struct RepairRounds {
         return p;
     }
 
-    // Calls `each(simplex)` with all violated simplices, one for a warp, and lists their tiles for the next
-    // round.
+    // Calls `each(cell, bits)` with all cells that have violated simplices, a bit for each of these, and
+    // lists their tiles for the next round. A cell belongs to a warp.
     template <typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
-        const u32 count = read(violated_count(round)), warps = blockDim.x / 32;
-        const u32* const tiles = violated_tiles(round);
-        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
-            const u64 index = __ldcg(tiles + k);
-            find_violated(index);
-            if (threadIdx.x == 0) {
-                if (places.count == 0)
-                    atomicAnd(&work.repair_flags()[index], ~(u32)IN_VIOLATED);
+        const u32 count = read(violated_count(round));
+        auto words_of = [&](u64 tile) {
+            return reinterpret_cast<u32*>(work.violated() + tile * Mesh::PLACES);
+        };
+        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
+            tiles = find_places<8>(violated_tiles(round), count, first, words_of);
+            if (threadIdx.x < tiles) {
+                const u32 tile = places.tiles[threadIdx.x];
+                if (places.of_tile[threadIdx.x] == 0)
+                    atomicAnd(&work.repair_flags()[tile], ~(u32)IN_VIOLATED);
                 else
-                    violated_tiles(round + 1)[atomicAdd(&violated_count(round + 1), 1u)] = (u32)index;
+                    violated_tiles(round + 1)[atomicAdd(&violated_count(round + 1), 1u)] = tile;
             }
-            const Tile tile = Mesh::tile(job, index);
-            for (u32 i = threadIdx.x / 32; i < places.count; i += warps) {
-                const u32 place = places.at[i];
-                u32 bits = __ldcg(work.violated() + index * Mesh::PLACES + place);
-                for (; bits; bits &= bits - 1) each(Simplex{point(tile, place), (u32)__ffs((i32)bits) - 1});
+            for (u32 k = threadIdx.x / 32; k < places.count; k += REPAIR_THREADS / 32) {
+                const u64 tile = places.tiles[places.tile(k)];
+                each(found(k), (u32)__ldcg(work.violated() + tile * Mesh::PLACES + places.place(k)));
             }
         }
     }
 
+    // The violated simplex of a cell with the least key: the others share two vertices with it.
+    __device__ __forceinline__ Simplex least_of_cell(const GridPoint& cell, u32 bits) const {
+        Simplex least = {cell, 0};
+        u64 key = ~0ull;
+        for (; bits; bits &= bits - 1) {
+            const u32 t = (u32)__ffs((i32)bits) - 1;
+            const u64 of_this = repair_key(Simplex{cell, t}.number(job));
+            if (of_this <= key) key = of_this, least.in_cell = t;
+        }
+        return least;
+    }
     // Whether the key of a violated simplex is the least one around its vertices. Call with a warp.
     __device__ __forceinline__ bool may_act(const Simplex& s) const {
         const u64 own = s.number(job), key = repair_key(own);
         bool least = true;
-        for (u32 i = threadIdx.x & 31; i < Mesh::CORNERS * Mesh::AROUND; i += 32) {
+        // Lanes beyond the last one look at it again.
+        constexpr u32 ALL = Mesh::CORNERS * Mesh::AROUND;
+#pragma unroll
+        for (u32 k = 0; k < ALL; k += 32) {
+            const u32 i = min(k + (threadIdx.x & 31), ALL - 1);
             Simplex other;
-            if (!simplex_around(job, s.corner(job, i / Mesh::AROUND), i % Mesh::AROUND, other)) continue;
+            const bool exists = simplex_around(job, s.corner(job, i / Mesh::AROUND), i % Mesh::AROUND, other);
+            if (!exists) other = s;
             const u64 number = other.number(job);
-            if (number != own && violated.has(other) && repair_key(number) < key) least = false;
+            least &= !(violated.has(other) && repair_key(number) < key);
         }
         return __all_sync(lanes, least);
     }
@@ -176,28 +242,54 @@ struct RepairRounds {
         u32 k;
         bool settles;
     };
+    // The corner of a simplex that a lane looks at; of a triangle some lanes look at the last one again.
+    struct CornerOfLane {
+        GridPoint p;
+        TilePlace at;
+        V original, now;
+        bool differs;
+    };
+    // Eight lanes look at a corner each.
+    __device__ __forceinline__ CornerOfLane corner_of_lane(const Simplex& s) const {
+        CornerOfLane mine;
+        const u32 corner = (threadIdx.x & 31) / 8;
+        mine.p = s.corner(job, min(corner, Mesh::CORNERS - 1));
+        mine.at = Mesh::place_of(job, mine.p);
+        mine.original = original_at<T, Mesh::COMPONENTS>(job, mine.p);
+        mine.now = vector_now<Of>(job, mine.p, mine.original);
+        mine.differs = corner < Mesh::CORNERS && !equal(mine.original, mine.now);
+        return mine;
+    }
+    // The vectors that the lanes have at the corners. Call with a warp.
+    __device__ __forceinline__ Vectors of_lanes(const V& mine) const {
+        Vectors all;
+#pragma unroll
+        for (u32 k = 0; k < Mesh::CORNERS; k++)
+#pragma unroll
+            for (u32 c = 0; c < Mesh::COMPONENTS; c++)
+                all.at[k].at[c] = __shfl_sync(lanes, mine.at[c], 8 * k);
+        return all;
+    }
     // Eight lanes try eight levels of a corner each. Call with a warp.
-    __device__ __forceinline__ NextLevel next_level(const Simplex& s, const GridPoint& p, const TilePlace& at,
-        bool differs, const Vectors& before, const Vectors& now) const {
+    __device__ __forceinline__ NextLevel next_level(
+        const Simplex& s, const CornerOfLane& mine, const Vectors& before) const {
         const u32 lane = threadIdx.x & 31, corner = lane / 8, first = corner * 8;
-        const T most = differs ? test.border_bound(p) : T(0);
+        const Vectors now = of_lanes(mine.now);
+        const T most = mine.differs ? test.border_bound(mine.p) : T(0);
         const auto kept = Mesh::kept(before, s.in_cell, test.rule);
-        const u32 level = test.values.level(at);
+        const u32 level = test.values.level(mine.at);
         NextLevel next = {LEVEL_EXACT, false};
         bool has_next = false;
 #pragma unroll 1
         for (u32 base = level + 1;; base += 8) {
-            const bool searches = differs && !next.settles && base <= LEVEL_EXACT;
+            const bool searches = mine.differs && !next.settles && base <= LEVEL_EXACT;
             if (!__any_sync(lanes, searches)) return next;
             const u32 k = base + (lane & 7);
-            Vectors after = now;
             bool exists = false, settles = false;
             if (searches && k <= LEVEL_EXACT) {
-                Vector<T, Mesh::COMPONENTS> original = before.at[0], value;
-#pragma unroll
-                for (u32 j = 1; j < Mesh::CORNERS; j++)
-                    if (corner == j) original = before.at[j];
-                exists = test.values.candidate(p, at, k, most, original, value);
+                V value;
+                exists = test.values.candidate(mine.p, mine.at, k, most, mine.original, value);
+                Vectors after = now;
 #pragma unroll
                 for (u32 j = 0; j < Mesh::CORNERS; j++)
                     if (corner == j) after.at[j] = value;
@@ -219,27 +311,16 @@ struct RepairRounds {
     // the largest relative error goes one level further, or becomes exact if the simplex has no bound.
     // Call with a warp.
     __device__ __forceinline__ void act(const Simplex& s) {
-        const u32 lane = threadIdx.x & 31, corner = lane / 8;
-        Vectors before;
-        test.load(s, before);
-        const Vectors now = test.now(s, before);
-        const GridPoint p = s.corner(job, corner);
-        const TilePlace at = Mesh::place_of(job, p);
-        bool differs = false;
-        double error = 0.0;
-#pragma unroll
-        for (u32 k = 0; k < Mesh::CORNERS; k++)
-            if (corner == k) {
-                differs = !equal(before.at[k], now.at[k]);
-                error = relative_error(before.at[k], now.at[k]);
-            }
-        const NextLevel next = next_level(s, p, at, differs, before, now);
-        const u32 levels = next.settles ? next.k - test.values.level(at) : NONE_SETTLES;
+        const CornerOfLane mine = corner_of_lane(s);
+        const Vectors before = of_lanes(mine.original);
+        const double error = relative_error(mine.original, mine.now);
+        const NextLevel next = next_level(s, mine, before);
+        const u32 levels = next.settles ? next.k - test.values.level(mine.at) : NONE_SETTLES;
         u32 best = 0, fewest = NONE_SETTLES;
         double largest = -1.0;
 #pragma unroll
         for (u32 k = 0; k < Mesh::CORNERS; k++) {
-            const bool here = __shfl_sync(lanes, (u32)differs, 8 * k);
+            const bool here = __shfl_sync(lanes, (u32)mine.differs, 8 * k);
             const u32 to_go = __shfl_sync(lanes, levels, 8 * k);
             const double of_corner = __shfl_sync(lanes, error, 8 * k);
             if (here && (to_go < fewest || (to_go == fewest && of_corner > largest)))
@@ -248,9 +329,9 @@ struct RepairRounds {
         const bool lost = fewest == NONE_SETTLES &&
                           Mesh::bound(before, s.in_cell, test.rule, Of::bound(control), true) == T(0);
         __syncwarp(lanes);
-        if (lane != 8 * best) return;
-        test.values.level(at) = (u8)(lost ? LEVEL_EXACT : next.k);
-        set_changed(at);
+        if ((threadIdx.x & 31) != 8 * best) return;
+        test.values.level(mine.at) = (u8)(lost ? LEVEL_EXACT : next.k);
+        set_changed(mine.at);
     }
 
     // Takes the errors of a vertex below the bounds of the simplices around it, of the violated ones alone
@@ -269,22 +350,25 @@ struct RepairRounds {
         if (lane == 0 && test.values.keep_below(p, at, least)) set_changed(at);
         __syncwarp(lanes);
     }
+    // Calls `each` with the corners of some simplices of a cell. Call with a warp.
+    template <typename Each>
+    __device__ __forceinline__ void each_corner(const GridPoint& cell, u32 bits, Each each) {
+        const u32 lane = threadIdx.x & 31, t = lane / Mesh::CORNERS;
+        if (bits >> t & 1) each(Mesh::place_of(job, Simplex{cell, t}.corner(job, lane % Mesh::CORNERS)));
+        __syncwarp(lanes);
+    }
     // Marks the corners of violated simplices, then takes their errors below the bounds of these.
     __device__ __forceinline__ void bound_corners() {
-        for_violated([&](const Simplex& s) {
-            const u32 lane = threadIdx.x & 31;
-            if (lane < Mesh::CORNERS) set_touched(Mesh::place_of(job, s.corner(job, lane)));
-            __syncwarp(lanes);
+        for_violated([&](const GridPoint& cell, u32 bits) {
+            each_corner(cell, bits, [&](const TilePlace& at) { set_touched(at); });
         });
         meet_grid();
         const u32 count = read(control.repair.touched_tiles[round & 1]);
-        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
-            const u64 index = __ldcg(work.touched_tiles() + k);
-            if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_TOUCHED);
-            take_bits(work.touched(index));
-            const Tile tile = Mesh::tile(job, index);
-            for (u32 i = threadIdx.x / 32; i < places.count; i += blockDim.x / 32)
-                keep_below(point(tile, places.at[i]), true);
+        auto words_of = [&](u64 tile) { return work.touched(tile); };
+        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
+            tiles = take_vertices(work.touched_tiles(), count, first, IN_TOUCHED, words_of);
+            for (u32 k = threadIdx.x / 32; k < places.count; k += REPAIR_THREADS / 32)
+                keep_below(found(k), true);
         }
     }
     // Takes the errors of all vertices of blocks with violated simplices below their bounds. Blocks are
@@ -295,10 +379,8 @@ struct RepairRounds {
              k += (u64)gridDim.x * blockDim.x)
             marked[k] = 0;
         meet_grid();
-        for_violated([&](const Simplex& s) {
-            const u32 lane = threadIdx.x & 31;
-            if (lane < Mesh::CORNERS) marked[Mesh::place_of(job, s.corner(job, lane)).tile >> doublings] = 1;
-            __syncwarp(lanes);
+        for_violated([&](const GridPoint& cell, u32 bits) {
+            each_corner(cell, bits, [&](const TilePlace& at) { marked[at.tile >> doublings] = 1; });
         });
         meet_grid();
         for (u64 first = 0; first < job.tiles(); first += blockDim.x) {
@@ -325,15 +407,12 @@ struct RepairRounds {
     // Tests the simplices around the vertices that changed.
     __device__ __forceinline__ void verify_changed() {
         const u32 count = read(control.repair.changed_tiles[round & 1]);
-        for (u32 k = blockIdx.x; k < count; k += gridDim.x) {
-            const u64 index = __ldcg(work.changed_tiles() + k);
-            if (threadIdx.x == 0) atomicAnd(&work.repair_flags()[index], ~(u32)IN_CHANGED);
-            take_bits(work.changed(index));
-            const Tile tile = Mesh::tile(job, index);
-            for (u32 i = threadIdx.x; i < places.count * Mesh::AROUND; i += blockDim.x) {
+        auto words_of = [&](u64 tile) { return work.changed(tile); };
+        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
+            tiles = take_vertices(work.changed_tiles(), count, first, IN_CHANGED, words_of);
+            for (u32 i = threadIdx.x; i < places.count * Mesh::AROUND; i += REPAIR_THREADS) {
                 Simplex s;
-                const GridPoint p = point(tile, places.at[i / Mesh::AROUND]);
-                if (!simplex_around(job, p, i % Mesh::AROUND, s)) continue;
+                if (!simplex_around(job, found(i / Mesh::AROUND), i % Mesh::AROUND, s)) continue;
                 const bool broken = !test.keeps(s);
                 u64 of_cell;
                 if (!violated.change(s, broken, of_cell) && broken)
@@ -347,7 +426,8 @@ struct RepairRounds {
         meet_grid();
         for (;; round++) {
             if (round < SINGLE_ROUNDS)
-                for_violated([&](const Simplex& s) {
+                for_violated([&](const GridPoint& cell, u32 bits) {
+                    const Simplex s = least_of_cell(cell, bits);
                     if (may_act(s)) act(s);
                 });
             else if (round < SINGLE_ROUNDS + BOUNDED_ROUNDS)

@@ -56,6 +56,13 @@ __device__ __forceinline__ bool are_equal(const Vectors& a, const Vectors& b) {
     return same;
 }
 
+// The vector of a vertex now. Not inlined: rounds of repair wait for instructions more than for anything
+// else. Votes and shuffles behind it need a mask that the compiler does not know (repair/rounds.cuh).
+template <typename Of, typename V = typename VertexValues<Of>::V>
+static __device__ __noinline__ V vector_now(const Job& job, GridPoint p, V original) {
+    return VertexValues<Of>(job).current(p, Of::Mesh::place_of(job, p), original);
+}
+
 template <typename Of>
 struct SimplexTest {
     typedef typename Of::T T;
@@ -82,10 +89,8 @@ struct SimplexTest {
     __device__ __forceinline__ Vectors now(const Simplex<Mesh>& s, const Vectors& before) const {
         Vectors after;
 #pragma unroll
-        for (u32 k = 0; k < Mesh::CORNERS; k++) {
-            const GridPoint p = s.corner(job, k);
-            after.at[k] = values.current(p, Mesh::place_of(job, p), before.at[k]);
-        }
+        for (u32 k = 0; k < Mesh::CORNERS; k++)
+            after.at[k] = vector_now<Of>(job, s.corner(job, k), before.at[k]);
         return after;
     }
     // Whether a simplex keeps what it must.

@@ -3,17 +3,7 @@
 // in src/repair/triangles.rs.
 #pragma once
 #include "repair/rounds.cuh"
-
-// What the strict signs of a vertex say: of each component whether it is positive, then whether it is
-// negative, of the original and of the values now; whether these are the same; whether the vertex is missing.
-constexpr u32 SIGNS_BEFORE = 0x3f, SIGNS_NOW = 0xfc0, IS_SAME = 1 << 12, IS_MISSING = 1 << 13;
-template <typename T, i32 N>
-__device__ __forceinline__ u32 strict_signs(const Vector<T, N>& v) {
-    u32 signs = 0;
-#pragma unroll
-    for (i32 c = 0; c < N; c++) signs |= (u32)(v.at[c] > T(0)) << c | (u32)(v.at[c] < T(0)) << (3 + c);
-    return signs;
-}
+#include "topology/strict_signs.cuh"
 
 template <typename Mesh>
 struct VerifyShared {
@@ -21,7 +11,7 @@ struct VerifyShared {
     static constexpr u32 OPEN_OF_TURN = Mesh::OF_CELL * VOLUME_THREADS;
 
     u16 signs[Mesh::CLOSED * Mesh::CLOSED * Mesh::CLOSED_Z];
-    u32 violated[Mesh::PLACES / 4];
+    alignas(16) u32 violated[Mesh::PLACES / 4];
     // Simplices that signs do not settle: the place of their cell, and their number.
     u32 open[2 * OPEN_OF_TURN];
     u32 open_count, violated_count, points;
@@ -39,7 +29,7 @@ struct LoadedVertex {
         const auto now = level == LEVEL_UNCHANGED
                              ? before
                              : values.at_level(p, Of::Mesh::place_of(values.job, p), level, original, before);
-        return strict_signs(original) | strict_signs(now) << 6 | (equal(original, now) ? IS_SAME : 0) |
+        return strict_signs(original) | strict_signs(now) << SIGNS | (equal(original, now) ? IS_SAME : 0) |
                (is_missing(original, values.job.fill) ? IS_MISSING : 0);
     }
 };
@@ -129,27 +119,53 @@ __device__ __forceinline__ void test_open(const SimplexTest<Of>& test, const typ
     atomicAdd(&shared.violated_count, 1u);
 }
 
-// Finds the violated simplices of the cells of a tile. Call with a block.
-template <typename Of>
-__device__ __forceinline__ void find_violated(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
-    VerifyShared<typename Of::Mesh>& shared) {
-    typedef typename Of::Mesh Mesh;
-    const SimplexTest<Of> test(job);
-    if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = 0;
-    for (u32 k = threadIdx.x; k < Mesh::PLACES / 4; k += blockDim.x) shared.violated[k] = 0;
-    load_signs<Of>(job, tile, exact, shared);
-    __syncthreads();
-    for (u32 first = 0; first < Mesh::PLACES; first += VOLUME_THREADS) {
+// Cells of a tile that signs leave open: bit k of a thread stands for the cell at place k * VOLUME_THREADS +
+// threadIdx.x. Of a volume these are cubes along z.
+template <typename T>
+__device__ __forceinline__ u32 open_cells(
+    const Job& job, const VolumeTile& tile, const VerifyShared<Tetrahedra>& shared) {
+    const i32 x = (i32)threadIdx.x % VOLUME_SIDE, y = (i32)threadIdx.x / VOLUME_SIDE;
+    const GridPoint first = {
+        (long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2]};
+    if (x >= tile.owned(0) || y >= tile.owned(1) || !has_cell<Tetrahedra>(job, first)) return 0;
+    const bool at_end = !has_cell<Tetrahedra>(job, {first.x, first.y, first.z + tile.owned(2) - 1});
+    return ((1u << (tile.owned(2) - at_end)) - 1) &
+           ~settled_cubes<VOLUME_CLOSED>(shared.signs + y * VOLUME_CLOSED + x, VOLUME_SIDE);
+}
+template <typename T>
+__device__ __forceinline__ u32 open_cells(
+    const Job& job, const PlaneTile& tile, const VerifyShared<Triangles>& shared) {
+    constexpr u32 SIDE = Triangles::SIDE, CLOSED = Triangles::CLOSED;
+    u32 open = 0;
+#pragma unroll
+    for (u32 k = 0; k < Triangles::PLACES / VOLUME_THREADS; k++) {
+        const u32 place = k * VOLUME_THREADS + threadIdx.x;
         GridPoint cell;
-        if (vertex_at_place<Mesh>(tile, first + threadIdx.x, cell) && has_cell<Mesh>(job, cell))
-            list_open<Of>(shared, first + threadIdx.x);
+        const bool here = vertex_at_place<Triangles>(tile, place, cell) && has_cell<Triangles>(job, cell);
+        const u16* const at = shared.signs + place / SIDE * CLOSED + place % SIDE;
+        if (here && !are_settled(at[0] & at[1] & at[CLOSED] & at[CLOSED + 1])) open |= 1u << k;
+    }
+    return open;
+}
+
+// Tests the simplices of a tile that signs leave open. Call with a block.
+template <typename Of>
+__device__ __forceinline__ void test_tile(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
+    VerifyShared<typename Of::Mesh>& shared) {
+    constexpr u32 TURNS = Of::Mesh::PLACES / VOLUME_THREADS;
+    const SimplexTest<Of> test(job);
+    const u32 open = open_cells<typename Of::T>(job, tile, shared);
+    for (u32 turn = 0; turn < TURNS; turn++) {
+        const bool is_last = !__syncthreads_or(open >> turn != 0);
+        if (!is_last && open >> turn & 1) list_open<Of>(shared, turn * VOLUME_THREADS + threadIdx.x);
         __syncthreads();
         // Tested when there is no room for those of another turn.
-        const u32 open = shared.open_count;
+        const u32 count = shared.open_count;
         __syncthreads();
-        if (open <= shared.OPEN_OF_TURN && first + VOLUME_THREADS < Mesh::PLACES) continue;
-        for (u32 k = threadIdx.x; k < open; k += blockDim.x)
+        if (count <= shared.OPEN_OF_TURN && !is_last && turn + 1 < TURNS) continue;
+        for (u32 k = threadIdx.x; k < count; k += VOLUME_THREADS)
             test_open<Of>(test, tile, shared.open[k], exact, shared);
+        if (is_last) break;
         __syncthreads();
         if (threadIdx.x == 0) shared.open_count = 0;
         __syncthreads();
@@ -157,9 +173,10 @@ __device__ __forceinline__ void find_violated(const Job& job, const typename Of:
     __syncthreads();
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile. Static shared: VerifyShared. Reads: the
-// field, its values before, levels, bound shifts. Writes: violated simplices and their number, the list of
-// their tiles; of a volume that is being compressed the number of critical points.
+// Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile. Static shared: VerifyShared. Reads: which
+// tiles are open, all of a reconstruction; of these the field, its values before, levels, bound shifts.
+// Writes: violated simplices and their number, the list of their tiles; of a volume that is being compressed
+// the number of critical points.
 template <typename Of>
 __device__ __forceinline__ void verify_mesh(const Job& job) {
     typedef typename Of::Mesh Mesh;
@@ -169,12 +186,22 @@ __device__ __forceinline__ void verify_mesh(const Job& job) {
     if (idle && !Of::IS_COMPRESSION) return;
     const typename Of::View work(job);
     const typename Mesh::Tile tile = Mesh::tile(job, blockIdx.x);
-    find_violated<Of>(job, tile, idle, shared);
+    if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = 0;
+    static_assert(VOLUME_THREADS >= Mesh::PLACES / 16, "sixteen bytes each");
+    const bool has_bytes = threadIdx.x < Mesh::PLACES / 16;
+    if (has_bytes) reinterpret_cast<uint4*>(shared.violated)[threadIdx.x] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    if (idle || !Of::IS_COMPRESSION || work.repair_flags()[tile.index]) {
+        load_signs<Of>(job, tile, idle, shared);
+        __syncthreads();
+        test_tile<Of>(job, tile, idle, shared);
+    }
     if (threadIdx.x == 0 && shared.points) atomicAdd((ull*)&control.critical, (ull)shared.points);
     if (idle) return;
-    u32* const to = reinterpret_cast<u32*>(work.violated() + tile.index * Mesh::PLACES);
-    for (u32 k = threadIdx.x; k < Mesh::PLACES / 4; k += blockDim.x) to[k] = shared.violated[k];
-    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += blockDim.x)
+    if (has_bytes)
+        words_at<uint4>(work.violated() + tile.index * Mesh::PLACES)[threadIdx.x] =
+            reinterpret_cast<uint4*>(shared.violated)[threadIdx.x];
+    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += VOLUME_THREADS)
         work.changed(tile.index)[k] = work.touched(tile.index)[k] = 0;
     if (threadIdx.x != 0) return;
     const u32 violated = shared.violated_count;

@@ -38,136 +38,167 @@ struct VolumeVertex {
     u32 owner, position;
 };
 
-// The cells of a level: a vertex with even multiples of the step, and the seven with odd ones behind it. On
-// the far sides of the closed tile cells have fewer.
-struct VolumeCell {
-    i32 x, y, z;
+// Where the neighbours of a vertex lie in a window along an axis, on a level.
+__device__ __forceinline__ Neighbours neighbours_along(u32 axis, i32 level) {
+    const i32 step = 1 << level,
+              distance = axis == 1 ? step * VOLUME_PITCH : step * VOLUME_PITCH * VOLUME_CLOSED;
+    if (axis > 0) return {-distance, 2 * distance};
+    // Along x the values of a row with even coordinates lie together.
+    return level == 0 ? Neighbours{-VOLUME_ODD_AT, 1} : Neighbours{-(step / 2), step};
+}
 
-    // Cell k of (n + 1)^3: those within the tile first, then those on its far sides.
-    __device__ __forceinline__ VolumeCell(i32 level, i32 k) {
-        const i32 log = VOLUME_ANCHOR_LEVEL - 1 - level, n = 1 << log;
-        i32 left = k - n * n * n;
-        if (left < 0) {
-            x = k & (n - 1), y = k >> log & (n - 1), z = k >> 2 * log;
-        } else if (left < (n + 1) * (n + 1)) {
-            z = left / (n + 1), y = left - z * (n + 1), x = n;
-        } else if (left -= (n + 1) * (n + 1); left < n * (n + 1)) {
-            x = left & (n - 1), y = n, z = left >> log;
-        } else {
-            left -= n * (n + 1);
-            x = left & (n - 1), y = left >> log, z = n;
-        }
+// The first of the classes with so many odd axes.
+__device__ __forceinline__ constexpr u32 first_class(i32 odd_axes) {
+    return odd_axes == 1 ? 0 : odd_axes == 2 ? 3 : 6;
+}
+
+// A vertex of a level by its number among those with ODD odd coordinates, class by class: where it is in
+// units of half a cell, and which of its coordinates are odd.
+template <i32 ODD>
+struct LevelVertex {
+    u32 at[3], odd, number;
+
+    // There are n = 2^log along an odd axis, and n + 1 along others.
+    __device__ __forceinline__ LevelVertex(u32 log, u32 each, u32 k) {
+        number = ODD == 3 ? 0 : (u32)(k >= each) + (u32)(k >= 2 * each);
+        odd = odd_axes_of(first_class(ODD) + number);
+        const u32 left = k - number * each, row = rows_of(left, log, odd & 1),
+                  plane = rows_of(row, log, odd >> 1 & 1);
+        at[0] = 2 * (left - (row << log) - (odd & 1 ? 0 : row)) + (odd & 1);
+        at[1] = 2 * (row - (plane << log) - (odd & 2 ? 0 : plane)) + (odd >> 1 & 1);
+        at[2] = 2 * plane + (odd >> 2);
+    }
+    // k / n, or k / (n + 1): exact for k below 2^14, as the numerator of the reciprocal is at most 4 too
+    // large.
+    static __device__ __forceinline__ u32 rows_of(u32 k, u32 log, bool is_odd) {
+        const u32 n = 1u << log;
+        return is_odd ? k >> log : k * ((65536 + n) / (n + 1)) >> 16;
     }
 };
 
-// A cell in a window: its even vertex, the distance to the odd ones behind it, and which coordinates the
-// closed tile has, a bit for each axis.
-struct CellPlace {
-    VolumeVertex corner;
-    i32 at, offset[3];
-    Neighbours to[3];
-    u32 even, odd;
+// The odd axes of a vertex, lower ones first.
+template <i32 ODD>
+struct OddAxes {
+    u32 at[ODD];
 
-    // WHOLE: the closed tile has all its vertices.
-    template <bool WHOLE>
-    static __device__ __forceinline__ CellPlace of(const VolumeTile& tile, i32 level, i32 k) {
-        const i32 log = VOLUME_ANCHOR_LEVEL - 1 - level, n = 1 << log, step = 1 << level;
-        const VolumeCell cell(level, k);
-        const bool far_x = cell.x == n, far_y = cell.y == n, far_z = cell.z == n;
-        const u32 owner = (u32)far_x | (u32)far_y << 1 | (u32)far_z << 2;
-        const i32 x = cell.x * 2 * step, y = cell.y * 2 * step, z = cell.z * 2 * step;
-        CellPlace place = {{x, y, z, level, owner,
-            (u32)((((far_z ? 0 : cell.z) << log | (far_y ? 0 : cell.y)) << log) | (far_x ? 0 : cell.x))}};
-        place.at = window_index(x, y, z);
-        place.offset[0] = level == 0 ? VOLUME_ODD_AT : step / 2;
-        place.offset[1] = step * VOLUME_PITCH;
-        place.offset[2] = step * VOLUME_PITCH * VOLUME_CLOSED;
-        place.to[0] = {-place.offset[0], level == 0 ? 1 : step};
-        place.to[1] = {-place.offset[1], 2 * place.offset[1]};
-        place.to[2] = {-place.offset[2], 2 * place.offset[2]};
-        place.even =
-            WHOLE ? 7
-                  : (u32)(x <= tile.last[0]) | (u32)(y <= tile.last[1]) << 1 | (u32)(z <= tile.last[2]) << 2;
-        place.odd = WHOLE ? ~owner
-                          : (u32)(x + step <= tile.last[0]) | (u32)(y + step <= tile.last[1]) << 1 |
-                                (u32)(z + step <= tile.last[2]) << 2;
-        return place;
-    }
-    template <bool WHOLE, typename T>
-    __device__ __forceinline__ AlongAxis<T> along(
-        const Interpolant<T>& interpolant, const VolumeTile& tile, i32 axis) const {
-        const i32 step = 1 << corner.level, even = axis == 0 ? corner.x : axis == 1 ? corner.y : corner.z;
-        return {interpolant, even + step, step, WHOLE ? VOLUME_SIDE : tile.last[axis], WHOLE, to[axis]};
+    // By number of the class among those with as many odd axes: of two the even one is left out.
+    __device__ __forceinline__ explicit OddAxes(u32 number) {
+        if constexpr (ODD == 1) at[0] = number;
+        if constexpr (ODD == 2) at[0] = number == 2 ? 1 : 0, at[1] = number == 0 ? 1 : 2;
+        if constexpr (ODD == 3) at[0] = 0, at[1] = 1, at[2] = 2;
     }
 };
 
-// Visits the vertex of class CLASS of a cell, whose components `predict(values)` predicts from values around.
-template <u32 CLASS, typename T, i32 COMPONENTS, typename Predict, typename Code>
-__device__ __forceinline__ void visit_vertex(
-    VolumeWindow<T, COMPONENTS>& window, const CellPlace& place, Predict predict, Code code) {
-    constexpr u32 ODD = odd_axes_of(CLASS);
-    if ((((place.odd & ODD) | (place.even & ~ODD)) & 7) != 7) return;
-    const VolumeVertex& corner = place.corner;
-    const i32 step = 1 << corner.level, vertices = 1 << 3 * (VOLUME_ANCHOR_LEVEL - 1 - corner.level),
-              at = place.at + (ODD & 1 ? place.offset[0] : 0) + (ODD & 2 ? place.offset[1] : 0) +
-                   (ODD & 4 ? place.offset[2] : 0);
-    T prediction[COMPONENTS], value[COMPONENTS];
+// Visits a vertex at `at` of the window: predicts it along its odd axes and keeps the values of `code`.
+// WHOLE: all vertices around it are there.
+template <bool WHOLE, i32 ODD, typename T, i32 COMPONENTS, typename Code>
+__device__ __forceinline__ void visit_vertex(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
+    const Interpolant<T>& interpolant, const VolumeVertex& vertex, const OddAxes<ODD>& axes, Code code) {
+    const i32 at = window_index(vertex.x, vertex.y, vertex.z);
+    constexpr u32 ALL = (1 << ODD) - 1;
+    AlongAxis<T> along[ODD];
+    u32 next = 0;
 #pragma unroll
-    for (i32 c = 0; c < COMPONENTS; c++) prediction[c] = predict(window.values[c] + at);
-    const VolumeVertex vertex = {corner.x + (ODD & 1 ? step : 0), corner.y + (ODD & 2 ? step : 0),
-        corner.z + (ODD & 4 ? step : 0), corner.level, corner.owner,
-        corner.position + (u32)(vertices * (1 + (i32)CLASS))};
+    for (i32 k = 0; k < ODD; k++) {
+        const u32 axis = axes.at[k];
+        const i32 position = axis == 0   ? vertex.x
+                             : axis == 1 ? vertex.y
+                                         : vertex.z,
+                  last = WHOLE       ? VOLUME_SIDE
+                         : axis == 0 ? tile.last[0]
+                         : axis == 1 ? tile.last[1]
+                                     : tile.last[2];
+        along[k] = AlongAxis<T>(
+            interpolant, position, 1 << vertex.level, last, neighbours_along(axis, vertex.level));
+        next |= (u32)along[k].has_next << k;
+    }
+    T prediction[COMPONENTS], value[COMPONENTS];
+    if (ODD > 1 && interpolant.coons && (WHOLE || next == ALL)) {
+#pragma unroll
+        for (i32 c = 0; c < COMPONENTS; c++) prediction[c] = boolean_sum(along, window.values[c] + at);
+    } else if (WHOLE || next == ALL) {
+#pragma unroll
+        for (i32 c = 0; c < COMPONENTS; c++) prediction[c] = mean_inside(along, window.values[c] + at);
+    } else {
+        // Where some axes would extrapolate, the others count alone.
+#pragma unroll
+        for (i32 c = 0; c < COMPONENTS; c++)
+            prediction[c] = mean_along(along, next ? next : ALL, window.values[c] + at);
+    }
     code(vertex, prediction, value);
 #pragma unroll
     for (i32 c = 0; c < COMPONENTS; c++) window.values[c][at] = value[c];
 }
 
-// Visits the vertex of class CLASS of a cell.
-template <bool WHOLE, u32 CLASS, typename T, i32 COMPONENTS, typename Code>
-__device__ __forceinline__ void visit_class(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
-    const Interpolant<T>& interpolant, const CellPlace& place, Code code) {
-    constexpr u32 ODD = odd_axes_of(CLASS);
-    constexpr bool ONE = (ODD & (ODD - 1)) == 0;
-    if (!ONE && WHOLE && interpolant.coons)
-        return visit_vertex<CLASS>(
-            window, place, [&](const T* at) { return boolean_sum<ODD>(place.to, at); }, code);
-    const AlongAxis<T> along[3] = {place.template along<WHOLE>(interpolant, tile, 0),
-        place.template along<WHOLE>(interpolant, tile, 1), place.template along<WHOLE>(interpolant, tile, 2)};
-    const u32 next = axes_with_next<ODD>(along);
-    const bool sums = !ONE && interpolant.coons && next == ODD;
-    visit_vertex<CLASS>(
-        window, place,
-        [&](const T* at) {
-            if (!ONE && sums) return boolean_sum<ODD>(place.to, at);
-            return mean_along<ODD>(along, next ? next : ODD, at);
-        },
-        code);
-}
-
-// Calls `code(vertex, prediction, value)` for the vertices with ODD odd coordinates on a level, and keeps the
-// values that it gives. Call with a block.
-template <bool WHOLE, i32 ODD, typename T, i32 COMPONENTS, typename Code>
-__device__ __forceinline__ void visit_classes(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
+// Visits the vertices with ODD odd coordinates on a level of any closed tile, each by a thread. Call with a
+// block.
+template <i32 ODD, typename T, i32 COMPONENTS, typename Code>
+__device__ __forceinline__ void visit_vertices(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
     const Interpolant<T>& interpolant, i32 level, Code code) {
-    const i32 n = (VOLUME_SIDE / 2) >> level, cells = (n + 1) * (n + 1) * (n + 1);
-    constexpr u32 FIRST = ODD == 1 ? 0 : ODD == 2 ? 3 : 6;
-    for (i32 k = (i32)threadIdx.x; k < (ODD == 3 ? n * n * n : cells); k += (i32)blockDim.x) {
-        const CellPlace place = CellPlace::of<WHOLE>(tile, level, k);
-        visit_class<WHOLE, FIRST>(tile, window, interpolant, place, code);
-        if (ODD == 3) continue;
-        visit_class<WHOLE, (FIRST + 1) % 7>(tile, window, interpolant, place, code);
-        visit_class<WHOLE, (FIRST + 2) % 7>(tile, window, interpolant, place, code);
+    const u32 log = VOLUME_ANCHOR_LEVEL - 1 - level, n = 1u << log,
+              each = ODD == 1   ? n * (n + 1) * (n + 1)
+                     : ODD == 2 ? n * n * (n + 1)
+                                : n * n * n;
+    for (u32 k = threadIdx.x; k < (ODD == 3 ? each : 3 * each); k += blockDim.x) {
+        const LevelVertex<ODD> here(log, each, k);
+        VolumeVertex vertex = {
+            (i32)here.at[0] << level, (i32)here.at[1] << level, (i32)here.at[2] << level, level, 0, 0};
+        if (vertex.x > tile.last[0] || vertex.y > tile.last[1] || vertex.z > tile.last[2]) continue;
+#pragma unroll
+        for (u32 axis = 0; axis < 3; axis++) {
+            vertex.owner |= (u32)(here.at[axis] == 2 * n) << axis;
+            vertex.position |= (here.at[axis] / 2 & (n - 1)) << axis * log;
+        }
+        vertex.position += (1 + first_class(ODD) + here.number) << 3 * log;
+        visit_vertex<false>(tile, window, interpolant, vertex, OddAxes<ODD>(here.number), code);
     }
     __syncthreads();
 }
 
-template <bool WHOLE, typename T, i32 COMPONENTS, typename Code>
-__device__ __forceinline__ void visit_level(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
-    const u32* interpolants, i32 level, Code code) {
-    const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
-    visit_classes<WHOLE, 1>(tile, window, interpolant, level, code);
-    visit_classes<WHOLE, 2>(tile, window, interpolant, level, code);
-    visit_classes<WHOLE, 3>(tile, window, interpolant, level, code);
+// The finest cells of a whole tile: a vertex with even coordinates, and the seven with odd ones behind it. On
+// the far sides of the closed tile cells have fewer.
+struct FineCell {
+    i32 x, y, z;
+    u32 owner, position;
+
+    __device__ __forceinline__ explicit FineCell(i32 k) {
+        constexpr i32 LOG = VOLUME_ANCHOR_LEVEL - 1, N = 1 << LOG;
+        // Those within the tile first, then those on its far sides.
+        i32 left = k - N * N * N;
+        if (left < 0) {
+            x = k & (N - 1), y = k >> LOG & (N - 1), z = k >> 2 * LOG;
+        } else if (left < (N + 1) * (N + 1)) {
+            z = left / (N + 1), y = left - z * (N + 1), x = N;
+        } else if (left -= (N + 1) * (N + 1); left < N * (N + 1)) {
+            x = left & (N - 1), y = N, z = left >> LOG;
+        } else {
+            left -= N * (N + 1);
+            x = left & (N - 1), y = left >> LOG, z = N;
+        }
+        owner = (u32)(x == N) | (u32)(y == N) << 1 | (u32)(z == N) << 2;
+        position = (u32)(((z & (N - 1)) << LOG | (y & (N - 1))) << LOG | (x & (N - 1)));
+    }
+};
+
+// Visits the finest vertices with ODD odd coordinates of a whole tile. Call with a block.
+template <i32 ODD, typename T, i32 COMPONENTS, typename Code>
+__device__ __forceinline__ void visit_cells(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
+    const Interpolant<T>& interpolant, Code code) {
+    constexpr i32 N = VOLUME_SIDE / 2, CELLS = ODD == 3 ? N * N * N : (N + 1) * (N + 1) * (N + 1);
+    for (i32 k = (i32)threadIdx.x; k < CELLS; k += (i32)blockDim.x) {
+        const FineCell cell(k);
+#pragma unroll 1
+        for (u32 number = 0; number < (ODD == 3 ? 1 : 3); number++) {
+            const u32 odd = odd_axes_of(first_class(ODD) + number);
+            // A far side has no odd coordinates along its axis.
+            if (cell.owner & odd) continue;
+            const VolumeVertex vertex = {2 * cell.x + (i32)(odd & 1), 2 * cell.y + (i32)(odd >> 1 & 1),
+                2 * cell.z + (i32)(odd >> 2), 0, cell.owner,
+                cell.position + N * N * N * (1 + first_class(ODD) + number)};
+            visit_vertex<true>(tile, window, interpolant, vertex, OddAxes<ODD>(number), code);
+        }
+    }
+    __syncthreads();
 }
 
 // Calls `code(vertex, prediction, value)` for all vertices of a closed tile, coarse levels first; `value`
@@ -187,15 +218,18 @@ __device__ __forceinline__ void visit_closed_tile(const VolumeTile& tile, Volume
     }
     __syncthreads();
 #pragma unroll 1
-    for (i32 level = VOLUME_ANCHOR_LEVEL - 1; level > 0; level--) {
+    for (i32 level = VOLUME_ANCHOR_LEVEL - 1; level >= 0; level--) {
         begin_level(level);
-        visit_level<false>(tile, window, interpolants, level, code);
+        const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
+        if (level == 0 && tile.last[0] == VOLUME_SIDE && tile.last[1] == VOLUME_SIDE &&
+            tile.last[2] == VOLUME_SIDE) {
+            visit_cells<1>(tile, window, interpolant, code);
+            visit_cells<2>(tile, window, interpolant, code);
+            visit_cells<3>(tile, window, interpolant, code);
+        } else {
+            visit_vertices<1>(tile, window, interpolant, level, code);
+            visit_vertices<2>(tile, window, interpolant, level, code);
+            visit_vertices<3>(tile, window, interpolant, level, code);
+        }
     }
-    begin_level(0);
-    const bool whole =
-        tile.last[0] == VOLUME_SIDE && tile.last[1] == VOLUME_SIDE && tile.last[2] == VOLUME_SIDE;
-    if (whole)
-        visit_level<true>(tile, window, interpolants, 0, code);
-    else
-        visit_level<false>(tile, window, interpolants, 0, code);
 }

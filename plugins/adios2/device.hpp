@@ -145,15 +145,20 @@ inline std::size_t compress_device(
     const char* data, const factz_config& config, char* out, std::size_t capacity) {
     const driver& cuda = *driver::find();
     const current_context made_current(cuda, data);
+    const bool is_volume = config.components == 3;
     factz_sizes sizes;
-    check(factz_compress_sizes(&config, &sizes));
+    check(is_volume ? factz_compress_volume_sizes(&config, &sizes) : factz_compress_sizes(&config, &sizes));
     const std::size_t room =
         static_cast<std::size_t>(std::min<std::uint64_t>(capacity, sizes.max_stream_bytes));
     const device_buffer stream(cuda, room), workspace(cuda, sizes.workspace_bytes);
     const device_buffer report_on_device(cuda, sizeof(factz_report));
-    check(factz_compress_device(data, data + component_bytes(config), vertices_of(config), &config,
-        stream.get(), room, workspace.get(), static_cast<std::size_t>(sizes.workspace_bytes),
-        static_cast<factz_report*>(report_on_device.get()), nullptr));
+    const std::size_t n = vertices_of(config), scratch = static_cast<std::size_t>(sizes.workspace_bytes);
+    const char *const v = data + component_bytes(config), *const w = v + component_bytes(config);
+    factz_report* const written = static_cast<factz_report*>(report_on_device.get());
+    check(is_volume ? factz_compress_volume_device(data, v, w, n, &config, stream.get(), room,
+                          workspace.get(), scratch, written, nullptr)
+                    : factz_compress_device(data, v, n, &config, stream.get(), room, workspace.get(), scratch,
+                          written, nullptr));
     factz_report report;
     check_cuda(cuda.copy_to_host(&report, address_of(report_on_device.get()), sizeof report), "cuMemcpyDtoH");
     if (report.status == FACTZ_ERROR_BUFFER_TOO_SMALL) return 0;

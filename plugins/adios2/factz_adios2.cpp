@@ -150,10 +150,9 @@ private:
         const block b = understand(start, count, c);
         const factz_config config = configure(b, type, c);
         const memory_kind memory = memory_of(data);
-        if (c.is_volume() && memory == memory_kind::device)
-            refuse("volumes are compressed in host memory: copy the block there");
         std::size_t written = 0;
-        if (bytes >= FACTZ_INSPECT_BYTES)
+        // A block that is shorter than the header of a stream.
+        if (bytes >= (c.is_volume() ? FACTZ_VOLUME_INSPECT_BYTES : FACTZ_INSPECT_BYTES))
             written = memory == memory_kind::device
                           ? compress_device(data, config, out + header_bytes, bytes)
                           : compress(data, config, out + header_bytes, bytes, c.threads);

@@ -26,8 +26,8 @@ use std::ffi::{c_int, c_void};
 /// @param dst_v_bytes  writable bytes at dst_v, likewise
 /// @param reports      receives the results of u and of v: an array of two
 /// @param threads      see "Threads" at the top of this header
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream holds one component);
-///         FACTZ_ERROR_UNSUPPORTED (the stream has another fill value of u than of v);
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream holds one component, or a
+///         volume); FACTZ_ERROR_UNSUPPORTED (the stream has another fill value of u than of v);
 ///         FACTZ_ERROR_BUFFER_TOO_SMALL (the required_bytes of both reports are needed; the content of dst_u
 ///         and dst_v is undefined); FACTZ_ERROR_CORRUPT_STREAM; FACTZ_ERROR_UNSUPPORTED_VERSION;
 ///         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL

@@ -27,7 +27,13 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn read(name: &str, bytes: &'a [u8]) -> Result<Self> {
         let of = |error: Error| Error::new(error.status, format!("{name}: {}", error.message));
-        let header = Header::read_planes(bytes).map_err(of)?;
+        let header = Header::read(bytes).map_err(of)?;
+        if header.volume.is_some() {
+            return Err(Error::argument(format!(
+                "{name} holds a volume of u, v and w, and streams of planes alone are split and joined: decompress \
+                 the volume into an array for each component"
+            )));
+        }
         super::check_length(&header, bytes.len() as u64).map_err(of)?;
         let bytes = &bytes[..header.stream_bytes as usize];
         if !checksum::is_sealed(bytes) {

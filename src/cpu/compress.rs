@@ -12,11 +12,10 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
 use crate::grid::sides::periodic_sides;
-use crate::grid::wide_range::has_wide_range;
 use crate::predict::quantizer::ErrorBound;
 use crate::predict::tuning::Choice;
-use crate::report::{Report, WARNING_WIDE_RANGE};
-use crate::request::{BoundKind, Mode, Predictor, Request};
+use crate::report::Report;
+use crate::request::{Mode, Predictor, Request};
 use crate::runtime::log::event;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum::seal;
@@ -62,7 +61,7 @@ pub(super) fn compress<T: Real>(
         nonfinite_vertices: statistics.nonfinite,
         zero_vertices: statistics.zero,
         filled_vertices: statistics.filled,
-        warnings: if is_wide(request, &bound, views, missing, &statistics) { WARNING_WIDE_RANGE } else { 0 },
+        warnings: statistics.warnings((config, &bound), (grid, views), missing),
         points_in_triangles: stats.critical + Seam::new(grid).points(views, &source.constraints, threads)?,
         bound: bound.absolute,
         max_error: stats.max_error,
@@ -116,19 +115,6 @@ fn constraints<T: Real>(
         missing,
         fill: missing.pattern().or(statistics.fill.map(|first| first.1)),
     }
-}
-
-/// Whether outliers make the range that a relative bound is a fraction of.
-fn is_wide<T: Real>(
-    request: &Request,
-    bound: &ErrorBound<T>,
-    views: [View<'_, T>; 2],
-    missing: Missing,
-    statistics: &Statistics<T, 2>,
-) -> bool {
-    request.config().bound_kind == BoundKind::Relative
-        && bound.absolute > 0.0
-        && statistics.range.is_some_and(|range| has_wide_range(request.grid(), views, missing, range))
 }
 
 /// The header, whose sizes are not known yet.

@@ -6,6 +6,10 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
 use crate::grid::tiles::Grid;
+use crate::grid::wide_range::has_wide_range;
+use crate::predict::quantizer::ErrorBound;
+use crate::report::WARNING_WIDE_RANGE;
+use crate::request::{BoundKind, Config};
 use crate::runtime::pool::{stateless, Threads};
 
 /// Range and special vertices of a field.
@@ -28,6 +32,21 @@ impl<T, const N: usize> Default for Statistics<T, N> {
 }
 
 impl<T: Real, const N: usize> Statistics<T, N> {
+    /// The warnings of a compression of this field: whether outliers make the range that a relative bound is a
+    /// fraction of.
+    pub(crate) fn warnings(
+        &self,
+        (config, bound): (&Config, &ErrorBound<T>),
+        (grid, views): (Grid, [View<'_, T>; N]),
+        missing: Missing,
+    ) -> u32 {
+        let is_fraction = config.bound_kind == BoundKind::Relative && bound.absolute > 0.0;
+        match is_fraction && self.range.is_some_and(|range| has_wide_range(grid, views, missing, range)) {
+            true => WARNING_WIDE_RANGE,
+            false => 0,
+        }
+    }
+
     fn merge(self, other: Self) -> Self {
         let range = match (self.range, other.range) {
             (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),

@@ -276,6 +276,7 @@ structs! {
         symbols: AlignedSymbolsOfTile,
         infos: [u32; 8],
         costs: [u32; 3],
+        signs: [u16; CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE],
     }
     struct VolumeShared64 {
         window: [f64; VOLUME_WINDOW],

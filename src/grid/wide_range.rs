@@ -29,9 +29,9 @@ fn sample(vertices: u64, k: u64) -> u64 {
 
 /// Whether at least a sixteenth of the sampled vertices is tiny (below a millionth of the range), and at most
 /// a sixteenth lies between that and a quarter of the range. Zeros and missing vertices do not count.
-pub fn has_wide_range<T: Real>(
+pub fn has_wide_range<T: Real, const N: usize>(
     grid: Grid,
-    [u, v]: [View<'_, T>; 2],
+    views: [View<'_, T>; N],
     missing: Missing,
     (low, high): (T, T),
 ) -> bool {
@@ -42,8 +42,8 @@ pub fn has_wide_range<T: Real>(
     for k in 0..vertices.min(SAMPLES) {
         let index = sample(vertices, k);
         let (x, row) = ((index % grid.nx) as i64, index / grid.nx);
-        let vertex = [u, v].map(|view| view.plane(row / grid.ny).get(x, (row % grid.ny) as i64));
-        let size = vertex[0].abs().max(vertex[1].abs()).to_f64();
+        let vertex = views.map(|view| view.plane(row / grid.ny).get(x, (row % grid.ny) as i64));
+        let size = vertex.into_iter().fold(T::ZERO, |largest, x| largest.max(x.abs())).to_f64();
         if missing.is_missing(vertex) || size == 0.0 {
             continue;
         }

@@ -83,10 +83,11 @@ impl<T: Real> Job<'_, T> {
         fixed.iter().filter(|fixed| is_hidden(fixed.1)).for_each(|&(vertex, _)| hidden.hide(vertex));
         let field = Field { grid, views: self.views, hidden: &hidden };
         let widths = (self.bound.useful, self.bound.half_bin_width);
-        let choice = field.choose(widths, threads)?;
-        let shifts = match config.preserve {
-            Preserve::None => memory::filled(VolumeGrid::of(grid).tiles() as usize, 0)?,
-            Preserve::Points | Preserve::Types => field.shifts(self.bound.useful, threads)?,
+        let keeps_points = config.preserve != Preserve::None;
+        let choice = field.choose(widths, keeps_points, threads)?;
+        let shifts = match keeps_points {
+            false => memory::filled(VolumeGrid::of(grid).tiles() as usize, 0)?,
+            true => field.shifts(self.bound.useful, threads)?,
         };
         let layer = Layer::new(grid, widths, choice.level_bound_scaling, &choice.interpolants);
         let row = || memory::filled(grid.vertices() as usize, T::ZERO);
@@ -103,7 +104,7 @@ impl<T: Real> Job<'_, T> {
         fixed.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
         let mesh = self.mesh();
         mesh.keep_border(&values);
-        if config.preserve != Preserve::None {
+        if keeps_points {
             let counts = Repair::run(&mesh, &values, threads)?;
             event!(DEBUG, "repaired", violated = counts.violated, rounds = counts.rounds);
         }
@@ -208,8 +209,14 @@ impl<T: Real> Job<'_, T> {
             },
             bound: self.bound.absolute,
             max_error: parts.as_ref().map_or(0.0, |parts| parts.max_error),
+            warnings: self.statistics.warnings(
+                (self.request.config(), &self.bound),
+                (self.grid, self.views),
+                self.missing,
+            ),
             ..Report::default()
         };
+        report.log_warnings();
         if stream_bytes > dst.len() as u64 {
             (report.status, report.stream_bytes) = (Status::BufferTooSmall, 0);
             return Ok(report);

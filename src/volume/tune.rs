@@ -39,13 +39,23 @@ impl<T: Real> Field<'_, T> {
         VolumeGrid::of(self.grid)
     }
 
-    /// Codes a sample of tiles with every option and decides.
-    pub(super) fn choose(&self, (bound, half_bin_width): (f64, f64), threads: Threads) -> Result<Choice> {
+    /// Codes a sample of tiles with every option and decides. Where critical points are kept, coarse levels have
+    /// finer bins without a trial: errors of coarse vertices spread over many tetrahedra, whose repair costs more
+    /// than the codes.
+    pub(super) fn choose(
+        &self,
+        (bound, half_bin_width): (f64, f64),
+        keeps_points: bool,
+        threads: Threads,
+    ) -> Result<Choice> {
         let (tiles, samples) = (self.tiles().tiles(), samples(self.tiles().tiles()));
+        let is_tried = |scaling: usize, interpolant: usize| {
+            TRIED.contains(&(interpolant as u8)) && (scaling > 0 || !keeps_points)
+        };
         let counts = threads.map(samples as usize * SCALINGS, VolumeWindow::new, |window, k| {
             let tile = self.tiles().tile(sample(tiles, samples, (k / SCALINGS) as u64));
             let mut counts = CountsByInterpolant::default();
-            for interpolant in TRIED {
+            for interpolant in TRIED.into_iter().filter(|&i| is_tried(k % SCALINGS, i as usize)) {
                 let interpolants = [interpolant; VOLUME_ANCHOR_LEVEL];
                 let scaling = (k % SCALINGS) as u8;
                 let layer = Layer::new(self.grid, (bound, half_bin_width), scaling, &interpolants);
@@ -57,9 +67,11 @@ impl<T: Real> Field<'_, T> {
             Ok(counts)
         })?;
         let mut counts = tuning::sum(&counts);
-        for (interpolant, levels) in counts.iter_mut().flat_map(|counts| counts.iter_mut().enumerate()) {
-            if !TRIED.contains(&(interpolant as u8)) {
-                *levels = [LevelCount { vertices: 1, nonzero: 0, bits: u32::MAX }; ANCHOR_LEVEL + 1];
+        for (scaling, by_interpolant) in counts.iter_mut().enumerate() {
+            for (interpolant, levels) in by_interpolant.iter_mut().enumerate() {
+                if !is_tried(scaling, interpolant) {
+                    *levels = [LevelCount { vertices: 1, nonzero: 0, bits: u32::MAX }; ANCHOR_LEVEL + 1];
+                }
             }
         }
         Ok(tuning::decide(&counts, samples))

@@ -20,7 +20,7 @@ import numpy as np
 import factz
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "plugins" / "python"))
-from support import field  # noqa: E402
+from support import field, waves_in_space  # noqa: E402
 
 STEPS = []
 
@@ -265,6 +265,159 @@ def planes_of_a_stack(lib):
     except factz.InvalidArgumentError:
         return
     raise AssertionError("there is no plane 40")
+
+
+def volume(shape, dtype="f4"):
+    """u, v and w with critical points, a solid without flow, a NaN and vertices of the value 7."""
+    u, v, w = (np.ascontiguousarray(a) for a in waves_in_space(shape).astype(dtype))
+    u[1, 2, 3], v[-1, 4, 5], w[2, -1, -1] = np.nan, 7, 7
+    return u, v, w
+
+
+@step
+def volumes_of_the_host(lib):
+    choices = [
+        {},
+        {"coder": "huffman"},
+        {"ties": "zeros"},
+        {"preserve": "points"},
+        {"preserve": "none"},
+        {"pin": "xmin+zmax"},
+        {"halo": "xmax+ymin+zmin"},
+        {"fill": 7.0},
+        {"periodic": "xz"},
+        {"dx": 2.0, "dz": -0.5},
+    ]
+    for dtype in ("f4", "f8"):
+        fields = volume((37, 45, 61), dtype)
+        arrays = tuple(map(lib.put, fields))
+        for choice in choices:
+            for bound in ({"abs": 0.05}, {"rel": 1e-3}):
+                on_host, on_device, back = factz.Report(), factz.Report(), factz.Report()
+                expected = factz.compress_volume(*fields, **bound, **choice, report=on_host)
+                data = factz.compress_volume(*arrays, **bound, **choice, report=on_device)
+                assert lib.is_own(data) and lib.get(data).tobytes() == expected, (dtype, choice, bound)
+                assert on_host == on_device, (on_host, on_device)
+                assert factz.inspect(data) == factz.inspect(expected)
+                found = factz.decompress_volume(data, report=back)
+                assert back.stream_bytes == len(expected)
+                for array, host in zip(found, factz.decompress_volume(expected)):
+                    assert lib.is_own(array)
+                    same(lib.get(array), host)
+
+
+@step
+def layouts_of_volumes(lib):
+    fields = volume((19, 33, 47))
+    expected = factz.compress_volume(*fields, abs=0.05)
+    host = factz.decompress_volume(expected)
+    data = lib.put(np.frombuffer(expected, "u1").copy())
+    mixed, whole = lib.put(np.stack(fields, -1)), lib.put(np.stack(fields))
+    wide = lib.put(np.pad(np.stack(fields), ((0, 0), (0, 0), (2, 3), (4, 5))))
+    inside = wide[:, :, 2:-3, 4:-5]
+    for given in (mixed, whole, inside):
+        parts = [given[..., k] for k in range(3)] if given.shape[-1] == 3 else [given[k] for k in range(3)]
+        assert lib.get(factz.compress_volume(given, abs=0.05)).tobytes() == expected
+        assert lib.get(factz.compress_volume(parts, abs=0.05)).tobytes() == expected
+        for out in (given, parts):
+            given[...] = 7
+            factz.decompress_volume(data, out=out)
+            for array, values in zip(parts, host):
+                same(np.ascontiguousarray(lib.get(array)), values)
+    border = lib.get(wide).copy()
+    border[:, :, 2:-3, 4:-5] = 0
+    assert not border.any(), "gaps between rows are untouched"
+    # Arrays that cannot be read in place are copied by their own library.
+    turned = lib.put(np.ascontiguousarray(fields[0].swapaxes(0, 2))).swapaxes(0, 2)
+    given = (turned, *map(lib.put, fields[1:]))
+    assert lib.get(factz.compress_volume(*given, abs=0.05)).tobytes() == expected
+    # Arrays of libraries that factz does not know, as three arrays and as one.
+    for wrap in (InterfaceOnly, DLPackOnly):
+        for given in ([wrap(lib.put(a)) for a in fields], wrap(lib.put(np.stack(fields)))):
+            found = factz.decompress_volume(factz.compress_volume(given, abs=0.05))
+            for array, values in zip(found, host):
+                same(values_of(array), values)
+        out = lib.put(np.zeros((3, *fields[0].shape), "f4"))
+        factz.decompress_volume(wrap(data), out=wrap(out))
+        for k in range(3):
+            same(lib.get(out[k]), host[k])
+
+
+@step
+def volumes_on_streams_and_in_graphs(lib):
+    fields = volume((24, 40, 56))
+    shape = fields[0].shape
+    sizes, back = factz.compress_volume_sizes(shape, "f4", abs=0.05), factz.decompress_volume_sizes(shape, "f4")
+    source, arrays = [lib.put(a) for a in fields], [lib.put(np.zeros_like(a)) for a in fields]
+    out = lib.empty((3, *shape), "f4")
+    dst = lib.empty((sizes.max_stream_bytes,))
+    workspaces = lib.empty((sizes.workspace_bytes,)), lib.empty((back.workspace_bytes,))
+    reports = lib.empty((sizes.report_bytes,)), lib.empty((sizes.report_bytes,))
+    expected = factz.compress_volume(*fields, abs=0.05)
+    lib.synchronize()
+    # Work before the call on the same stream, and after it, without waiting.
+    with lib.current(lib.stream()):
+        for array, values in zip(arrays, source):
+            array[...] = values
+        compression = factz.enqueue_compress_volume(arrays, abs=0.05)
+        for array in arrays:
+            array[...] = 0
+        decompression = factz.enqueue_decompress_volume(compression.buffer, out)
+        assert lib.get(compression.result()).tobytes() == expected
+        assert decompression.wait().stream_bytes == len(expected) == compression.wait().stream_bytes
+        parts = decompression.u, decompression.v, decompression.w
+        for array, values in zip(parts, factz.decompress_volume(expected)):
+            same(lib.get(array), values)
+
+    def enqueue():
+        memory = {"dst": dst, "workspace": workspaces[0], "report": reports[0]}
+        compression = factz.enqueue_compress_volume(*arrays, abs=0.05, **memory)
+        memory = {"workspace": workspaces[1], "report": reports[1]}
+        factz.enqueue_decompress_volume(compression.buffer, out, **memory)
+
+    factz.prepare_device(arrays[0])
+    lib.synchronize()
+    replay = lib.captured(lib.stream(), enqueue)
+    for scale in (1, 3):
+        for array, values in zip(arrays, fields):
+            array[...] = lib.put(scale * values)
+        lib.synchronize()
+        replay()
+        lib.synchronize()
+        expected = factz.compress_volume(*(scale * a for a in fields), abs=0.05)
+        assert lib.get(dst[: len(expected)]).tobytes() == expected
+        for k, values in enumerate(factz.decompress_volume(expected)):
+            same(lib.get(out[k]), values)
+
+
+@step
+def errors_of_volumes(lib):
+    fields = volume((19, 33, 47))
+    arrays = tuple(map(lib.put, fields))
+    data = factz.compress_volume(arrays, abs=0.05)
+    size = len(data)
+    small = factz.enqueue_compress_volume(*arrays, abs=0.05, dst=lib.empty((256,)))
+    assert raises(factz.BufferTooSmallError, str(size), small.wait).required_bytes == size
+    damaged = lib.put(lib.get(data).copy())
+    damaged[size // 2] = damaged[size // 2] ^ 1
+    raises(factz.CorruptStreamError, "reported by the device", lambda: factz.decompress_volume(damaged))
+    other = tuple(lib.empty((20, 33, 47), "f4") for _ in range(3))
+    raises(
+        factz.InvalidArgumentError, "another shape or dtype", lambda: factz.decompress_volume(data, out=other)
+    )
+    planes = factz.compress(*arrays[:2], abs=0.05)
+    raises(factz.InvalidArgumentError, "hold planes", lambda: factz.decompress_volume(planes, out=arrays))
+    raises(factz.InvalidArgumentError, "factz.decompress", lambda: factz.decompress_volume(planes))
+    raises(factz.InvalidArgumentError, "factz.decompress_volume", lambda: factz.decompress(data))
+    raises(TypeError, "u is in device memory", lambda: factz.critical_points_volume(*arrays))
+    short = lib.empty((1000,))
+    raises(
+        factz.WorkspaceTooSmallError,
+        "workspace",
+        lambda: factz.compress_volume(*arrays, abs=1, workspace=short),
+    )
+    # The device and the stream are as good as before.
+    assert lib.get(factz.compress_volume(arrays, abs=0.05)).tobytes() == factz.compress_volume(*fields, abs=0.05)
 
 
 @step

@@ -23,7 +23,7 @@ import factz
 import factz.zarr
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "plugins" / "python"))
-from support import field  # noqa: E402
+from support import field, waves_in_space  # noqa: E402
 
 NX, NY, STEPS = 301, 203, 4
 LAYOUTS = {
@@ -84,6 +84,28 @@ def parts_of_chunks():
                 same(array[part], np.asarray(expected[part]))
 
 
+def volumes():
+    """Whole chunks and parts of them, of volumes."""
+    shape = (18, 21, 26)
+    for dtype in ("f4", "f8"):
+        values = np.stack([waves_in_space(shape, step) for step in range(2)]).astype(dtype)
+        for chunks in ((1, 3, *shape), (1, 3, 7, 12, 26)):
+            codec = factz.zarr.Pair(abs=0.05, mode="repair", field=shape)
+            like = {"shape": values.shape, "dtype": values.dtype, "chunks": chunks, "compressors": None}
+            host, device = ("volumes-%s-%d-%s" % (dtype, chunks[2], name) for name in ("host", "device"))
+            zarr.create_array(host, serializer=codec, **like)[...] = values
+            with zarr.config.enable_gpu():
+                zarr.create_array(device, serializer=codec, **like)[...] = cupy.asarray(values)
+            assert content(host) == content(device) and content(host), chunks
+            expected = zarr.open_array(host)[...]
+            assert np.abs(expected - values).max() <= 0.05
+            with zarr.config.enable_gpu():
+                array = zarr.open_array(host)
+                same(array[...], expected)
+                for part in (np.s_[1], np.s_[0, :, 3:9, 5, ::2], np.s_[1, 2, 4, 5, 6]):
+                    same(array[part], np.asarray(expected[part]))
+
+
 def changed_chunks():
     """zarr reads a chunk on the device, changes it and writes it again."""
     values = stack("f4")
@@ -115,7 +137,7 @@ def main():
     # zarr itself copies the index of a shard to the host.
     warnings.filterwarnings("ignore", message=".*slow copy")
     passed, failed = 0, 0
-    for function in (bytes_of_the_host, parts_of_chunks, changed_chunks, damaged_chunks):
+    for function in (bytes_of_the_host, parts_of_chunks, volumes, changed_chunks, damaged_chunks):
         if sys.argv[1:] and not any(name in function.__name__ for name in sys.argv[1:]):
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -144,6 +144,47 @@ fn a_cuda_driver_that_is_not_initialised_changes_nothing() {
     holds(adios2.command(&program).arg(plugin).env("LD_PRELOAD", driver));
 }
 
+/// The program that compares the blocks of a device with those of the host, with a stand-in for CUDA.
+#[test]
+#[ignore = "make test-all"]
+fn blocks_in_device_memory_are_those_of_the_host() {
+    needs!("gcc", "g++");
+    let Some(adios2) = Adios2::new("device") else { return };
+    let [shared, ..] = linkings(&adios2.folder);
+    let (stand_in, driver) =
+        (root().join("tests/plugins/adios2/stand_in"), adios2.folder.join("libcuda.so.1"));
+    run(Command::new("gcc")
+        .args([
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-Wl,-soname,libcuda.so.1",
+            "-I",
+        ])
+        .arg(root().join("include"))
+        .arg(stand_in.join("device.c"))
+        .args(&shared.arguments)
+        .arg("-ldl")
+        .arg("-o")
+        .arg(&driver));
+    let options = ["-I", stand_in.to_str().unwrap(), "-Wl,--no-as-needed", driver.to_str().unwrap()];
+    let program = adios2.compile("tests/plugins/adios2/device.cpp", &options, "device");
+    let plugin = adios2.folder.join("libfactz_adios2.so");
+    // Its functions go before those of the library.
+    let device = || {
+        let mut command = adios2.command(&program);
+        command.arg(&plugin).env("LD_PRELOAD", &driver);
+        command
+    };
+    everything_holds(&both(&run(&mut device())));
+    // What the device reports is an exception, and no block is written.
+    let mut refusing = device();
+    refuses(refusing.env("FACTZ_STAND_IN_REFUSES", "10"), "factz: on the device: ");
+}
+
 /// Files of tests/golden/adios2 and adios2_volumes were written by the first version of the operator.
 #[test]
 #[ignore = "make test-all"]

@@ -2,7 +2,7 @@
 
 use crate::support::cli::{text, Folder};
 use crate::support::fields::{bytes_of, Random};
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::collections::{HashMap, HashSet};
 
 const SIZES: [usize; 3] = [7, 6, 5];
@@ -184,6 +184,73 @@ fn differences_of_volumes_are_listed() {
     f.fails(&format!("diff {first} other.fz -o d.vtp"), &["d.vtp", "csv or json"]);
     f.fails(&format!("diff {first} {other} {DIMS} --dz 0"), &["--dz", "other than 0"]);
     f.fails(&format!("diff u.f32 v.f32 u1.f32 v.f32 {DIMS} --dz 2"), &["--dz 2: planes have no axis z"]);
+}
+
+/// A vertex with data that is missing in the reconstruction breaks the bound, in planes as in volumes, with or without
+/// critical points around it. What is missing in the original is not compared.
+#[test]
+fn vertices_that_a_reconstruction_lacks_are_told_with_their_place() {
+    let f = Folder::new("lost-vertices");
+    let vertices = 7 * 6 * 5;
+    let at = |x: usize, y: usize, z: usize| (5 * z + y) * 7 + x;
+    // A uniform flow has no critical point.
+    let with = |name: &str, changes: &[(usize, f32)]| {
+        let mut values = vec![1f32; vertices];
+        changes.iter().for_each(|&(k, x)| values[k] = x);
+        f.write(name, &bytes_of(&values));
+    };
+    with("one", &[]);
+    with("nan", &[(at(2, 3, 4), f32::NAN), (at(5, 1, 5), f32::INFINITY)]);
+    with("gap", &[(at(2, 3, 4), f32::NAN), (at(5, 1, 5), f32::NAN)]);
+    with("fill", &[(at(2, 3, 4), -9.0), (at(5, 1, 5), -9.0)]);
+    with("back", &[(at(2, 3, 4), -1.0), (at(5, 1, 5), -1.0)]);
+    // Files of the original and of the reconstruction, for planes and for volumes.
+    let pairs = |before: &str, after: &str| {
+        [
+            format!("{before} one {after} one --dims 7x5x6"),
+            format!("{before} one one {after} one one --dims 7x5x6"),
+        ]
+    };
+    let lost =
+        "2 vertices with data are missing in the reconstruction, the first in column 2, row 3, plane 4";
+    for files in pairs("one", "nan") {
+        for command in ["verify --abs 0.5", "verify --abs 0.5 --preserve none", "verify"] {
+            let out = f.factz(&format!("{command} {files}"));
+            let said = text(&out.stdout);
+            assert_eq!(out.status.code(), Some(1), "{files}: {said}");
+            assert!(said.starts_with(&format!("Violated: {lost}; ")), "{said}");
+        }
+        let out = f.factz(&format!("diff {files}"));
+        let (list, said) = (text(&out.stdout), text(&out.stderr));
+        assert_eq!((out.status.code(), list.lines().count()), (Some(1), 1), "{files}: {list}");
+        assert!(said.contains("0 lost, 0 spurious") && said.contains(lost), "{said}");
+        for command in ["verify --abs 0.5", "diff -o d.json"] {
+            let out = f.factz(&format!("{command} {files} --json"));
+            let report: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+            assert_eq!(report["lost_vertices"], 2, "{report}");
+            assert_eq!(report["first_lost_vertex"], json!({ "x": 2, "y": 3, "z": 4 }), "{report}");
+        }
+    }
+    // Missing in the original, by its values or by the fill value, and a point in the reconstruction all the same.
+    let originals = [("gap", ""), ("fill", " --fill-value -9")];
+    for ((before, options), after) in
+        originals.into_iter().flat_map(|of| ["back", "gap", "fill"].map(|a| (of, a)))
+    {
+        for files in pairs(before, after) {
+            let out = f.factz(&format!("diff {files}{options} -o d.json --json"));
+            let report: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+            assert_eq!(
+                (out.status.code(), &report["lost_vertices"]),
+                (Some(0), &0.into()),
+                "{files}: {report}"
+            );
+            assert_eq!(report["first_lost_vertex"], Value::Null);
+            let out = f.factz(&format!("verify {files}{options}"));
+            let (said, kept) = (text(&out.stdout), before == after);
+            assert_eq!(out.status.code(), Some(!kept as i32), "{files}: {said}");
+            assert!(kept || said.starts_with("Violated: 2 missing vertices changed; "), "{files}: {said}");
+        }
+    }
 }
 
 #[test]

@@ -282,9 +282,22 @@ fn what_is_no_volume_is_refused() {
         ("decompress flow.fz u1.npz v1.f32 w1.f32", "holds all components: give it alone"),
         ("decompress flow.fz u1.f32 u1.f32 w1.f32", "is given for two components"),
         ("decompress flow.fz flow.fz", "is an input"),
+        (
+            "split flow.fz u.fz v.fz",
+            "flow.fz: the stream holds a volume of u, v and w, and streams of planes alone",
+        ),
+        (
+            "points flow.fz --dims 11x9x7",
+            "flow.fz: holds 11x9x6 values of f32 (columns x rows x planes), --dims or",
+        ),
+        ("points flow.fz --dtype f64 --planes 0:3", "--dims or --dtype say otherwise: leave them out"),
+        ("range flow.fz --dims 66x9", "--dims or --dtype say otherwise: leave them out"),
+        ("render flow.fz -o x.png --dims 6x9x11", "--dims or --dtype say otherwise: leave them out"),
     ] {
         f.fails(line, &[part]);
     }
+    let points = f.succeeds("points flow.fz");
+    assert_eq!(f.succeeds(&format!("points flow.fz --dtype f32 {DIMS}")), points);
     // Both components of a stack, where they are named.
     f.succeeds("compress all.npz -o x.fz --abs 1 --keys u,v");
     f.succeeds("compress cube.npy -o x.fz --abs 1 --mode repair --dims 3x66x3");

@@ -237,6 +237,116 @@ fn a_stat_that_is_no_integer_is_refused() {
     refuses(&mut Command::new(program), "the argument stat is no integer");
 }
 
+/// With stat= memory that cannot be had is a status, also where it is that of a result. The program's own memory runs
+/// out: that of the linked library does not.
+#[test]
+fn memory_that_cannot_be_had_is_a_status() {
+    needs!("gcc", "gfortran");
+    let folder = fresh_folder("examples_fortran-memory");
+    let object = module(&folder);
+    let (wrapper, wrapped) = (folder.join("memory.c"), folder.join("memory.o"));
+    let text = "#include <stddef.h>\n#include <stdint.h>\nvoid *__real_malloc(size_t);\nstatic size_t least = -1, most;\n\
+                void refuse(int64_t a, int64_t b) { least = a, most = b; }\n\
+                void *__wrap_malloc(size_t bytes) {\n  \
+                return bytes >= least && bytes <= most ? NULL : __real_malloc(bytes);\n}\n";
+    std::fs::write(&wrapper, text).unwrap();
+    run(Command::new("gcc").arg("-c").arg(&wrapper).arg("-o").arg(&wrapped));
+    let source = folder.join("memory.f90");
+    let text = r#"program memory
+  use factz
+  use, intrinsic :: iso_fortran_env, only: error_unit
+  implicit none
+  interface
+    subroutine refuse(least, most) bind(c)
+      import :: c_int64_t
+      integer(c_int64_t), value :: least, most
+    end subroutine refuse
+  end interface
+  real(real32) :: u(60, 50), v(60, 50), x(20, 18, 16), y(20, 18, 16), z(20, 18, 16)
+  real(real32) :: u1(60, 50), v1(60, 50), x1(20, 18, 16), y1(20, 18, 16), z1(20, 18, 16)
+  integer(int8), allocatable :: stream(:), fix(:)
+  type(factz_config) :: config
+  type(factz_report) :: report
+  type(factz_fix_report) :: fix_report
+  type(factz_critical_point), allocatable :: points(:)
+  type(factz_volume_point), allocatable :: of_volume(:)
+  integer(int64) :: lengths(4), sizes(2)
+  integer :: stat, k
+  character(200) :: reason
+  config = factz_absolute_bound(0.11_real64)
+  call random_number(u)
+  call random_number(v)
+  call random_number(x)
+  call random_number(y)
+  call random_number(z)
+  u = u - 0.5
+  v = v - 0.5
+  x = x - 0.5
+  y = y - 0.5
+  z = z - 0.5
+  u1 = 0.2 * nint(u / 0.2)
+  v1 = 0.2 * nint(v / 0.2)
+  x1 = 0.2 * nint(x / 0.2)
+  y1 = 0.2 * nint(y / 0.2)
+  z1 = 0.2 * nint(z / 0.2)
+  call factz_compress(u, v, config, stream)
+  lengths(1) = size(stream)
+  call factz_compress(x, y, z, config, stream)
+  lengths(2) = size(stream)
+  call factz_protect(u, v, u1, v1, config, fix)
+  lengths(3) = size(fix)
+  call factz_protect(x, y, z, x1, y1, z1, config, fix)
+  lengths(4) = size(fix)
+  call factz_critical_points(u, v, config, points)
+  sizes(1) = size(points) * storage_size(points, int64) / 8
+  call factz_critical_points(x, y, z, config, of_volume)
+  sizes(2) = size(of_volume) * storage_size(of_volume, int64) / 8
+  do k = 1, 2
+    ! The result alone, then the buffer that holds the largest one as well.
+    if (k == 1) call refuse(lengths(1), lengths(1))
+    if (k == 2) call refuse(9000_int64, huge(1_int64))
+    call factz_compress(u, v, config, stream, report, stat=stat, errmsg=reason)
+    call told(lengths(1), allocated(stream), report%status)
+    if (k == 1) call refuse(lengths(2), lengths(2))
+    call factz_compress(x, y, z, config, stream, report, stat=stat, errmsg=reason)
+    call told(lengths(2), allocated(stream), report%status)
+    if (k == 1) call refuse(lengths(3), lengths(3))
+    call factz_protect(u, v, u1, v1, config, fix, fix_report, stat=stat, errmsg=reason)
+    call told(lengths(3), allocated(fix), fix_report%status)
+    if (k == 1) call refuse(lengths(4), lengths(4))
+    call factz_protect(x, y, z, x1, y1, z1, config, fix, fix_report, stat=stat, errmsg=reason)
+    call told(lengths(4), allocated(fix), fix_report%status)
+  end do
+  call refuse(sizes(1), sizes(1))
+  call factz_critical_points(u, v, config, points, stat=stat, errmsg=reason)
+  call told(0_int64, allocated(points), stat)
+  call refuse(sizes(2), sizes(2))
+  call factz_critical_points(x, y, z, config, of_volume, stat=stat, errmsg=reason)
+  call told(0_int64, allocated(of_volume), stat)
+  call refuse(huge(1_int64), 0_int64)
+  call factz_compress(u, v, config, stream)
+  if (size(stream) /= lengths(1)) error stop 'another stream than before'
+  print '(a)', 'everything holds'
+contains
+  subroutine told(length, is_allocated, of_report)
+    integer(int64), intent(in) :: length
+    logical, intent(in) :: is_allocated
+    integer, intent(in) :: of_report
+    character(20) :: digits
+    write (digits, '(i0)') length
+    if (stat /= FACTZ_ERROR_OUT_OF_MEMORY .or. of_report /= stat .or. is_allocated) error stop 'no status'
+    if (index(reason, ': out of memory: no memory for ') == 0) error stop 'no reason'
+    if (k == 1 .and. index(reason, ' '//trim(digits)//' bytes, the ') == 0) error stop 'another reason'
+  end subroutine told
+end program memory
+"#;
+    std::fs::write(&source, text).unwrap();
+    let [shared, ..] = linkings(&folder);
+    let flags = [&STRICT_FORTRAN[..], &["-Wl,--wrap=malloc"]].concat();
+    let program = shared.compile("gfortran", &flags, &[&source, &object, &wrapped]);
+    holds(&mut Command::new(program));
+}
+
 /// Without stat= an error stops the program with the reason.
 #[test]
 #[ignore = "make test-all"]

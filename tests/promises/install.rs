@@ -27,6 +27,7 @@ const INSTALLED: &str = "
     lib/python3/site-packages/factz/_results.py lib/python3/site-packages/factz/_steps.py
     lib/python3/site-packages/factz/_volume_analysis.py
     lib/python3/site-packages/factz/_volume_config.py
+    lib/python3/site-packages/factz/_volume_device.py
     lib/python3/site-packages/factz/_volume_fixes.py lib/python3/site-packages/factz/_volumes.py
     lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
     lib/python3/site-packages/factz/numcodecs.py

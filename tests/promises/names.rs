@@ -103,7 +103,7 @@ fn counts_types_and_members_have_one_name_everywhere() {
     f.succeeds("compress u.f32 v.f32 -o none.fz --dims 360x181 --rel 1e-2 --preserve none");
     let out = f.factz("diff u.f32 v.f32 none.fz -o d.csv --json");
     let counted = keys(&serde_json::from_slice(&out.stdout).expect("JSON"));
-    let own = names(["command", "nx", "ny", "nz", "dtype"]);
+    let own = names(["command", "nx", "ny", "nz", "dtype", "lost_vertices", "first_lost_vertex"]);
     assert!(counted.difference(&own).all(|name| comparison.contains(name)), "{counted:?}");
     f.json("sweep u.f32 v.f32 --dims 360x181 -o r --bounds 1e-1 --repeat 1 --no-peers");
     let table = String::from_utf8(f.read("r/sweep.csv")).expect("text");

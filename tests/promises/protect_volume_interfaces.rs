@@ -191,7 +191,7 @@ mod c {
 mod command_line {
     use super::*;
     use crate::protect_volumes::bytes_of;
-    use crate::support::cli::Folder;
+    use crate::support::cli::{npy, Folder};
     use crate::volumes::assert_kept;
     use factz::{inspect_fix, Config, PERIODIC_Z};
 
@@ -252,6 +252,43 @@ mod command_line {
         f.succeeds("compress all2.npz -o all2.fz --mode repair --abs 0");
         f.succeeds("decompress all2.fz all3.f32");
         assert!(f.read("all3.f32") == all);
+    }
+
+    /// One file with all components takes the place of three, of the original and of the reconstruction.
+    #[test]
+    fn volumes_in_one_file_are_protected() {
+        let (f, config, _, fix) = folder("protect-volume-one-file");
+        let [nx, ny, nz] = [config.nx, config.ny, config.nz];
+        let (dims, bound) = (format!("--dims {nx}x{ny}x{nz}"), format!("--abs {:e}", config.bound));
+        for suffix in ["", "1"] {
+            let components = ["u", "v", "w"].map(|name| f.read(&format!("{name}{suffix}.f32")));
+            f.write(
+                &format!("all{suffix}.npy"),
+                &npy("<f4", &format!("(3, {nz}, {ny}, {nx})"), &components.concat()),
+            );
+            f.succeeds(&format!(
+                "compress all{suffix}.npy -o exact{suffix}.fz --mode repair --abs 0 --preserve none"
+            ));
+            f.succeeds(&format!("decompress exact{suffix}.fz all{suffix}.npz"));
+        }
+        for files in [
+            "all.npy all1.npy".to_owned(),
+            "all.npz all1.npy --keys u,v,w".to_owned(),
+            "all.npy exact1.fz".to_owned(),
+            format!("u.f32 v.f32 w.f32 all1.npz {dims}"),
+            "all.npy u1.f32 v1.f32 w1.f32".to_owned(),
+        ] {
+            f.succeeds(&format!("protect {files} -o one.fix {bound}"));
+            assert!(f.read("one.fix") == fix, "{files}");
+        }
+        f.succeeds("apply one.fix all1.npy all2.npy");
+        let kept = f.succeeds(&format!("verify all.npy all2.npy {bound}"));
+        assert!(kept.starts_with("Kept: "), "{kept}");
+        // Two names are those of planes.
+        let planes = f.succeeds(&format!("protect all.npz all1.npz --keys u,v -o planes.fix {bound}"));
+        assert!(planes.contains("triangle"), "{planes}");
+        f.fails(&format!("protect all.npy u1.f32 v1.f32 -o x.fix {bound}"), &["number of files is 3"]);
+        f.fails("protect all.npy all1.npy -o x.fix --abs 1e-9", &["leaves the bound", "at vertex ("]);
     }
 
     /// A stream that preserves nothing takes the place of the reconstruction; its header says what options do not.

@@ -1,6 +1,7 @@
 //! `factz sweep`: the report holds every configuration, and other compressors where their packages are.
 
-use crate::support::cli::{text, Folder};
+use crate::support::cli::{npy, text, Folder};
+use crate::support::fields::bytes_of;
 use crate::support::python_of_plugins;
 use serde_json::Value;
 
@@ -39,6 +40,67 @@ fn a_sweep_reports_every_configuration() {
     for name in ["field.png", "comparison.png"] {
         assert_eq!(&f.read(&format!("new/report/{name}"))[..4], b"\x89PNG");
     }
+}
+
+/// Volumes have three configurations, and the report has all that it has of planes.
+#[test]
+fn volumes_are_swept() {
+    const CONFIGURATIONS: usize = 3;
+    let f = Folder::new("sweep-volume");
+    let [nx, ny, nz] = [14, 12, 9];
+    let mut all = Vec::new();
+    for (name, [a, b, c]) in ["u", "v", "w"].iter().zip([[9, 5, 3], [-4, 11, 7], [5, -7, 12]]) {
+        let at = |k: i32| a * (k % nx) + b * (k / nx % ny) + c * (k / nx / ny);
+        let values: Vec<f32> = (0..nx * ny * nz).map(|k| (0.1 * at(k) as f32).sin()).collect();
+        f.write(name, &bytes_of(&values));
+        all.extend(bytes_of(&values));
+    }
+    f.write("all.npy", &npy("<f4", "(3, 9, 12, 14)", &all));
+    let options = "--dz -0.5 --bounds 1e-1,1e-2 --repeat 1";
+    let d = f.json(&format!("sweep u v w --dims 14x12x9 {options} -o r"));
+    let runs = d["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), &d["components"], &d["nz"]), (2 * CONFIGURATIONS, &3.into(), &9.into()));
+    assert!(d["remark"].as_str().unwrap().contains("planes alone"), "{}", d["remark"]);
+    let points = f.json("points u v w --dims 14x12x9");
+    assert!(
+        points["critical_points"].as_u64() > Some(9) && d["critical_points"] == points["critical_points"]
+    );
+    for run in runs {
+        let [bytes, bound] = ["stream_bytes", "relative_bound"].map(|name| run[name].as_f64().unwrap());
+        let values = (3 * nx * ny * nz) as f64;
+        assert!((run["ratio"].as_f64().unwrap() - 4.0 * values / bytes).abs() < 1e-9, "{run}");
+        assert!((run["bits_per_value"].as_f64().unwrap() - 8.0 * bytes / values).abs() < 1e-9, "{run}");
+        // The stream and the comparison are those of the other commands.
+        let codec = run["codec"].as_str().unwrap();
+        let choices = match codec {
+            "factz" => "",
+            "factz, Huffman" => " --coder huffman",
+            "factz --preserve none" => " --preserve none",
+            other => panic!("{other}"),
+        };
+        f.succeeds(&format!("compress u v w --dims 14x12x9 --dz -0.5 --rel {bound}{choices} -o s.fz"));
+        assert_eq!(f.read("s.fz").len() as f64, bytes, "{run}");
+        let verified = &f.json("verify u v w s.fz --dims 14x12x9")["comparison"];
+        for name in ["lost_points", "spurious_points", "changed_types", "max_error", "psnr"] {
+            assert_eq!(run[name], verified[name], "{name}: {run}");
+        }
+        assert_eq!(run["preserves"] == true, verified["violations"] == 0, "{run}");
+    }
+    for name in ["field.png", "comparison.png"] {
+        assert_eq!(&f.read(&format!("r/{name}"))[..4], b"\x89PNG");
+        assert!(d["pictures"][name]["panels"].as_array().is_some_and(|panels| !panels.is_empty()), "{d}");
+    }
+    let page = text(&f.read("r/index.html"));
+    assert_eq!((page.matches("<svg").count(), page.matches("<tr>").count()), (4, 1 + runs.len()));
+    assert!(page.contains("joint range of u, v and w"));
+    // One file with all components.
+    let one = f.json(&format!("sweep all.npy {options} -o one --no-peers"));
+    let sizes = |report: &Value| -> Vec<Value> {
+        report["runs"].as_array().unwrap().iter().map(|run| run["stream_bytes"].clone()).collect()
+    };
+    assert_eq!((sizes(&one), &one["remark"]), (sizes(&d), &Value::Null));
+    f.fails("sweep u v --dims 14x12x9 --dz 2 -o x", &["--dz 2: planes have no axis z"]);
+    f.fails("sweep u v w --dims 14x108 -o x", &["nz = 1"]);
 }
 
 #[test]

@@ -455,7 +455,7 @@ fn isolated_zeros_are_kept_with_all_ties() {
                 *x += 0.2 * random.signed() as f32;
             }
         }
-        let config = Config { bound_kind: BoundKind::Absolute, dz: -3.0, ..volume.config(0.3) };
+        let config = Config { bound_kind: BoundKind::Absolute, dz: -3.0, ..volume.config(0.9) };
         let found: Volume<f32> = decompressed(&compressed(&volume, config, 2).0, &config, 2).expect("intact");
         let c = compared(&volume, &found, config);
         assert_eq!((c.violations(), c.changed_zero_points()), (0, 0), "{c:?}");

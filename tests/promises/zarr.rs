@@ -52,7 +52,7 @@ fn the_script_for_gpus_holds_in_host_memory() {
     let Some(python) = python_of_plugins(&MODULES) else { return };
     let script = root().join("tests/plugins/python/test_zarr_device.py");
     let text = both(&run(with_package(Command::new(python)).arg(script)));
-    assert!(text.contains("4 passed, 0 failed"), "{text}");
+    assert!(text.contains("5 passed, 0 failed"), "{text}");
 }
 
 /// The oldest zarr-python 3 that its authors did not withdraw, whose dependencies warn.

@@ -14,7 +14,7 @@ __device__ __forceinline__ u32 first_level(
         return is_pattern ? LEVEL_FILLED : LEVEL_EXACT;
     }
     if (is_zero(v)) return LEVEL_ZERO;
-    return is_on_sides(job, p, job.pin) ? LEVEL_EXACT : LEVEL_UNCHANGED;
+    return job.pin && is_on_sides(job, p, job.pin) ? LEVEL_EXACT : LEVEL_UNCHANGED;
 }
 __device__ __forceinline__ bool is_hidden_level(u32 level) {
     return level == LEVEL_ZERO || level == LEVEL_FILLED;
@@ -28,41 +28,95 @@ __device__ __forceinline__ u32 shift_of_size(double bound, T size) {
     for (double most = 1.4142135623730951; shift < VOLUME_MOST_SHIFT && ratio > most; most *= 2.0) shift++;
     return shift;
 }
+// The largest magnitude with a bound shift of at least `shift`, which is not 0. A larger magnitude has no
+// larger shift.
+template <typename T>
+__device__ __forceinline__ T largest_with_shift(double bound, u32 shift) {
+    typedef Real<T> R;
+    auto has = [&](T size) { return shift_of_size(bound, size) >= shift; };
+    T size = (T)(0.7 * bound / (0.7071067811865476 * power_of_two((i32)shift)));
+    if (!R::finite(size)) size = R::MAX;
+    while (size > T(0) && !has(size)) size = R::from_bits(R::bits(size) - 1);
+    while (size < R::MAX && has(R::from_bits(R::bits(size) + 1))) size = R::from_bits(R::bits(size) + 1);
+    return size;
+}
+
+// The bound shift of a vertex, given the largest magnitudes with each.
+template <typename T>
+__device__ __forceinline__ u32 shift_of(const Vector<T>& v, const T (&largest)[VOLUME_MOST_SHIFT + 1]) {
+    typedef Real<T> R;
+    const T size = R::high(R::high(R::abs(v.at[0]), R::abs(v.at[1])), R::abs(v.at[2]));
+    if (!(size <= largest[1])) return 0;
+    u32 shift = 1;
+#pragma unroll
+    for (u32 k = 2; k <= VOLUME_MOST_SHIFT; k++) shift += size <= largest[k];
+    return shift;
+}
+
+// Numbers of vertices by bound shift, 16 bits each.
+struct ShiftCounts {
+    u64 words[VOLUME_MOST_SHIFT / 4 + 1];
+
+    __device__ __forceinline__ void add(u32 shift) {
+#pragma unroll
+        for (u32 k = 0; k <= VOLUME_MOST_SHIFT / 4; k++)
+            if (shift / 4 == k) words[k] += 1ull << 16 * (shift % 4);
+    }
+    // Adds those of a warp, at most 512 vertices, to `all`.
+    __device__ __forceinline__ void add_to(u32* all) const {
+        static_assert(VOLUME_TILE_VERTICES / VOLUME_THREADS * 32 < 1 << 16, "16 bits each");
+#pragma unroll
+        for (u32 k = 0; k <= VOLUME_MOST_SHIFT / 4; k++) {
+            u64 sum = words[k];
+            for (i32 j = 16; j > 0; j /= 2) sum += __shfl_xor_sync(FULL, sum, j);
+            const u32 lane = threadIdx.x & 31, shift = 4 * k + lane, count = (u32)(sum >> 16 * lane) & 65535;
+            if (lane < 4 && shift <= VOLUME_MOST_SHIFT && count) atomicAdd(all + shift, count);
+        }
+    }
+};
 
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: the field. Writes: levels, bound shifts.
 template <typename T>
 __device__ __forceinline__ void prepare_tiles(const Job& job) {
     // Vertices by their shift; the median of the shifts is that of the median of the magnitudes.
     __shared__ u32 by_shift[VOLUME_MOST_SHIFT + 1];
-    constexpr u32 NO_SHIFT = VOLUME_MOST_SHIFT + 1;
+    __shared__ T largest[VOLUME_MOST_SHIFT + 1];
     const Control& control = control_of(job);
     if (is_lossless_volume(control)) return;
     const VolumeCodeView<T> work(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
-    const u32 lane = threadIdx.x & 31;
     if (threadIdx.x <= VOLUME_MOST_SHIFT) by_shift[threadIdx.x] = 0;
+    if (threadIdx.x >= 1 && threadIdx.x <= VOLUME_MOST_SHIFT)
+        largest[threadIdx.x] = largest_with_shift<T>(control.useful_bound, threadIdx.x);
     __syncthreads();
-    u32 mine = 0;  // lane k: vertices with shift k
-    for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
-        GridPoint p;
-        u32 level = LEVEL_UNCHANGED, shift = NO_SHIFT;
-        if (vertex_in_tile(tile, place, p)) {
-            const Vector<T> v = original_at<T>(job, p);
-            level = first_level(job, control, p, v);
-            if (job.preserve != PRESERVE_NONE && !is_hidden_level(level) && finite(v)) {
-                typedef Real<T> R;
-                const T size = R::high(R::high(R::abs(v.at[0]), R::abs(v.at[1])), R::abs(v.at[2]));
-                shift = shift_of_size(control.useful_bound, size);
-            }
-        }
-        work.levels()[tile.index * VOLUME_TILE_VERTICES + place] = (u8)level;
+    ShiftCounts counts = {};
+    // A thread has a column of vertices along z.
+    static_assert(VOLUME_THREADS == VOLUME_SIDE * VOLUME_SIDE, "a column each");
+    constexpr u32 AT_ONCE = 16 / sizeof(T);
+    GridPoint p;
+    const bool has_column = vertex_in_tile(tile, threadIdx.x, p);
+    const u32 planes = has_column ? (u32)tile.owned(2) : 0;
+    u8* const levels = work.levels() + tile.index * VOLUME_TILE_VERTICES + threadIdx.x;
+    for (u32 first = 0; first < VOLUME_SIDE; first += AT_ONCE) {
+        // The loads of several vertices are under way at the same time.
+        Vector<T> vertices[AT_ONCE];
 #pragma unroll
-        for (u32 k = 0; k <= VOLUME_MOST_SHIFT; k++) {
-            const u32 vertices = (u32)__popc(__ballot_sync(FULL, shift == k));
-            if (lane == k) mine += vertices;
+        for (u32 j = 0; j < AT_ONCE; j++)
+            if (first + j < planes) vertices[j] = original_at<T>(job, {p.x, p.y, p.z + first + j});
+#pragma unroll
+        for (u32 j = 0; j < AT_ONCE; j++) {
+            const u32 z = first + j;
+            u32 level = LEVEL_UNCHANGED;
+            if (z < planes) {
+                const Vector<T>& v = vertices[j];
+                level = first_level(job, control, {p.x, p.y, p.z + z}, v);
+                if (job.preserve != PRESERVE_NONE && !is_hidden_level(level) && finite(v))
+                    counts.add(shift_of(v, largest));
+            }
+            levels[z * VOLUME_THREADS] = (u8)level;
         }
     }
-    if (mine) atomicAdd(&by_shift[lane], mine);
+    counts.add_to(by_shift);
     __syncthreads();
     if (threadIdx.x != 0) return;
     u32 all = 0;

@@ -4,6 +4,7 @@
 #include "compress/count/grouping.cuh"
 #include "entropy/triples.cuh"
 #include "tile/volume.cuh"
+#include "topology/strict_signs.cuh"
 #include "volume/compress/prepare.cuh"
 
 // A bin width and its reciprocal.
@@ -19,6 +20,8 @@ __device__ __forceinline__ Quantizing<T> quantizing(
     return {(T)width, (T)inverse};
 }
 
+constexpr i32 CLOSED_VERTICES = VOLUME_CLOSED * VOLUME_CLOSED * VOLUME_CLOSED;
+
 // Shared memory of a block. Closed tiles of doubles do not fit and lie in the workspace (value_place).
 template <typename T, bool HAS_WINDOW = sizeof(T) == 4>
 struct QuantizeShared {
@@ -33,7 +36,16 @@ struct QuantizeShared<T, false> {
     Quantizing<T> steps[BOUND_SHIFTS][LEVELS];
     alignas(16) u8 symbols[VOLUME_TILE_VERTICES];
     u32 infos[8], costs[3];
+    u16 signs[CLOSED_VERTICES];
 };
+// Signs of the vertices of a closed tile: in place of values that are no longer needed.
+template <typename T>
+__device__ __forceinline__ u16* signs_of(QuantizeShared<T>& shared) {
+    if constexpr (sizeof(T) == 4)
+        return reinterpret_cast<u16*>(shared.window.values[0]);
+    else
+        return shared.signs;
+}
 template <typename T>
 __device__ __forceinline__ VolumeWindow<T, 3>& window_of(
     const Job& job, QuantizeShared<T>& shared, u64 tile) {
@@ -54,6 +66,17 @@ __device__ __forceinline__ bool is_hidden_vertex(
     return is_hidden_level(VolumeCodeView<T>(job).levels()[tile_place(job, p).index()]);
 }
 
+// Calls `each(k, x, y, z)` for the vertices of the closed tile that the volume has. Call with a block.
+template <typename Each>
+__device__ __forceinline__ void for_closed_tile(const VolumeTile& tile, Each each) {
+    constexpr i32 SIDE = VOLUME_CLOSED;
+#pragma unroll 4
+    for (i32 k = (i32)threadIdx.x; k < SIDE * SIDE * SIDE; k += VOLUME_THREADS) {
+        const i32 x = k % SIDE, y = k / SIDE % SIDE, z = k / (SIDE * SIDE);
+        if (x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2]) each(k, x, y, z);
+    }
+}
+
 // Loads a closed tile. Vertices without a code are zero; for the sample, values that are not finite as well.
 // Call with a block.
 template <typename T>
@@ -61,14 +84,25 @@ __device__ __forceinline__ void load_originals(
     const Job& job, const VolumeTile& tile, bool sample, VolumeWindow<T, 3>& window) {
     const Control& control = control_of(job);
     const bool has_hidden = (control.zero | control.nonfinite | control.filled) != 0;
-    constexpr i32 SIDE = VOLUME_CLOSED;
-    // The loads of several vertices are under way at the same time.
-#pragma unroll 4
-    for (i32 k = (i32)threadIdx.x; k < SIDE * SIDE * SIDE; k += (i32)blockDim.x) {
-        const i32 x = k % SIDE, y = k / SIDE % SIDE, z = k / (SIDE * SIDE);
-        if (x > tile.last[0] || y > tile.last[1] || z > tile.last[2]) continue;
-        const GridPoint p = {
-            (long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2] + z};
+    auto point = [&](i32 x, i32 y, i32 z) -> GridPoint {
+        return {(long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2] + z};
+    };
+    if (sizeof(T) == 4 && !has_hidden) {
+        // All loads are under way at the same time.
+        for_closed_tile(tile, [&](i32, i32 x, i32 y, i32 z) {
+            const GridPoint p = point(x, y, z);
+#pragma unroll
+            for (i32 c = 0; c < 3; c++)
+                copy_ahead<4>(
+                    &window.values[c][window_index(x, y, z)], component_at<T>(job, c, p.x, p.y, p.z));
+        });
+        end_of_copies();
+        wait_for_copies<0>();
+        __syncthreads();
+        return;
+    }
+    for_closed_tile(tile, [&](i32, i32 x, i32 y, i32 z) {
+        const GridPoint p = point(x, y, z);
         Vector<T> v = original_at<T>(job, p);
         if (has_hidden && is_hidden_level(VolumeCodeView<T>(job).levels()[tile_place(job, p).index()]))
             v = {T(0), T(0), T(0)};
@@ -76,22 +110,22 @@ __device__ __forceinline__ void load_originals(
 #pragma unroll
         for (i32 c = 0; c < 3; c++)
             window.values[c][at] = sample && !Real<T>::finite(v.at[c]) ? T(0) : v.at[c];
-    }
+    });
     __syncthreads();
 }
 
 // The integers of a vertex, whether its reconstruction is within the bound, and that; zeros if it is not.
+template <typename T>
 struct Quantized {
     Triple q;
     bool is_good;
-    double error;  // the largest one of a reconstruction that is
+    T error;  // the largest one of a reconstruction that is
 };
 template <typename T>
-__device__ __forceinline__ Quantized quantize(
+__device__ __forceinline__ Quantized<T> quantize(
     const Quantizing<T>& step, T most, const Vector<T>& original, const T (&prediction)[3], T (&value)[3]) {
     typedef Real<T> R;
-    Quantized found = {{{0, 0, 0}}, true, 0.0};
-    T largest = T(0);
+    Quantized<T> found = {{{0, 0, 0}}, true, T(0)};
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
         const T scaled = (original.at[c] - prediction[c]) * step.inverse;
@@ -101,10 +135,9 @@ __device__ __forceinline__ Quantized quantize(
         const bool fits = R::abs(scaled) <= R::MAX_CODE && (u32)(q < 0 ? -q : q) < 1u << TRIPLE_MOST_BITS;
         const T error = R::abs(value[c] - original.at[c]);
         found.is_good &= fits && error <= most;
-        largest = R::high(largest, error);
+        found.error = R::high(found.error, error);
         found.q.q[c] = q;
     }
-    found.error = (double)largest;
     if (found.is_good) return found;
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
@@ -119,27 +152,40 @@ __device__ __forceinline__ u32 block_of_position(u32 position) {
     return position < 64 ? 0 : position < 512 ? 1 : 2;
 }
 
+// The vertices that a tile owns among sixteen positions from `first` on.
+__device__ __forceinline__ u32 owned_vertices(const VolumeTile& tile, u32 first) {
+    u32 owned = 0;
+    for (u32 i = 0; i < 16; i++) {
+        const VolumePosition at = place_of_position(first + i);
+        owned += at.x < tile.owned(0) && at.y < tile.owned(1) && at.z < tile.owned(2);
+    }
+    return owned;
+}
+
 // Stores the symbols of a tile, and the activities of its blocks. Call with a block.
 template <typename T>
 __device__ __forceinline__ void store_symbols(
     const Job& job, const VolumeTile& tile, QuantizeShared<T>& shared) {
     const u32 k = threadIdx.x, first = 16 * k, block = block_of_position(first);
-    static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16, "sixteen symbols each");
+    static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16 && SYMBOL_ZERO == 0, "sixteen symbols each");
     __shared__ u32 vertices[3];
     if (k < 3) vertices[k] = shared.costs[k] = 0;
     __syncthreads();
-    u32 cost = 0, owned = 0;
-    for (u32 i = 0; i < 16; i++) {
-        const VolumePosition at = place_of_position(first + i);
-        const u32 symbol = shared.symbols[first + i];
-        owned += at.x < tile.owned(0) && at.y < tile.owned(1) && at.z < tile.owned(2);
-        if (symbol != SYMBOL_ZERO) cost += 3 + triple_raw_bits(symbol);
+    const uint4 symbols = words_at<uint4>(shared.symbols)[k];
+    if (symbols.x | symbols.y | symbols.z | symbols.w) {
+        u32 cost = 0;
+        for (u32 i = 0; i < 16; i++) {
+            const u32 symbol = shared.symbols[first + i];
+            if (symbol != SYMBOL_ZERO) cost += 3 + triple_raw_bits(symbol);
+        }
+        atomicAdd(&shared.costs[block], cost);
     }
-    if (cost) atomicAdd(&shared.costs[block], cost);
+    const bool whole =
+        tile.owned(0) == VOLUME_SIDE && tile.owned(1) == VOLUME_SIDE && tile.owned(2) == VOLUME_SIDE;
+    const u32 owned = whole ? 16 : owned_vertices(tile, first);
     if (owned) atomicAdd(&vertices[block], owned);
     const VolumeCodeView<T> work(job);
-    words_at<uint4>(work.symbols() + tile.index * VOLUME_TILE_VERTICES)[k] =
-        words_at<uint4>(shared.symbols)[k];
+    words_at<uint4>(work.symbols() + tile.index * VOLUME_TILE_VERTICES)[k] = symbols;
     __syncthreads();
     if (k != 0) return;
     work.headers()[tile.index] = with_activities(shared.infos[0], activity_of(shared.costs[0], vertices[0]),
@@ -160,23 +206,74 @@ __device__ __forceinline__ void store_largest(const Job& job, const VolumeTile& 
     sizes_of(job, tile.index).largest_error = largest;
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Dynamic shared: QuantizeShared. Reads: the field,
-// levels, bound shifts, interpolants and steps. Writes: symbols, raw bits, values, levels of vertices whose
-// reconstruction is not within the bound, activities, the largest error of each tile.
+// Strict signs of the vertices of a closed tile that a thread has looked at, five in a word.
+struct SignsOfThread {
+    static constexpr i32 VERTICES = (CLOSED_VERTICES + VOLUME_THREADS - 1) / VOLUME_THREADS,
+                         EACH = 32 / SIGNS;
+    u32 words[(VERTICES + EACH - 1) / EACH];
+
+    // Calls `each(j, k, window_index)` for vertex k, the j-th of the thread, if the volume has it.
+    template <typename Each>
+    static __device__ __forceinline__ void for_vertices(const VolumeTile& tile, Each each) {
+        constexpr i32 SIDE = VOLUME_CLOSED;
+#pragma unroll
+        for (i32 j = 0; j < VERTICES; j++) {
+            const i32 k = (i32)threadIdx.x + j * VOLUME_THREADS, x = k % SIDE, y = k / SIDE % SIDE,
+                      z = k / (SIDE * SIDE);
+            if (x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2])
+                each(j, k, window_index(x, y, z));
+        }
+    }
+    template <typename T>
+    __device__ __forceinline__ SignsOfThread(const VolumeTile& tile, const VolumeWindow<T, 3>& window)
+        : words{} {
+        for_vertices(tile, [&](i32 j, i32, i32 at) {
+            const Vector<T> v = {window.values[0][at], window.values[1][at], window.values[2][at]};
+            words[j / EACH] |= strict_signs(v) << SIGNS * (j % EACH);
+        });
+    }
+    __device__ __forceinline__ u32 of(i32 j) const {
+        return words[j / EACH] >> SIGNS * (j % EACH) & SIGNS_BEFORE;
+    }
+};
+
+// Whether signs leave cubes of a tile open, or vertices have other values than those in the window. Call with
+// a block, which then has no window.
 template <typename T>
-__device__ __forceinline__ void quantize_volume(const Job& job) {
-    LAUNCHED_SHARED(QuantizeShared<T>, shared);
-    Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
-    const VolumeCodeView<T> work(job);
-    const VolumeTile tile = volume_tile(job, blockIdx.x);
-    VolumeWindow<T, 3>& window = window_of<T>(job, shared, tile.index);
+__device__ __forceinline__ bool is_open(const Job& job, const VolumeTile& tile, const SignsOfThread& before,
+    bool other_values, QuantizeShared<T>& shared, const VolumeWindow<T, 3>& window) {
+    const SignsOfThread now(tile, window);
+    __syncthreads();
+    u16* const signs = signs_of(shared);
+    SignsOfThread::for_vertices(
+        tile, [&](i32 j, i32 k, i32) { signs[k] = (u16)(before.of(j) | now.of(j) << SIGNS); });
+    __syncthreads();
+    bool open = other_values;
+    const u64 sizes[3] = {job.nx, job.ny, job.nz};
+    // On sides other tetrahedra, or levels of vertices, may matter.
+    for (i32 axis = 0; axis < 3; axis++)
+        open |= (job.halo | job.pin | job.periodic) != 0 &&
+                (tile.first[axis] == 0 || tile.first[axis] + (u64)tile.last[axis] + 1 == sizes[axis]);
+    const i32 x = (i32)threadIdx.x % VOLUME_SIDE, y = (i32)threadIdx.x / VOLUME_SIDE;
+    static_assert(VOLUME_THREADS == VOLUME_SIDE * VOLUME_SIDE, "a column of cubes each");
+    if (x < tile.last[0] && y < tile.last[1])
+        open |= settled_cubes<VOLUME_CLOSED>(signs + y * VOLUME_CLOSED + x, tile.last[2]) !=
+                (1u << tile.last[2]) - 1;
+    return __syncthreads_or(open);
+}
+
+// Bound shifts of a tile and of those behind it, and the steps of layer 1; no symbols yet. Call with a block.
+template <typename T>
+__device__ __forceinline__ void begin_quantizing(
+    const Job& job, const VolumeTile& tile, QuantizeShared<T>& shared) {
+    const Control& control = control_of(job);
     const u32 k = threadIdx.x;
     if (k < 8) {
         const bool here = (!(k & 1) || tile.last[0] == VOLUME_SIDE) &&
                           (!(k & 2) || tile.last[1] == VOLUME_SIDE) &&
                           (!(k & 4) || tile.last[2] == VOLUME_SIDE);
-        shared.infos[k] = here ? without_activities(work.headers()[tile_behind(job, tile.index, k)]) : 0;
+        shared.infos[k] =
+            here ? without_activities(VolumeCodeView<T>(job).headers()[tile_behind(job, tile.index, k)]) : 0;
     }
     if (k < BOUND_SHIFTS * LEVELS) {
         const u32 shift = k / LEVELS, level = k % LEVELS;
@@ -184,10 +281,25 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
             (T)control.volume.width[shift][level], (T)control.volume.inverse[shift][level]};
     }
     words_at<uint4>(shared.symbols)[k] = make_uint4(0, 0, 0, 0);
-    load_originals(job, tile, false, window);
+}
+
+// What a thread has seen of the vertices of a closed tile: the largest error of those that the tile owns, and
+// whether all reconstructions are within the bound.
+template <typename T>
+struct SeenOfTile {
+    T largest;
+    bool all_good;
+};
+
+// Codes a closed tile, whose originals are in the window. Call with a block.
+template <typename T>
+__device__ __forceinline__ SeenOfTile<T> code_tile(
+    const Job& job, const VolumeTile& tile, QuantizeShared<T>& shared, VolumeWindow<T, 3>& window) {
+    const Control& control = control_of(job);
+    const VolumeCodeView<T> work(job);
     const bool has_hidden = (control.zero | control.nonfinite | control.filled) != 0;
     const T most = (T)control.quantizer.accept;
-    double largest = 0.0;
+    SeenOfTile<T> seen = {T(0), true};
     visit_closed_tile(
         tile, window, control.interpolants, [](i32) {},
         [&](const VolumeVertex& vertex, const T(&prediction)[3], T(&value)[3]) {
@@ -197,29 +309,61 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
                 for (i32 c = 0; c < 3; c++) value[c] = T(0);
                 return;
             }
-            const Quantized found =
+            const Quantized<T> found =
                 quantize(shared.steps[bound_shift_in(shared.infos[vertex.owner])][vertex.level], most,
                     original, prediction, value);
+            seen.all_good &= found.is_good;
             if (vertex.owner) return;
-            if (found.is_good && found.error > largest) largest = found.error;
-            const EncodedTriple code = encode_triple(found.q);
-            shared.symbols[vertex.position] = (u8)code.symbol;
-            if (code.bits) work.payload(tile.index)[vertex.position] = code.raw;
+            if (found.is_good && found.error > seen.largest) seen.largest = found.error;
+            if (found.q.q[0] | found.q.q[1] | found.q.q[2]) {
+                const EncodedTriple code = encode_triple(found.q);
+                shared.symbols[vertex.position] = (u8)code.symbol;
+                if (code.bits) work.payload(tile.index)[vertex.position] = code.raw;
+            }
             if (!found.is_good) {
                 u8& level = work.levels()[tile.index * VOLUME_TILE_VERTICES +
                                           place_in_tile(vertex.x, vertex.y, vertex.z)];
                 if (level == LEVEL_UNCHANGED) level = LEVEL_EXACT;
             }
         });
-    store_symbols(job, tile, shared);
-    store_largest(job, tile, largest);
-    if constexpr (sizeof(T) == 4)
-        for (u32 place = k; place < VOLUME_TILE_VERTICES; place += blockDim.x) {
-            GridPoint p;
-            if (!vertex_in_tile(tile, place, p)) continue;
-            const i32 at = window_index((i32)place % VOLUME_SIDE, (i32)place / VOLUME_SIDE % VOLUME_SIDE,
-                (i32)place / (VOLUME_SIDE * VOLUME_SIDE));
+    return seen;
+}
+
+// Stores the values of a tile; those of doubles lie where they are. Call with a block.
+template <typename T>
+__device__ __forceinline__ void store_values(
+    const Job& job, const VolumeTile& tile, const VolumeWindow<T, 3>& window) {
+    if (sizeof(T) == 8) return;
+    const VolumeCodeView<T> work(job);
+    for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += VOLUME_THREADS) {
+        GridPoint p;
+        if (!vertex_in_tile(tile, place, p)) continue;
+        const i32 at = window_index((i32)place % VOLUME_SIDE, (i32)place / VOLUME_SIDE % VOLUME_SIDE,
+            (i32)place / (VOLUME_SIDE * VOLUME_SIDE));
 #pragma unroll
-            for (u32 c = 0; c < 3; c++) work.values(tile.index, c)[place] = window.values[c][at];
-        }
+        for (u32 c = 0; c < 3; c++) work.values(tile.index, c)[place] = window.values[c][at];
+    }
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Dynamic shared: QuantizeShared. Reads: the field,
+// levels, bound shifts, interpolants and steps. Writes: symbols, raw bits, values, levels of vertices whose
+// reconstruction is not within the bound, activities, the largest error of each tile, whether its tetrahedra
+// have to be verified.
+template <typename T>
+__device__ __forceinline__ void quantize_volume(const Job& job) {
+    LAUNCHED_SHARED(QuantizeShared<T>, shared);
+    if (is_lossless_volume(control_of(job))) return;
+    const VolumeTile tile = volume_tile(job, blockIdx.x);
+    VolumeWindow<T, 3>& window = window_of<T>(job, shared, tile.index);
+    begin_quantizing(job, tile, shared);
+    load_originals(job, tile, false, window);
+    const SignsOfThread before(tile, window);
+    __syncthreads();
+    const SeenOfTile<T> seen = code_tile(job, tile, shared, window);
+    store_symbols(job, tile, shared);
+    store_largest(job, tile, (double)seen.largest);
+    store_values(job, tile, window);
+    if (job.preserve == PRESERVE_NONE) return;
+    const bool open = is_open(job, tile, before, !seen.all_good, shared, window);
+    if (threadIdx.x == 0) VolumeCodeView<T>(job).repair_flags()[tile.index] = open;
 }

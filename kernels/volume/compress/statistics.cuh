@@ -12,6 +12,8 @@ __device__ __forceinline__ void begin_compression(const Job& job) {
     clear(job);
 }
 
+constexpr u32 VOLUME_STATISTICS_THREADS = 256;
+
 // Integers in the order of doubles. No finite number has 0, nor the complement of it.
 __device__ __forceinline__ u64 ordered(double x) {
     const u64 bits = (u64)__double_as_longlong(x);
@@ -60,16 +62,35 @@ struct VolumeStatistics {
     }
 };
 
-// Decides bound, bin width and fill pattern from the statistics of all blocks.
+// The range of the field, of all blocks.
 template <typename T>
-__device__ __forceinline__ void decide_volume(const Job& job, Control& control) {
-    const VolumeControl& found = control.volume;
-    const u64 not_low = __ldcg(&found.not_low), first = ~__ldcg(&found.first_nonfinite);
-    const SeenRange<T> range =
-        not_low ? SeenRange<T>{(T)from_ordered(~not_low), (T)from_ordered(__ldcg(&found.high))}
-                : SeenRange<T>::none();
-    const u64 filled = __ldcg(&control.filled);
-    decide(job, control, range, {__ldcg(&control.zero), __ldcg(&control.nonfinite), ~0ull}, filled, false);
+__device__ __forceinline__ SeenRange<T> range_of_volume(const Control& control) {
+    const u64 not_low = __ldcg(&control.volume.not_low);
+    return not_low ? SeenRange<T>{(T)from_ordered(~not_low), (T)from_ordered(__ldcg(&control.volume.high))}
+                   : SeenRange<T>::none();
+}
+
+// Whether outliers make the range. Call with the last block; valid in thread 0.
+template <typename T>
+__device__ __forceinline__ bool is_volume_wide(const Job& job, const SeenRange<T>& range) {
+    WideSample<T, VOLUME_STATISTICS_THREADS> sample;
+    sample.load_by(job, [&job](u64 x, u64 row) {
+        const Vector<T> v =
+            original_at<T>(job, {(long long)x, (long long)(row % job.ny), (long long)(row / job.ny)});
+        const bool is_filled = job.has_fill && (has_bits(v.at[0], job.fill) || has_bits(v.at[1], job.fill) ||
+                                                   has_bits(v.at[2], job.fill));
+        const T of_plane = Real<T>::high(Real<T>::abs(v.at[0]), Real<T>::abs(v.at[1]));
+        return is_filled || !finite(v) ? T(0) : Real<T>::high(of_plane, Real<T>::abs(v.at[2]));
+    });
+    return sample.is_wide((double)range.low, (double)range.high) && range.any();
+}
+
+// Decides bound, bin width, fill pattern and warnings from the statistics of all blocks.
+template <typename T>
+__device__ __forceinline__ void decide_volume(
+    const Job& job, Control& control, const SeenRange<T>& range, bool wide) {
+    const u64 first = ~__ldcg(&control.volume.first_nonfinite), filled = __ldcg(&control.filled);
+    decide(job, control, range, {__ldcg(&control.zero), __ldcg(&control.nonfinite), ~0ull}, filled, wide);
     if (job.has_fill) {
         control.list.fill_w = job.fill;
     } else if (control.has_fill) {
@@ -97,5 +118,8 @@ __device__ __forceinline__ void volume_statistics(const Job& job) {
     }
     __syncwarp();
     found.tell(control);
-    if (last_block(control, TICKET_STATISTICS) && threadIdx.x == 0) decide_volume<T>(job, control);
+    if (!last_block(control, TICKET_STATISTICS)) return;
+    const SeenRange<T> range = range_of_volume<T>(control);
+    const bool wide = is_volume_wide(job, range);
+    if (threadIdx.x == 0) decide_volume(job, control, range, wide);
 }

@@ -21,6 +21,10 @@ __device__ __forceinline__ u64 volume_sample(u64 tiles, u64 samples, u64 k) {
 // Options: two scalings of the bound by level, and two interpolants.
 constexpr u32 VOLUME_INTERPOLANTS = 2, VOLUME_OPTIONS = LEVEL_BOUND_SCALINGS * VOLUME_INTERPOLANTS;
 __device__ __forceinline__ u32 tried_interpolant(u32 option) { return option % VOLUME_INTERPOLANTS ? 3 : 0; }
+// Where critical points are kept, coarse levels have finer bins without a trial.
+__device__ __forceinline__ bool is_tried(const Job& job, u32 scaling) {
+    return scaling > 0 || job.preserve == PRESERVE_NONE;
+}
 
 // Adds the counts of a level by a warp to those of the call, and clears them.
 __device__ __forceinline__ void add_level_count(LevelCount& to, LevelCount& mine) {
@@ -68,11 +72,12 @@ __device__ __forceinline__ void tune_volume_tile(const Job& job, Control& contro
 // Picks the best options, and fills the steps of layer 1. Call with the last block.
 template <typename T>
 __device__ __forceinline__ void decide_volume_tuning(const Job& job, Control& control) {
-    // Interpolants that were not tried are the largest.
+    // Options that were not tried are the largest.
     if (threadIdx.x < LEVEL_BOUND_SCALINGS * INTERPOLANTS * LEVELS) {
-        const u32 level = threadIdx.x % LEVELS, interpolant = threadIdx.x / LEVELS % INTERPOLANTS;
-        if (interpolant % 3 != 0)
-            control.tune[threadIdx.x / (LEVELS * INTERPOLANTS)][interpolant][level] = {1, 0, 0xffffffffu};
+        const u32 level = threadIdx.x % LEVELS, interpolant = threadIdx.x / LEVELS % INTERPOLANTS,
+                  scaling = threadIdx.x / (LEVELS * INTERPOLANTS);
+        if (interpolant % 3 != 0 || !is_tried(job, scaling))
+            control.tune[scaling][interpolant][level] = {1, 0, 0xffffffffu};
     }
     __syncthreads();
     if (threadIdx.x < 32) decide_tuning(control, volume_samples(job.tiles()));
@@ -98,6 +103,7 @@ __device__ __forceinline__ void tune_volume(const Job& job) {
     const VolumeTile tile = volume_tile(job, index);
     VolumeWindow<T, 3>& window = window_of<T>(job, shared, index);
     for (u32 option = blockIdx.x % OPTIONS; option < VOLUME_OPTIONS; option += OPTIONS)
-        tune_volume_tile(job, control, tile, option, shared, window);
+        if (is_tried(job, option / VOLUME_INTERPOLANTS))
+            tune_volume_tile(job, control, tile, option, shared, window);
     if (last_block(control, TICKET_TUNE)) decide_volume_tuning<T>(job, control);
 }

@@ -49,6 +49,12 @@ from ._results import (
 )
 from ._steps import Step, Steps, load, steps
 from ._volume_analysis import compare_volume, critical_points_volume, value_range_volume
+from ._volume_device import (
+    compress_volume_sizes,
+    decompress_volume_sizes,
+    enqueue_compress_volume,
+    enqueue_decompress_volume,
+)
 from ._volume_fixes import apply_volume, protect_volume
 from ._volumes import compress_volume, decompress_volume
 from .errors import (
@@ -117,13 +123,17 @@ __all__ = [
     "compress",
     "compress_sizes",
     "compress_volume",
+    "compress_volume_sizes",
     "critical_points",
     "critical_points_volume",
     "decompress",
     "decompress_sizes",
     "decompress_volume",
+    "decompress_volume_sizes",
     "enqueue_compress",
+    "enqueue_compress_volume",
     "enqueue_decompress",
+    "enqueue_decompress_volume",
     "inspect",
     "inspect_fix",
     "join",

@@ -75,6 +75,7 @@ def host_array(name: str, array: Any) -> Array:
             "%s is a masked array, whose masked values would be taken as data: pass %s.filled(x) and fill=x"
             % (name, name)
         )
+    refuse_device(name, array)
     owner = np.asarray(array)
     interface = owner.__array_interface__
     address, readonly = interface["data"]
@@ -102,6 +103,14 @@ def host_bytes(name: str, data: Any) -> Array:
 
 
 # ---------------------------------------------------------------- device memory
+
+
+def refuse_device(name: str, array: Any) -> None:
+    """Refuses an array in device memory in a call that works on the host."""
+    if is_device(array):
+        raise TypeError(
+            "%s is in device memory, and this call takes host memory: copy it there (.get(), .cpu())" % name
+        )
 
 
 def is_device(array: Any) -> bool:

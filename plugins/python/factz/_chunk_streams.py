@@ -60,11 +60,12 @@ def decode(data: Any, shape: Shape, dtype: Any, component: Optional[str] = None)
         if info.stream_bytes != len(data):
             raise corrupt("it has %d bytes, and its header says %d" % (len(data), info.stream_bytes))
         out = _empty(device, shape, native)
+        data = _aligned(data) if device else data
         if component == "uvw":
             decompress_volume(data, out=tuple(out.reshape(shape[-4:])), threads=1)
         else:
             planes = components(out) if component is None else _planes(out)
-            decompress(_aligned(data) if device else data, planes, threads=1)
+            decompress(data, planes, threads=1)
     return out.astype(dtype, copy=False)
 
 

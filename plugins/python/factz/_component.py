@@ -31,7 +31,7 @@ def split(data: Any, *, threads: int = 0) -> Tuple[bytes, bytes]:
         (du, dv): the data of u and of v.
 
     Raises:
-        InvalidArgumentError: the data hold one component already.
+        InvalidArgumentError: the data hold one component already, or a volume.
         CorruptStreamError, UnsupportedVersionError: as :func:`decompress`.
     """
     source, count = find_bytes("data", data, None), count_of("threads", threads)

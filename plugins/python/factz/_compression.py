@@ -12,7 +12,7 @@ from ._component import decompress_one, holds_one, split
 from ._config import DTYPES, Shape, Sides, configured, count_of, name_of, stack_shape_of
 from ._device import queue_of
 from ._fields import buffer, find_bytes, place, place_output
-from ._library import check, library
+from ._library import HOLDS_VOLUME, check, library, refusal
 from ._region import decompress_part, is_file
 from ._results import Info, Report, Sizes
 from .errors import WideRangeWarning, error_of
@@ -100,6 +100,8 @@ class Enqueued:
     stream has got there, as for every other operation.
     """
 
+    _hint = "the arguments do not suit the data"
+
     def __init__(self, queue: Any, report: Any, arrays: List[Any]):
         self._queue, self._report, self._arrays = queue, report, arrays
         self._found: Optional[_abi.Report] = None
@@ -116,19 +118,19 @@ class Enqueued:
         if self._found is None:
             self._found = _abi.Report.from_buffer_copy(self._queue.to_host(self._report, REPORT_BYTES))
             self._arrays = []
-        _raise(self._found)
+        _raise(self._found, self._hint)
         return self._found
 
 
-def _raise(found: _abi.Report) -> None:
-    """Raises what a device reports."""
+def _raise(found: _abi.Report, hint: str) -> None:
+    """Raises what a device reports; the hint says what an argument that does not suit the data may be."""
     if found.status == _abi.OK:
         return
     text = "%s: reported by the device" % library.status_string(found.status).decode()
     if found.status == _abi.ERROR_BUFFER_TOO_SMALL:
         text += "; the compressed data take %d bytes" % found.required_bytes
     if found.status == _abi.ERROR_INVALID_ARGUMENT:
-        text += "; the data have another shape or dtype than out"
+        text += "; " + hint
     error = error_of(found.status, text)
     if found.status == _abi.ERROR_BUFFER_TOO_SMALL:
         error.required_bytes = found.required_bytes  # type: ignore[attr-defined]
@@ -136,11 +138,12 @@ def _raise(found: _abi.Report) -> None:
 
 
 class EnqueuedCompression(Enqueued):
-    """Result of :func:`enqueue_compress`.
+    """Result of :func:`enqueue_compress` or :func:`enqueue_compress_volume`.
 
     Attributes:
         buffer: device memory (uint8) that the compressed data are written to, at its beginning. It may go to
-            :func:`enqueue_decompress` on the same stream as a whole, before the length is known.
+            :func:`enqueue_decompress` or :func:`enqueue_decompress_volume` on the same stream as a whole,
+            before the length is known.
     """
 
     def __init__(self, queue: Any, report: Any, arrays: List[Any], buffer: Any):
@@ -159,15 +162,18 @@ class EnqueuedCompression(Enqueued):
 
 
 class EnqueuedDecompression(Enqueued):
-    """Result of :func:`enqueue_decompress`.
+    """Result of :func:`enqueue_decompress` or :func:`enqueue_decompress_volume`.
 
     Attributes:
         u, v: device arrays that are written to.
+        w: that of the third component of a volume, else None.
     """
 
-    def __init__(self, queue: Any, report: Any, arrays: List[Any], out: Tuple[Any, Any]):
+    def __init__(self, queue: Any, report: Any, arrays: List[Any], out: Tuple[Any, ...]):
         super().__init__(queue, report, arrays)
-        self.u, self.v = out
+        self.u, self.v, self.w = (*out, None)[:3]
+        holds = "planes" if len(out) == 3 else "a volume"
+        self._hint = "the data have another shape or dtype than out, or hold " + holds
 
 
 def enqueue_compress(
@@ -461,7 +467,7 @@ def inspect(data: Any, *, stream: Any = None) -> Info:
 def _inspect(data: Any, queue: Any) -> _abi.Info:
     source = find_bytes("data", data, queue)
     if queue is not None:
-        source = find_bytes("data", queue.to_host(data, _abi.INSPECT_BYTES), None)
+        source = find_bytes("data", queue.to_host(data, _abi.VOLUME_INSPECT_BYTES), None)
     info = _abi.Info()
     check(library.inspect_host(*source.memory, info))
     return info
@@ -535,6 +541,9 @@ def decompress(
         found = decompress_part(data, None if out is None else _pair(out), region, planes, verify, threads)
         return found if len(found) == 2 else found[0]
     info = _inspect(data, queue)
+    if queue is not None and info.component == _abi.COMPONENT_VOLUME:
+        # The device would find it after the output was allocated, with less to say.
+        raise refusal(HOLDS_VOLUME)
     if out is None:
         shape, dtype = Info.shape_of(info), np.dtype(name_of(info.dtype, DTYPES))
         empty = np.empty if queue is None else queue.empty

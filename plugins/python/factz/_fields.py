@@ -39,10 +39,16 @@ def place(config: _abi.Config, u: Any, v: Any, queue: Any, names: Tuple[str, str
     """A field to read, whose layout goes into `config`. What its numbers cannot express is copied."""
     pair = [find(name, array, queue) for name, array in zip(names, (u, v))]
     check_pair(*pair)
-    pair = [array if fits(array) else _dense(array, queue) for array in pair]
-    if plane_rows(pair[0]) != plane_rows(pair[1]):
-        pair = [_dense(array, queue) for array in pair]
+    pair = alike(pair, queue)
     return Placed(*set_layout(config, *pair), pair)
+
+
+def alike(arrays: List[Array], queue: Any) -> List[Array]:
+    """Components to read, of one layout: copies of what the numbers of a configuration cannot express."""
+    arrays = [array if fits(array) else _dense(array, queue) for array in arrays]
+    if len(set(map(plane_rows, arrays))) > 1:
+        arrays = [_dense(array, queue) for array in arrays]
+    return arrays
 
 
 def _dense(array: Array, queue: Any) -> Array:

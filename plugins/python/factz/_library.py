@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Iterator, Tuple
 
 from . import _abi
-from .errors import error_of
+from .errors import FactzError, error_of
 
 SONAME = "libfactz.so.0"
 HERE = Path(__file__).resolve().parent
@@ -67,8 +67,15 @@ def _declare(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
 library = _load()
 
 
+HOLDS_VOLUME = "the data hold a volume of u, v and w: call factz.decompress_volume"
+HOLDS_PLANES = "the data hold planes with u and v, no volume: call factz.decompress"
+
 # What C calls it, and what this package does.
 NAMES = (
+    ("the stream holds a volume of u, v and w: call the function for volumes", HOLDS_VOLUME),
+    ("the stream holds planes with u and v, no volume: call the function for planes", HOLDS_PLANES),
+    ("a volume of u, v and w: call the function for volumes", "a volume of u, v and w: call factz.apply_volume"),
+    ("planes of u and v: call the function for planes", "planes of u and v: call factz.apply"),
     ("config: ", ""),
     ("info: ", ""),
     ("bound = ", "the bound (abs, rel) = "),
@@ -82,10 +89,19 @@ NAMES = (
 )
 
 
+def refusal(text: str) -> FactzError:
+    """The exception of an argument that the library would refuse."""
+    return error_of(_abi.ERROR_INVALID_ARGUMENT, "%s: %s" % (_name(_abi.ERROR_INVALID_ARGUMENT), text))
+
+
+def _name(status: int) -> str:
+    return library.status_string(status).decode()
+
+
 def check(status: int) -> None:
     """Raises the exception of a status that is not OK, with the library's text."""
     if status != _abi.OK:
-        name, text = library.status_string(status).decode(), library.last_error().decode()
+        text = library.last_error().decode()
         for in_c, here in NAMES:
             text = text.replace(in_c, here)
-        raise error_of(status, "%s: %s" % (name, text))
+        raise error_of(status, "%s: %s" % (_name(status), text))

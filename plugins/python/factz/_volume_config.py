@@ -1,18 +1,19 @@
 """From the arrays of a call on a volume to what the library takes."""
 
 import ctypes
-from typing import Any, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
 from . import _abi
-from ._arrays import Array, fits, host_array, plane_rows
+from ._arrays import Array, plane_rows, refuse_device
+from ._fields import alike, check_output, find, find_output
 from ._library import check, library
 
 
 def components_of(array: Any, names: Sequence[str] = ("u", "v", "w")) -> Tuple[Any, Any, Any]:
     """Views of the components in one array, (3, nz, ny, nx) or (nz, ny, nx, 3); its name is the first of the names."""
-    shape, (name, *others) = np.shape(array), names
+    shape, (name, *others) = tuple(np.shape(array)), names
     if len(shape) != 4 or 3 not in (shape[0], shape[-1]):
         without = " without %s and %s" % tuple(others) if others else ""
         raise ValueError(
@@ -23,7 +24,8 @@ def components_of(array: Any, names: Sequence[str] = ("u", "v", "w")) -> Tuple[A
             "%s of the shape %s may be (3, nz, ny, nx) or (nz, ny, nx, 3): pass its components one by one"
             % (name, shape)
         )
-    return tuple(array) if shape[0] == 3 else tuple(array[..., k] for k in range(3))  # type: ignore[return-value]
+    u, v, w = (array[k] if shape[0] == 3 else array[..., k] for k in range(3))
+    return u, v, w
 
 
 def check_volume(arrays: List[Array]) -> None:
@@ -36,21 +38,79 @@ def check_volume(arrays: List[Array]) -> None:
         raise TypeError("%s must all be float32 or all float64, not %s, %s and %s" % (names, *types))
 
 
-def inputs(u: Any, v: Any, w: Any, names: Sequence[str] = ("u", "v", "w")) -> List[Array]:
-    """The components as arrays that the library reads; what their layout does not suit is copied. v and w are None
-    where u is one array with all components."""
+def given(u: Any, v: Any, w: Any, names: Sequence[str] = ("u", "v", "w")) -> Dict[str, Any]:
+    """The arrays of a call by their names: three, or one with all components, where v and w are None."""
     if u is not None and v is None and w is None:
         # NumPy would join a list of masked arrays without their masks.
-        u, v, w = u if isinstance(u, (list, tuple)) and len(u) == 3 else components_of(np.asanyarray(u), names)
+        if not (isinstance(u, (list, tuple)) and len(u) == 3):
+            return {names[0]: u}
+        u, v, w = u
     for name, array in zip(names, (u, v, w)):
         if array is None:
             raise TypeError("%s is missing: give %s, %s and %s, or one array with all of them" % (name, *names))
-    arrays = [host_array(name, array) for name, array in zip(names, (u, v, w))]
-    check_volume(arrays)
-    if all(map(fits, arrays)) and len(set(map(plane_rows, arrays))) == 1:
-        return arrays
-    copies = (np.ascontiguousarray(array.owner, array.dtype.newbyteorder("=")) for array in arrays)
-    return [host_array(name, copy) for name, copy in zip(names, copies)]
+    return dict(zip(names, (u, v, w)))
+
+
+def inputs(u: Any, v: Any, w: Any, names: Sequence[str] = ("u", "v", "w"), queue: Any = None) -> List[Array]:
+    """The components as arrays that the library reads; what their layout does not suit is copied. v and w are None
+    where u is one array with all components."""
+    arrays = given(u, v, w, names)
+    if len(arrays) == 1:
+        arrays = dict(zip(names, components_of(_whole(names[0], u, queue), names)))
+    found = [find(name, array, queue) for name, array in arrays.items()]
+    check_volume(found)
+    return alike(found, queue)
+
+
+def _whole(name: str, array: Any, queue: Any) -> Any:
+    """An array with all components that is sliced without a copy."""
+    if queue is None:
+        refuse_device(name, array)
+        return np.asanyarray(array)
+    # The queue waits for the producer of the array, and slices it with the library that allocates.
+    find(name, array, queue)
+    with queue.active():
+        return queue.own(array)
+
+
+def given_outputs(out: Any) -> Dict[str, Any]:
+    """The arrays of an output by their names: one with all components, or three."""
+    if any(hasattr(out, name) for name in ("shape", "__cuda_array_interface__", "__dlpack__")):
+        return {"out": out}
+    try:
+        arrays = tuple(out)
+    except TypeError:
+        raise ValueError("out must be three arrays, (u, v, w), or one with all of them, not %r" % (out,)) from None
+    if len(arrays) != 3:
+        raise ValueError(
+            "out has %d arrays: it must be three, (u, v, w), or one with all of them" % len(arrays)
+        )
+    return {"out[%d]" % k: array for k, array in enumerate(arrays)}
+
+
+def components_of_output(out: Any, queue: Any = None) -> Tuple[Any, Any, Any]:
+    """The components of an output, as they were given or as views of one array."""
+    arrays = given_outputs(out)
+    if "out" not in arrays:
+        u, v, w = arrays.values()
+        return u, v, w
+    if queue is not None:
+        if find_output("out", out, queue).readonly:
+            raise ValueError("out is read-only: pass an array that may be written")
+        out = _whole("out", out, queue)
+    return components_of(out, ["out"])
+
+
+def outputs(out: Any, queue: Any = None) -> Tuple[Tuple[Any, Any, Any], List[Array]]:
+    """The components of an output, as they were given and as the library writes them."""
+    u, v, w = components_of_output(out, queue)
+    found = [find_output("out[%d]" % k, array, queue) for k, array in enumerate((u, v, w))]
+    check_volume(found)
+    for array in found:
+        check_output(array)
+    if len(set(map(plane_rows, found))) > 1:
+        raise ValueError("the arrays of out have different rows from a plane to the next: pass arrays of one layout")
+    return (u, v, w), found
 
 
 def inputs_of_two(u: Any, v: Any, w: Any, u2: Any, v2: Any, w2: Any) -> Tuple[List[Array], List[Array]]:

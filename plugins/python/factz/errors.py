@@ -41,7 +41,8 @@ class BufferTooSmallError(FactzError, ValueError):
 
 
 class WorkspaceTooSmallError(FactzError, ValueError):
-    """``workspace`` is smaller than :func:`factz.compress_sizes` or :func:`factz.decompress_sizes` say."""
+    """``workspace`` is smaller than :func:`factz.compress_sizes` or :func:`factz.decompress_sizes` say, or for
+    volumes :func:`factz.compress_volume_sizes` or :func:`factz.decompress_volume_sizes`."""
 
     status = _abi.ERROR_WORKSPACE_TOO_SMALL
 

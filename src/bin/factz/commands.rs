@@ -263,14 +263,18 @@ fn compressed_text(
             None => String::new(),
         }
     );
-    if report.warnings & WARNING_WIDE_RANGE != 0 {
-        let _ = writeln!(
-            text,
-            "warning: outliers make the range, a million times that of many other values, and --rel is a fraction of it; \
-             --fill-value names a value that is no data, --abs does without the range"
-        );
+    text + warning_text(report)
+}
+
+/// The line of what a report warns of; empty without a warning.
+pub fn warning_text(report: &Report) -> &'static str {
+    match report.warnings & WARNING_WIDE_RANGE {
+        0 => "",
+        _ => {
+            "warning: outliers make the range, a million times that of many other values, and --rel is a fraction of \
+             it; --fill-value names a value that is no data, --abs does without the range\n"
+        }
     }
-    text
 }
 
 /// The files to write, each with its format.

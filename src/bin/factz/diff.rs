@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::failure::{failure, input_names, output_name, Failure};
 use crate::fate::{paired, Fate, Pairing};
 use crate::figures::{joined, shape_json};
+use crate::gaps::LostVertices;
 use crate::options::THREE_COMPONENTS;
 use crate::output::{refuse_input, ListTarget};
 use crate::pair::Pair;
@@ -82,8 +83,9 @@ fn of_fields(a: &Diff, files: &[&Path], list: &List) -> Result<Verdict, Failure>
     let engine = Engine::new(&a.place)?;
     let mut pair = Pair::read(files, &a.shape, &a.fill, &a.step, (&engine, &list.voice))?;
     let spacing = pair.place(&a.spacing)?;
+    let lost = pair.lost_vertices();
     let points = pair.critical_points(&engine, spacing).map_err(|e| e.about(input_names(files, ", ")))?;
-    list.report(points, (pair.before.dims, pair.before.dtype()), json!({}))
+    list.report(points, &lost, (pair.before.dims, pair.before.dtype()), json!({}))
 }
 
 fn of_volumes(a: &Diff, files: &[&Path], list: &List) -> Result<Verdict, Failure> {
@@ -92,8 +94,9 @@ fn of_volumes(a: &Diff, files: &[&Path], list: &List) -> Result<Verdict, Failure
     let about_files = |e: Failure| e.about(input_names(files, ", "));
     let config = pair.before.config((&a.spacing, &a.depth), &a.fill, pair.info.as_ref());
     let config = config.map_err(about_files)?;
+    let lost = pair.lost_vertices(config.fill_value);
     let points = pair.critical_points(config, threads).map_err(|e| about_files(e.into()))?;
-    list.report(points, (pair.before.dims, config.dtype), json!({ "components": 3 }))
+    list.report(points, &lost, (pair.before.dims, config.dtype), json!({ "components": 3 }))
 }
 
 impl List<'_> {
@@ -101,6 +104,7 @@ impl List<'_> {
     fn report<P: Listed>(
         &self,
         [before, after]: [Vec<P>; 2],
+        lost_vertices: &LostVertices,
         (dims, dtype): (Dims, Dtype),
         more: Value,
     ) -> Result<Verdict, Failure> {
@@ -125,10 +129,11 @@ impl List<'_> {
                 "spurious_zeros": zeros(Fate::Spurious),
                 "changed_indices": zeros(Fate::Changed),
             });
-            joined(joined(counts, more), shape_json(dims, dtype))
+            lost_vertices.with_report(joined(joined(counts, more), shape_json(dims, dtype)))
         })?;
+        let missing = lost_vertices.text().map(|text| format!("; {text}")).unwrap_or_default();
         let text = format!(
-            "{}: {} lost, {} spurious, {} of another type or index\n",
+            "{}: {} lost, {} spurious, {} of another type or index{missing}\n",
             critical_points_text(before.len() as u64),
             grouped(lost),
             grouped(spurious),
@@ -138,6 +143,6 @@ impl List<'_> {
             true => self.voice.note(text.trim_end()),
             false => self.voice.text(&text)?,
         }
-        Ok(Verdict::of(differences.len() as u64))
+        Ok(Verdict::of(differences.len() as u64 + lost_vertices.count))
     }
 }

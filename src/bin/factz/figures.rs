@@ -126,9 +126,9 @@ pub fn psnr_text(psnr: Option<f64>) -> String {
 }
 
 /// Largest error over the bound; 0 for a bound of 0.
-pub fn error_over_bound(c: &Comparison, bound: f64) -> f64 {
+pub fn error_over_bound(max_error: f64, bound: f64) -> f64 {
     if bound > 0.0 {
-        c.max_error / bound
+        max_error / bound
     } else {
         0.0
     }

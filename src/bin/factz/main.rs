@@ -24,6 +24,7 @@ mod fate;
 mod figures;
 mod fix;
 mod foreign;
+mod gaps;
 mod h5args;
 mod halves;
 mod input;
@@ -132,7 +133,7 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
             volume_verify::verify(a)
         }
         Command::Verify(a) => verify::verify(a),
-        Command::Protect(a) if volume_fix::is_asked(a)? => volume_fix::protect(a),
+        Command::Protect(a) if volume_pair::are_given(&a.files, &a.shape, &a.step)? => volume_fix::protect(a),
         Command::Protect(a) => fix::protect(a),
         Command::Apply(a) if volume_fix::is_applied(a)? => volume_fix::apply(a),
         Command::Apply(a) => fix::apply(a),
@@ -147,6 +148,7 @@ fn run(command: &Command) -> Result<Verdict, Failure> {
         Command::Render(a) => render::render(a),
         Command::Bench(a) if a.w.is_some() => volume_bench::run(a),
         Command::Bench(a) => bench::run(a),
+        Command::Sweep(a) if sweep::volume::is_asked(a) => sweep::volume::sweep(a),
         Command::Sweep(a) => sweep::sweep(a),
         Command::Demo(a) => demo::run(a),
         Command::H5args(a) => h5args::h5args(a),

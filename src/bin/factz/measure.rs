@@ -45,7 +45,7 @@ impl Measurement {
 
     /// Largest error over the bound.
     pub fn error_over_bound(&self) -> f64 {
-        error_over_bound(&self.comparison, self.absolute_bound)
+        error_over_bound(self.comparison.max_error, self.absolute_bound)
     }
 
     /// Critical points lost / spurious / of another type.

@@ -1,8 +1,9 @@
 //! A field and its reconstruction, from arrays or from a stream.
 
-use crate::array::{typed, Element, Field};
+use crate::array::{typed, Field};
 use crate::engine::Engine;
 use crate::failure::{failure, Failure};
+use crate::gaps::{leave_gaps, LostVertices};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{FillArguments, ShapeArguments, Spacing, SpacingArguments, StepArgument};
 use crate::progress::Progress;
@@ -10,7 +11,6 @@ use crate::say::Voice;
 use crate::steps;
 use crate::store::Format;
 use crate::stream::Stream;
-use factz::grid::missing::Missing;
 use factz::{CriticalPoint, StreamInfo};
 use std::path::Path;
 
@@ -66,30 +66,24 @@ impl Pair {
         Ok(Pair { before: self.before.plane(z)?, after: self.after.plane(z)?, info: self.info })
     }
 
-    /// The critical points of both. The reconstruction gets a NaN where the original is filled: other vertices may
-    /// come back as the fill value, and hold data all the same.
+    pub fn lost_vertices(&self) -> LostVertices {
+        let Pair { before, after, .. } = self;
+        typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] =>
+            LostVertices::of([u0, v0], [u1, v1], before.fill_value, before.dims))
+    }
+
+    /// The critical points of both. Missing vertices of the original are missing in both.
     pub fn critical_points(
         &mut self,
         engine: &Engine,
         spacing: Spacing,
     ) -> Result<[Vec<CriticalPoint>; 2], Failure> {
         let Pair { before, after, .. } = self;
-        if let Some(fill) = before.fill_value {
-            typed!([&before.u, &before.v, &mut after.u] as [u, v, gaps] => leave_gaps([u, v], fill, gaps));
-            after.fill_value = None;
-        }
+        let fill = before.fill_value;
+        typed!([&before.u, &before.v, &mut after.u] as [u, v, gaps] => leave_gaps([u, v], fill, gaps));
+        after.fill_value = None;
         let points = |field: &Field| engine.critical_points(field, spacing).map(|done| done.result);
         Ok([points(before)?, points(after)?])
-    }
-}
-
-/// Leaves a NaN where the original has the fill value.
-pub fn leave_gaps<T: Element, const N: usize>(original: [&[T]; N], fill: f64, values: &mut [T]) {
-    let (missing, nan) = (Missing::new::<T>(Some(fill)), T::from_f64(f64::NAN));
-    for (k, value) in values.iter_mut().enumerate() {
-        if missing.is_filled(original.map(|component| component[k])) {
-            *value = nan;
-        }
     }
 }
 

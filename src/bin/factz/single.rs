@@ -74,11 +74,16 @@ pub fn read_field(
     Ok(Single::whole(field, Spacing::UNIT))
 }
 
-/// A stream holds both components and tells its shape and type, which options may only repeat.
+/// A stream holds both components.
 fn check((name, info): (&str, &StreamInfo), files: &[&Path], shape: &ShapeArguments) -> Result<(), Failure> {
     if files.len() > 1 {
         return Err(failure!("{name}: is a stream of both components: give it alone, in place of U and V"));
     }
+    check_shape((name, info), shape)
+}
+
+/// A stream tells its shape and type, which options may only repeat.
+pub fn check_shape((name, info): (&str, &StreamInfo), shape: &ShapeArguments) -> Result<(), Failure> {
     let dims = Dims::of(info);
     if shape.dims.is_some_and(|d| d != dims) || shape.dtype.is_some_and(|t| t != info.dtype) {
         return Err(failure!(

@@ -5,7 +5,7 @@ use crate::array::{typed, Dims, Element, Field, Values};
 use crate::drawn;
 use crate::failure::Failure;
 use crate::memory;
-use crate::options::Spacing;
+use crate::options::{Look, Spacing};
 use crate::picture::Style;
 use crate::plane_choice::AXES;
 use crate::say::Voice;
@@ -28,28 +28,33 @@ impl Slice {
     /// The plane of `--plane`.
     pub fn chosen(a: &Render, dims: Dims, config: Config, voice: &Voice) -> Result<Slice, Failure> {
         let number = drawn::plane(a, dims, voice)?.unwrap_or(0);
-        let axes = match a.plane.map_or(2, |choice| choice.axis()) {
+        Ok(Slice::across(a.plane.map_or(2, |choice| choice.axis()), number, dims, config))
+    }
+
+    /// The plane with this number along an axis.
+    pub fn across(axis: usize, number: u64, dims: Dims, config: Config) -> Slice {
+        let axes = match axis {
             0 => [1, 2, 0],
             1 => [0, 2, 1],
             _ => [0, 1, 2],
         };
         let Dims { nx, ny, nz } = dims;
-        Ok(Slice {
+        Slice {
             axes,
             number,
             sizes: axes.map(|axis| [nx, ny, nz][axis]),
             distances: axes.map(|axis| [config.dx, config.dy, config.dz][axis]),
             steps: axes.map(|axis| [1, nx as usize, (nx * ny) as usize][axis]),
-        })
+        }
     }
 
     pub fn name(&self) -> String {
         format!("plane {}:{} of {}", AXES[self.axes[2]], self.number, self.sizes[2])
     }
 
-    pub fn style(&self, a: &Render) -> Style {
+    pub fn style(&self, width: usize, look: Look) -> Style {
         let ([right, up, _], [dx, dy, _]) = (self.axes, self.distances);
-        drawn::style(a, Spacing { dx, dy }, [right, up])
+        Style { width, spacing: Spacing { dx, dy }, axes: [right, up], look }
     }
 
     /// The flow in the plane. Vertices of which the component through it is missing, or all three are zero, hold no

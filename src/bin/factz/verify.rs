@@ -4,6 +4,7 @@ use crate::args::Verify;
 use crate::engine::{self, Engine, Terms};
 use crate::failure::{input_names, Failure};
 use crate::figures::{comparison_json, joined, periodic_name, shape_json};
+use crate::gaps::LostVertices;
 use crate::options::THREE_COMPONENTS;
 use crate::pair::Pair;
 use crate::say::{critical_points_text, grouped, Voice};
@@ -30,6 +31,7 @@ fn exceptions<const KINDS: usize>(c: &ComparisonOf<KINDS>) -> String {
 /// The sentence of `verify`.
 pub fn verdict_text<const KINDS: usize>(
     c: &ComparisonOf<KINDS>,
+    lost: &LostVertices,
     preserve: Preserve,
     bound: Option<f64>,
 ) -> String {
@@ -40,7 +42,7 @@ pub fn verdict_text<const KINDS: usize>(
     let allowed = allowed(c, preserve).map(|text| format!("{text}; ")).unwrap_or_default();
     let points = critical_points_text(c.critical_points);
     if violations(c, preserve) > 0 {
-        let complaints = complaints(c, preserve).join(", ");
+        let complaints = complaints(c, lost, preserve).join(", ");
         return format!("Violated: {complaints}; {allowed}the original has {points}; {error}.\n");
     }
     let kept = match preserve {
@@ -77,6 +79,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let done = engine.compare(before, after, &terms).map_err(|e| e.about(names()))?;
     let c = &done.result;
     let violations = violations(c, preserve);
+    let lost = pair.lost_vertices();
     voice.report(
         || {
             let more = json!({
@@ -89,9 +92,9 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
                 "violations": violations,
             });
             let about = joined(shape_json(before.dims, before.dtype()), done.json());
-            joined(joined(more, about), comparison_json(c, terms.bound))
+            lost.with_report(joined(joined(more, about), comparison_json(c, terms.bound)))
         },
-        || verdict_text(c, preserve, terms.bound),
+        || verdict_text(c, &lost, preserve, terms.bound),
     )?;
     if violations > 0 && c.changed_ties > 0 && c.zero_vertices > 0 && terms.ties == Ties::All {
         voice.note(

@@ -1,5 +1,6 @@
 //! Which differences break the promise of a setting of `preserve`, and which it allows.
 
+use crate::gaps::LostVertices;
 use crate::say::{counted, grouped};
 use factz::{ComparisonOf, Kind, Preserve};
 
@@ -17,8 +18,13 @@ fn changed_types_inside<const KINDS: usize>(c: &ComparisonOf<KINDS>) -> u64 {
     c.changed_types - c.changed_indices
 }
 
-/// Differences that the setting does not allow, each kind with its number.
-pub fn complaints<const KINDS: usize>(c: &ComparisonOf<KINDS>, preserve: Preserve) -> Vec<String> {
+/// Differences that the setting does not allow, each kind with its number. The changed missing vertices are told apart
+/// from those that only the reconstruction lacks.
+pub fn complaints<const KINDS: usize>(
+    c: &ComparisonOf<KINDS>,
+    lost: &LostVertices,
+    preserve: Preserve,
+) -> Vec<String> {
     let of_points = [
         (c.lost_points, "critical point is lost", "critical points are lost"),
         (c.spurious_points, "critical point is spurious", "critical points are spurious"),
@@ -53,12 +59,12 @@ pub fn complaints<const KINDS: usize>(c: &ComparisonOf<KINDS>, preserve: Preserv
         },
     ];
     let of_values = [
-        (c.changed_missing, "missing vertex changed", "missing vertices changed"),
+        (c.changed_missing - lost.count, "missing vertex changed", "missing vertices changed"),
         (c.bound_exceeded, "value exceeds the bound", "values exceed the bound"),
     ];
     let of_points = if preserve == Preserve::None { &of_points[..0] } else { &of_points[..] };
     let all = of_points.iter().chain(&of_values).filter(|(n, _, _)| *n > 0);
-    all.map(|(n, one, many)| counted(*n, one, many)).collect()
+    all.map(|(n, one, many)| counted(*n, one, many)).chain(lost.text()).collect()
 }
 
 /// Differences that are allowed; none where the setting allows no difference, or where nothing differs.
@@ -82,6 +88,7 @@ pub fn allowed<const KINDS: usize>(c: &ComparisonOf<KINDS>, preserve: Preserve) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::array::Dims;
     use factz::Comparison;
 
     #[test]
@@ -99,9 +106,13 @@ mod tests {
         };
         let counts = [Preserve::None, Preserve::Points, Preserve::Types].map(|p| violations(&c, p));
         assert_eq!(counts, [5, 6 + 5 + 3 + 5, 6 + 5 + 7 + 3 + 5]);
-        assert_eq!(complaints(&c, Preserve::None).len(), 2);
-        assert!(complaints(&c, Preserve::Points)[2].starts_with("2 critical points have another"));
-        assert!(complaints(&c, Preserve::Types)[2].starts_with("9 critical points have another"));
+        let none = LostVertices::of([&[1.0]], [&[1.0]], None, Dims::plane(1, 1));
+        assert_eq!(complaints(&c, &none, Preserve::None).len(), 2);
+        assert!(complaints(&c, &none, Preserve::Points)[2].starts_with("2 critical points have another"));
+        assert!(complaints(&c, &none, Preserve::Types)[2].starts_with("9 critical points have another"));
+        let one = LostVertices::of([&[1.0]], [&[f64::NAN]], None, Dims::plane(1, 1));
+        let lost = "1 vertex with data is missing in the reconstruction, the first in column 0, row 0";
+        assert_eq!(complaints(&c, &one, Preserve::None), ["4 values exceed the bound", lost]);
         assert_eq!(allowed(&c, Preserve::Points).unwrap(), "7 types change: allowed by --preserve points");
         assert_eq!(allowed(&c, Preserve::Types), None);
     }

@@ -74,13 +74,14 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             };
             format!(
                 "{}: {} bytes of {}, ratio {ratio:.2}; compressed{} in {seconds:.3} s ({speed:.0} MB/s)\n\
-                 largest error {:.6e}, bound {:.6e}\n{kept}\n",
+                 largest error {:.6e}, bound {:.6e}\n{kept}\n{}",
                 output_name(&a.output),
                 grouped(report.stream_bytes),
                 grouped(bytes),
                 done.place(),
                 report.max_error,
                 report.bound,
+                commands::warning_text(report),
             )
         },
     )?;

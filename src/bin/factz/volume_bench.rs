@@ -91,22 +91,32 @@ fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Result<Vec<Config>, Fa
     Ok(a.coder.iter().flat_map(|&coder| a.bounds.iter().map(move |&bound| with(coder, bound))).collect())
 }
 
-/// Compresses and decompresses with each number of threads, and compares.
-fn measure<T: Element>(
+/// A volume that was compressed and decompressed on the processor.
+pub struct OnHost<T> {
+    pub stream: Vec<u8>,
+    pub decoded: [Vec<T>; 3],
+    /// Threads, and MB/s for compression and decompression, of the medians.
+    pub speeds: Vec<(usize, f64, f64)>,
+    pub comparison: VolumeComparison,
+}
+
+/// Compresses and decompresses as often as is said with each number of threads, and compares.
+pub fn on_host<T: Element>(
     components: &mut [Values; 3],
     config: &Config,
-    a: &Bench,
-) -> Result<Measured, Failure> {
+    threads: &[usize],
+    repeat: usize,
+) -> Result<OnHost<T>, Failure> {
     let request = VolumeRequest::new(*config)?;
     let mut buffer = memory::zeros(max_volume_stream_bytes(&request), "the stream")?;
     let vertices = config.nx * config.ny * config.nz;
     let room = || memory::zeros::<T>(vertices, "the values");
     let mut decoded = [room()?, room()?, room()?];
     let (mut speeds, mut stream_bytes) = (Vec::new(), 0);
-    for n in thread_counts(&a.threads) {
+    for &n in threads {
         let execution = || Execution { threads: n, ..Execution::default() };
         let (mut compress, mut decompress) = (Vec::new(), Vec::new());
-        for _ in 0..a.repeat {
+        for _ in 0..repeat {
             let start = Instant::now();
             let views = volume::views::<T>(components, config);
             stream_bytes = compress_volume(&request, views, &mut buffer, execution())?.stream_bytes;
@@ -119,10 +129,22 @@ fn measure<T: Element>(
         let speed = |times| megabytes_per_second(bytes_of(config), median(times));
         speeds.push((n, speed(compress), speed(decompress)));
     }
-    let stream = &buffer[..stream_bytes as usize];
-    let device = device_speeds(&request, volume::slices::<T>(components), (stream, &decoded), a)?;
+    buffer.truncate(stream_bytes as usize);
     let after = decoded.each_ref().map(|values| factz::View::stack(values, config.nx, config.ny));
     let comparison = compare_volume(&request, volume::views::<T>(components, config), after, true, 0)?;
+    Ok(OnHost { stream: buffer, decoded, speeds, comparison })
+}
+
+fn measure<T: Element>(
+    components: &mut [Values; 3],
+    config: &Config,
+    a: &Bench,
+) -> Result<Measured, Failure> {
+    let OnHost { stream, decoded, speeds, comparison } =
+        on_host::<T>(components, config, &thread_counts(&a.threads), a.repeat)?;
+    let request = VolumeRequest::new(*config)?;
+    let device = device_speeds(&request, volume::slices::<T>(components), (&stream, &decoded), a)?;
+    let stream_bytes = stream.len() as u64;
     Ok(Measured { config: *config, stream_bytes, speeds, device, comparison })
 }
 

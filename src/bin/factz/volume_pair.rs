@@ -2,16 +2,17 @@
 
 use crate::array::{typed, Dims, Element, Values};
 use crate::engine::Engine;
-use crate::failure::{failure, Failure};
+use crate::failure::{failure, input_name, Failure};
+use crate::gaps::{leave_gaps, LostVertices};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
     DepthArguments, FillArguments, Place, ShapeArguments, SourceArguments, Spacing, SpacingArguments,
     StepArgument,
 };
-use crate::pair::leave_gaps;
 use crate::progress::Progress;
 use crate::region::{Part, Selection};
 use crate::say::Voice;
+use crate::single::check_shape;
 use crate::stream::Stream;
 use crate::{steps, volume};
 use factz::{
@@ -109,12 +110,14 @@ impl Given {
             (false, _) => Given::of_arrays(files, (shape, fill, step), part),
             (true, None) => {
                 let stream = steps::read(file, step.step)?;
+                check_shape((&stream.name, &stream.info), shape)?;
                 Ok(Given::whole(Volume::decode(&stream, place.threads, voice)?, Some(stream.info)))
             }
             (true, Some(selection)) => {
                 let progress = Progress::new("decompressing", voice);
                 let part = selection.read_volume((file, step.step), None, place, &progress)?;
                 let Part { held: (dims, components), first, info, .. } = part;
+                check_shape((&input_name(file), &info), shape)?;
                 if !dims.has_cubes() {
                     return Err(failure!(
                         "{selection}: has {} x {} x {} vertices, between which there are no cubes: give at least 2 \
@@ -219,17 +222,22 @@ impl VolumePair {
         Ok(VolumePair { before, after, info: Some(stream.info) })
     }
 
-    /// The critical points of both. The reconstruction gets a NaN where the original is filled, as that of a plane does.
+    /// `fill` is the fill value of the original.
+    pub fn lost_vertices(&self, fill: Option<f64>) -> LostVertices {
+        let ([u0, v0, w0], [u1, v1, w1]) = (&self.before.components, &self.after.components);
+        typed!([u0, v0, w0, u1, v1, w1] as [u0, v0, w0, u1, v1, w1] =>
+            LostVertices::of([u0, v0, w0], [u1, v1, w1], fill, self.before.dims))
+    }
+
+    /// The critical points of both. Missing vertices of the original are missing in both.
     pub fn critical_points(
         &mut self,
         config: Config,
         threads: usize,
     ) -> factz::Result<[Vec<VolumePoint>; 2]> {
         let before = self.before.critical_points(config, threads)?;
-        if let Some(fill) = config.fill_value {
-            let ([u, v, w], [gaps, ..]) = (&self.before.components, &mut self.after.components);
-            typed!([u, v, w, gaps] as [u, v, w, gaps] => leave_gaps([u, v, w], fill, gaps));
-        }
+        let ([u, v, w], [gaps, ..]) = (&self.before.components, &mut self.after.components);
+        typed!([u, v, w, gaps] as [u, v, w, gaps] => leave_gaps([u, v, w], config.fill_value, gaps));
         let after = self.after.critical_points(Config { fill_value: None, ..config }, threads)?;
         Ok([before, after])
     }

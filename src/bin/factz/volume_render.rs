@@ -38,7 +38,7 @@ fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
     points.retain(|point| slice.is_nearest(point));
     let about = format!("{}, {}", slice.name(), critical_points_text(points.len() as u64));
     let title = format!("{}: {about}", bare_names(files));
-    drawn::alone(a, Column::slab(&field, &title, &points), about, slice.style(a))
+    drawn::alone(a, Column::slab(&field, &title, &points), about, slice.style(a.width, a.look))
 }
 
 fn beside(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
@@ -53,5 +53,11 @@ fn beside(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> 
     let mut pairings = paired(&before, &after);
     pairings.retain(|pairing| slice.is_nearest(pairing.point()));
     let fields = [slice.flow(&pair.before, config.fill_value)?, slice.flow(&pair.after, None)?];
-    drawn::beside(a, fields.each_ref(), &pairings, &format!(", {}", slice.name()), slice.style(a))
+    drawn::beside(
+        a,
+        fields.each_ref(),
+        &pairings,
+        &format!(", {}", slice.name()),
+        slice.style(a.width, a.look),
+    )
 }

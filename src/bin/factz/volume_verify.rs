@@ -52,6 +52,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let (c, bound) = compared.map_err(|e| Failure::from(e).about(names()))?;
     let seconds = start.elapsed().as_secs_f64();
     let violations = violations(&c, preserve);
+    let lost = pair.lost_vertices(config.fill_value);
     voice.report(
         || {
             let more = json!({
@@ -60,9 +61,10 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
                 "violations": violations, "seconds": seconds,
             });
             let about = joined(more, shape_json(pair.before.dims, config.dtype));
-            joined(about, comparison_by_type_json(&c, bound, VolumeKind::ALL.map(volume_kind_name)))
+            let names = VolumeKind::ALL.map(volume_kind_name);
+            lost.with_report(joined(about, comparison_by_type_json(&c, bound, names)))
         },
-        || verdict_text(&c, preserve, bound),
+        || verdict_text(&c, &lost, preserve, bound),
     )?;
     Ok(Verdict::of(violations))
 }

@@ -81,10 +81,13 @@ class Components(unittest.TestCase):
     def test_what_does_not_belong_together(self):
         other = factz.split(factz.compress(self.v, self.u, rel=1e-3))
         (du, dv), wrong = self.halves, factz.InvalidArgumentError
+        volume = factz.compress_volume(np.zeros((3, 4, 5, 6), "f4"), abs=0.1)
         for call, text in (
             (lambda: factz.join(dv, du), "the stream of u holds component v"),
             (lambda: factz.join(du, other[1]), "pair number"),
             (lambda: factz.join(self.data, dv), "holds both components"),
+            (lambda: factz.split(volume), "holds a volume of u, v and w, and streams of planes alone are split"),
+            (lambda: factz.join(du, volume), "the stream of v holds a volume"),
             (lambda: factz.split(du), "holds component u alone"),
         ):
             with self.assertRaisesRegex(wrong, text):

@@ -13,13 +13,13 @@ import unittest
 from unittest import mock
 
 import numpy as np
-from support import field
+from support import field, waves_in_space
 
 # A driver that knows no device never sees these addresses.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 import factz
-from factz import _arrays, _config, _device, _fields
+from factz import _arrays, _config, _device, _fields, _volume_config
 from factz._library import library
 
 STREAM = 0x1234
@@ -56,6 +56,10 @@ class Interface:
 
 
 class FakeCupyArray(Interface):
+    @property
+    def shape(self):
+        return self.array.shape
+
     def copy(self):
         return FakeCupyArray(self.array.copy())
 
@@ -64,6 +68,11 @@ class FakeCupyArray(Interface):
 
 
 FakeCupyArray.__module__ = "cupy"
+
+
+def waves(shape, dtype="f4"):
+    """u, v and w of a volume."""
+    return [np.ascontiguousarray(a) for a in waves_in_space(shape).astype(dtype)]
 
 
 def device_copy(array):
@@ -332,6 +341,111 @@ class Handed(WithCupy):
         self.called("range_device", lambda: factz.value_range(u, v))
         self.called("prepare_device", lambda: factz.prepare_device(u))
 
+    def test_compression_of_a_volume(self):
+        fields = [device_copy(a) for a in waves((7, 9, 12))]
+        whole, last = device_copy(np.stack(fields)), device_copy(np.stack(fields, -1))
+        sizes = factz.compress_volume_sizes((7, 9, 12), "f4", abs=0.5)
+        own = tuple(map(FakeCupyArray, fields))
+        for given, strides in (
+            (own, (12, 1)),
+            ((own,), (12, 1)),
+            ((FakeCupyArray(whole),), (12, 1)),
+            ((FakeCupyArray(last),), (36, 3)),
+            # NumPy's slices of arrays that describe themselves alone, one by CUDA's interface, one by DLPack.
+            ((Interface(whole),), (12, 1)),
+            ((DLPack(last),), (36, 3)),
+            ((Interface(fields[0]), DLPack(fields[1]), own[2]), (12, 1)),
+        ):
+            arguments, current, work = self.called(
+                "compress_volume_device", lambda: factz.enqueue_compress_volume(*given, abs=0.5, dz=-2.0)
+            )
+            *addresses, n, config, dst, dst_bytes, workspace, workspace_bytes, report, stream = arguments
+            memory = given[0].array if len(given) == 1 and given[0] is not own else None
+            expected = [a.ctypes.data for a in fields]
+            if memory is not None:
+                parts = memory if memory.shape[0] == 3 else np.moveaxis(memory, -1, 0)
+                expected = [a.ctypes.data for a in parts]
+            self.assertEqual((addresses, n), (expected, 7 * 9 * 12))
+            self.assertEqual((config.components, config.nx, config.ny, config.nz, config.dz), (3, 12, 9, 7, -2.0))
+            for component in "uvw":
+                layout = [getattr(config, component + name) for name in ("_pitch", "_stride")]
+                self.assertEqual(tuple(layout), strides)
+            self.assertEqual((dst, dst_bytes), (work.buffer.array.ctypes.data, sizes.max_stream_bytes))
+            self.assertEqual(workspace_bytes, sizes.workspace_bytes)
+            self.assertTrue(workspace and report)
+            self.assertEqual((stream, current), (STREAM, STREAM))
+            self.assertEqual(work.wait(), factz.Report())
+
+    def test_a_volume_with_ghosts_in_memory_of_the_caller(self):
+        fields = [device_copy(a) for a in waves((7, 9, 12), "f8")]
+        options = {"abs": 0.5, "halo": "xmin+zmax"}
+        sizes = factz.compress_volume_sizes((6, 9, 11), "f8", **options)
+        dst, workspace, report = (Interface(aligned(n, "u1")) for n in (500, sizes.workspace_bytes, 128))
+        arguments, current, work = self.called(
+            "compress_volume_device",
+            lambda: factz.enqueue_compress_volume(
+                *map(Interface, fields), **options, dst=dst, workspace=workspace, report=report, stream=9
+            ),
+        )
+        self.assertEqual(list(arguments[:4]), [a.ctypes.data + 8 for a in fields] + [6 * 9 * 11])
+        config = arguments[4]
+        self.assertEqual((config.nx, config.ny, config.nz, config.dtype, config.w_pitch), (11, 9, 6, 1, 12))
+        given = (dst, 500, workspace, sizes.workspace_bytes, report, 9)
+        self.assertEqual(arguments[5:], tuple(g.array.ctypes.data if isinstance(g, Interface) else g for g in given))
+        self.assertEqual(current, 9)
+        report.array.view("i4")[0], report.array.view("u8")[2] = 3, 777
+        with self.assertRaisesRegex(factz.BufferTooSmallError, "reported by the device; .* take 777 bytes") as caught:
+            work.wait()
+        self.assertEqual(caught.exception.required_bytes, 777)
+
+    def test_decompression_of_a_volume(self):
+        fields = waves((7, 9, 12))
+        expected = factz.compress_volume(*fields, abs=0.5)
+        data = FakeCupyArray(device_copy(np.frombuffer(expected, np.uint8)))
+        self.assertEqual(factz.inspect(data), factz.inspect(expected))
+        mixed, dense = aligned((7, 9, 12, 3), "f4"), aligned((3, 7, 9, 12), "f4")
+        sizes = factz.decompress_volume_sizes((7, 9, 12), "f4")
+        apart = [mixed[..., k] for k in range(3)]
+        for out, parts in (
+            (tuple(map(FakeCupyArray, apart)), apart),
+            (FakeCupyArray(mixed), apart),
+            (Interface(dense), dense),
+            (DLPack(dense), dense),
+        ):
+            arguments, _, work = self.called(
+                "decompress_volume_device",
+                lambda: factz.enqueue_decompress_volume(data, out, verify=False, stream=FakeStream(0)),
+            )
+            source, source_bytes, config, *addresses, n, _, workspace_bytes, _, stream = arguments
+            self.assertEqual((source, source_bytes), (data.array.ctypes.data, len(expected)))
+            self.assertEqual(addresses, [a.ctypes.data for a in parts])
+            self.assertEqual((n, workspace_bytes, stream), (756, sizes.workspace_bytes, 0))
+            self.assertEqual((config.w_stride, config.verify_checksum), (parts[0].strides[-1] // 4, 0))
+            self.assertEqual([a.array.ctypes.data for a in (work.u, work.v, work.w)], addresses)
+            self.called("decompress_volume_device", lambda: factz.decompress_volume(data, out=out, stream=0))
+        # Shape and type come from the header where there is no out.
+        report = factz.Report()
+        arguments, _, found = self.called(
+            "decompress_volume_device", lambda: factz.decompress_volume(data, report=report)
+        )
+        self.assertEqual([(a.array.shape, a.array.dtype) for a in found], 3 * [((7, 9, 12), np.dtype("f4"))])
+        self.assertEqual([a.array.ctypes.data for a in found], list(arguments[3:6]))
+
+    def test_a_volume_that_does_not_fit_is_copied(self):
+        fields = [device_copy(a) for a in waves((7, 9, 12))]
+        flipped = device_copy(fields[1][:, ::-1].copy())[:, ::-1]
+        wide = device_copy(np.zeros((7, 11, 12), "f4"))[:, :9]
+        wide[...] = fields[2]
+        for given, copied in ((flipped, (1,)), (wide, (0, 1, 2))):
+            arrays = [fields[0], given if given is flipped else fields[1], given if given is wide else fields[2]]
+            arguments, _, work = self.called(
+                "compress_volume_device",
+                lambda: factz.enqueue_compress_volume(*map(FakeCupyArray, arrays), abs=0.5),
+            )
+            for k, (address, array, held) in enumerate(zip(arguments, arrays, work._arrays)):
+                self.assertEqual(address != array.ctypes.data, k in copied)
+                np.testing.assert_array_equal(held.owner.array, array)
+
     def test_a_stream_of_another_producer_is_waited_for(self):
         waits = []
         queue = mock.Mock(library="cupy", handle=STREAM, wait_for=waits.append)
@@ -343,11 +457,23 @@ class Handed(WithCupy):
             _fields.find("u", array, queue)
         self.assertEqual(waits, [7])
 
+    def test_the_producer_of_one_array_with_all_components_is_waited_for(self):
+        waits = []
+        queue = _device.queue_of(None, u=FakeCupyArray(self.u))
+        queue.wait_for = waits.append
+        whole = device_copy(np.stack(waves((7, 9, 12))))
+        found = _volume_config.inputs(Interface(whole, stream=7), None, None, queue=queue)
+        self.assertEqual((waits, found[2].address), ([7], whole[2].ctypes.data))
+
 
 class Refused(WithCupy):
     def test_without_a_device(self):
         u, v = FakeCupyArray(self.u), FakeCupyArray(self.v)
         data = FakeCupyArray(device_copy(np.frombuffer(factz.compress(self.u, self.v, abs=0.5), np.uint8)))
+        fields = waves((7, 9, 12))
+        of_volume = factz.compress_volume(*fields, abs=0.5)
+        of_volume = FakeCupyArray(device_copy(np.frombuffer(of_volume, np.uint8)))
+        volume = FakeCupyArray(device_copy(np.stack(fields)))
         for call in (
             lambda: factz.compress(u, v, abs=0.5),
             lambda: factz.compress(Interface(self.u), DLPack(self.v), abs=0.5),
@@ -359,6 +485,11 @@ class Refused(WithCupy):
             lambda: factz.critical_points(u, v),
             lambda: factz.value_range(u, v),
             lambda: factz.prepare_device(u),
+            lambda: factz.compress_volume(volume, abs=0.5),
+            lambda: factz.enqueue_compress_volume(volume, abs=0.5),
+            lambda: factz.decompress_volume(of_volume),
+            lambda: factz.decompress_volume(of_volume, out=volume),
+            lambda: factz.enqueue_decompress_volume(of_volume, volume),
         ):
             with self.assertRaisesRegex(factz.NoDeviceError, "no usable CUDA device: .") as caught:
                 call()
@@ -397,6 +528,69 @@ class Refused(WithCupy):
             with self.assertRaises(kind) as caught:
                 call()
             self.assertIn(part, str(caught.exception))
+
+    def test_arguments_of_volumes(self):
+        fields = waves((7, 9, 12))
+        of_planes, of_volume = factz.compress(*fields[:2], abs=0.5), factz.compress_volume(*fields, abs=0.5)
+        planes, data = (FakeCupyArray(device_copy(np.frombuffer(d, np.uint8))) for d in (of_planes, of_volume))
+        fields = [device_copy(a) for a in fields]
+        u, v, w = map(FakeCupyArray, fields)
+        whole = device_copy(np.stack(fields))
+        locked = Interface(whole, data=(whole.ctypes.data, True))
+        bytes_ = FakeCupyArray(aligned(1000, "u1"))
+        copies = "this call takes host memory: copy it there"
+        for kind, part, call in (
+            (ValueError, "u is in device memory and w is not", lambda: factz.compress_volume(u, v, fields[2], abs=1)),
+            (ValueError, "on different devices", lambda: factz.compress_volume(u, v, Interface(fields[2], 1), abs=1)),
+            (ValueError, "is in device memory and data is not", lambda: factz.decompress_volume(b"", out=(u, v, w))),
+            (ValueError, "data is in device memory and out is not", lambda: factz.decompress_volume(data, out=whole)),
+            (ValueError, "stream= is for arrays in device", lambda: factz.compress_volume(whole, abs=1, stream=0)),
+            (ValueError, "stream= is for arrays in", lambda: factz.decompress_volume(of_volume, stream=0)),
+            (ValueError, "workspace= is for arrays", lambda: factz.compress_volume(whole, abs=1, workspace=bytes_)),
+            (ValueError, "workspace= is for arrays", lambda: factz.decompress_volume(of_volume, workspace=bytes_)),
+            (TypeError, "in host memory", lambda: factz.enqueue_compress_volume(whole, abs=1)),
+            (TypeError, "in host memory", lambda: factz.enqueue_decompress_volume(of_volume, whole)),
+            (TypeError, "w is missing", lambda: factz.compress_volume(u, v, abs=1)),
+            (ValueError, "of the shape (7, 9, 12)", lambda: factz.compress_volume(u, abs=1)),
+            (ValueError, "region= is for data in host", lambda: factz.decompress_volume(data, region=np.s_[:, :, :])),
+            (ValueError, "out is read-only", lambda: factz.decompress_volume(data, out=locked)),
+            (ValueError, "out has 2 arrays", lambda: factz.decompress_volume(data, out=(u, v))),
+            (ValueError, "out must be three arrays", lambda: factz.enqueue_decompress_volume(data, 7)),
+            (ValueError, "out[1] has the strides", lambda: factz.decompress_volume(data, out=(u, v[::-1], w))),
+            (TypeError, "contiguous array of uint8", lambda: factz.decompress_volume(u, out=(u, v, w))),
+            (ValueError, "pass a copy", lambda: factz.compress_volume(u, v, Interface(fields[2][::-1]), abs=1)),
+            (
+                factz.WorkspaceTooSmallError,
+                "workspace",
+                lambda: factz.compress_volume(u, v, w, abs=1, workspace=bytes_),
+            ),
+            (factz.InvalidArgumentError, "dst", lambda: factz.enqueue_compress_volume(u, v, w, abs=1, dst=bytes_[1:])),
+            (factz.InvalidArgumentError, "call factz.decompress_volume", lambda: factz.decompress(data)),
+            (factz.InvalidArgumentError, "call factz.decompress", lambda: factz.decompress_volume(planes)),
+            # Functions that work on the host alone.
+            (TypeError, "u is in device memory, and " + copies, lambda: factz.compare_volume(u, v, w, *fields, abs=1)),
+            (TypeError, "u2 is in device memory", lambda: factz.compare_volume(*fields, Interface(whole), abs=1)),
+            (TypeError, "u is in device memory", lambda: factz.critical_points_volume(Interface(whole))),
+            (TypeError, "w is in device memory", lambda: factz.value_range_volume(*fields[:2], w)),
+            (TypeError, "v2 is in device memory", lambda: factz.protect(*fields[:2], fields[0], v, abs=1)),
+        ):
+            with self.assertRaises(kind) as caught:
+                call()
+            self.assertIn(part, str(caught.exception))
+
+    def test_what_the_device_reports(self):
+        out = tuple(FakeCupyArray(device_copy(a)) for a in waves((7, 9, 12)))
+        data = FakeCupyArray(device_copy(np.zeros(1024, np.uint8)))
+        for call, arrays, text in (
+            ("decompress_volume_device", out, "another shape or dtype than out, or hold planes"),
+            ("decompress_device", out[:2], "another shape or dtype than out, or hold a volume"),
+        ):
+            report = FakeCupyArray(aligned(128, "u1"))
+            enqueue = factz.enqueue_decompress if len(arrays) == 2 else factz.enqueue_decompress_volume
+            _, _, work = self.called(call, lambda: enqueue(data, arrays, report=report))
+            report.array.view("i4")[0] = 1
+            with self.assertRaisesRegex(factz.InvalidArgumentError, text):
+                work.wait()
 
     def test_without_a_library_that_allocates(self):
         with mock.patch.dict(sys.modules, {"cupy": None, "torch": None}):

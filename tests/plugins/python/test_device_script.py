@@ -111,6 +111,8 @@ TWINS = {
     "range": (4, _abi.Range),
     "compare": (7, _abi.Comparison),
     "critical_points": (7, None),
+    "compress_volume": (7, _abi.Report),
+    "decompress_volume": (7, _abi.Report),
 }
 
 

@@ -2,6 +2,7 @@
 
 import io
 import unittest
+import warnings
 
 import numpy as np
 
@@ -102,12 +103,30 @@ class Volumes(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "that of a volume"):
             factz.load(file, step=1, planes=0)
 
+    def test_a_wide_range_is_a_warning(self):
+        u, v, w = waves((9, 10, 11))
+        w[2, 3, 4] = 1e20
+        report = factz.Report()
+        with self.assertWarnsRegex(factz.WideRangeWarning, "give fill=, or an absolute bound") as caught:
+            factz.compress_volume(u, v, w, rel=1e-3, report=report)
+        self.assertTrue(caught.filename == __file__ and report.wide_range)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            factz.compress_volume(u, v, w, rel=1e-3, fill=w[2, 3, 4])
+
     def test_planes_and_volumes_are_told_apart(self):
         u, v, w = waves((5, 6, 7))
-        with self.assertRaisesRegex(factz.InvalidArgumentError, "volume"):
-            factz.decompress(factz.compress_volume(u, v, w, abs=0.1))
-        with self.assertRaisesRegex(factz.InvalidArgumentError, "planes"):
-            factz.decompress_volume(factz.compress(u, v, abs=0.1))
+        planes, volume = factz.compress(u, v, abs=0.1), factz.compress_volume(u, v, w, abs=0.1)
+        fixes = factz.protect(u, v, u, v, abs=0.1), factz.protect_volume(u, v, w, u, v, w, abs=0.1)
+        for text, call in (
+            ("the data hold a volume of u, v and w: call factz.decompress_volume", lambda: factz.decompress(volume)),
+            ("no volume: call factz.decompress", lambda: factz.decompress_volume(planes)),
+            ("the fix belongs to a volume of u, v and w: call factz.apply_volume", lambda: factz.apply(fixes[1], u, v)),
+            ("planes of u and v: call factz.apply", lambda: factz.apply_volume(fixes[0], u, v, w)),
+        ):
+            with self.assertRaises(factz.InvalidArgumentError) as raised:
+                call()
+            self.assertTrue(str(raised.exception).endswith(text), raised.exception)
 
     def test_what_is_no_volume_is_refused(self):
         u, v, w = waves((5, 6, 7))

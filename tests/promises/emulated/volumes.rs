@@ -149,6 +149,32 @@ fn volumes_are_compressed() {
     }
 }
 
+/// The warning of outliers, of more and of fewer vertices than the sample has.
+#[test]
+fn volumes_with_outliers_are_warned_of() {
+    needs!("g++");
+    build_emulator("volumes_with_outliers");
+    let folder = fresh_folder("volumes_with_outliers");
+    let emulator = EMULATOR.get().expect("it was built");
+    for (k, shape) in [[5, 6, 7], [33, 18, 17]].into_iter().enumerate() {
+        for (every, fill_value) in [(0, None), (97, None), (3, None), (97, Some(1e20))] {
+            let mut components = volume::<f32>(shape, 1);
+            let outliers = (0..components[0].len()).filter(|i| every > 0 && i % every == 0);
+            outliers.for_each(|i| components[i % 3][i] = 1e20);
+            let bound = Config::volume(shape, BoundKind::Relative, 1e-3);
+            // Outliers make the repair slow.
+            let config = Config { dtype: dtype::<f32>(), preserve: Preserve::None, fill_value, ..bound };
+            let (stream, report) = compressed_volume(&components, &config, 0).expect("a volume");
+            assert_eq!(report.warnings != 0, every > 0 && fill_value.is_none(), "{config:?}");
+            let (written, counts) = written_volume(emulator, &components, (&config, 0), ORDERS[k], &folder);
+            assert!(written == stream, "{config:?}");
+            assert_eq!(counts.last(), Some(&(report.warnings as i64)), "{config:?}");
+            let absolute = Config { bound_kind: BoundKind::Absolute, ..config };
+            assert_eq!(compressed_volume(&components, &absolute, 0).expect("a volume").1.warnings, 0);
+        }
+    }
+}
+
 /// The rules of later rounds of repair, which few fields reach, settle every tetrahedron as well.
 #[test]
 #[ignore = "make test-all"]

@@ -137,7 +137,12 @@ A point is kept if the same triangle, edge or vertex has one of the same type an
 the same tetrahedron, face, edge or vertex, which are compared on the processor. `factz verify` compares values, \
 ties and missing data as well, without a list. The ending of -o tells the format: .json, otherwise CSV.
 
-Exit status: 0 no point differs; 1 some do; 2 wrong usage, or a file that cannot be read or written.
+Vertices where the first field has no data (NaN, infinity, the fill value) take part in neither. A vertex with data \
+that is NaN or infinite in the other field is counted, and the first one is named (lost_vertices and first_lost_vertex \
+with --json).
+
+Exit status: 0 no point differs, and no vertex is lost; 1 some do, or are; 2 wrong usage, or a file that cannot be read \
+or written.
 
 Examples:
   factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first

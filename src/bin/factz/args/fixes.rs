@@ -16,7 +16,9 @@ use std::path::PathBuf;
 #[command(
     override_usage = "factz protect [OPTIONS] -o <FIX> <U0> <V0> <U1> <V1>\n       \
 factz protect [OPTIONS] -o <FIX> <FIELD0> <FIELD1>\n       \
-factz protect [OPTIONS] -o <FIX> <U0> <V0> <W0> <U1> <V1> <W1>",
+factz protect [OPTIONS] -o <FIX> <U0> <V0> <STREAM>\n       \
+factz protect [OPTIONS] -o <FIX> <U0> <V0> <W0> <U1> <V1> <W1>\n       \
+factz protect [OPTIONS] -o <FIX> <U0> <V0> <W0> <STREAM>",
     after_long_help = "\
 The bound is that of the other compressor: a reconstruction that leaves it at any vertex with data is refused, and the \
 error names the vertex and its values. --rel is a fraction of the range of the original. Zero vertices (land) become \
@@ -25,7 +27,8 @@ zero, and vertices with NaN, infinity or the fill value get the bits of the orig
 The fix holds a checksum of the reconstruction and belongs to it bit for bit: decompress with the same program on the \
 same kind of machine. A stream of factz (--preserve none) may take the place of U1 V1. The processor does the work.
 
-Six files are those of a volume, or three and a stream of one: its tetrahedra keep their critical points.
+The tetrahedra of volumes keep their critical points likewise. A volume is three arrays, or a .npy or .npz with all \
+components; a stream of one may take the place of the reconstruction.
 
 Exit status: 0 the fix is complete; 2 it is not, and an older FIX is unchanged.
 
@@ -33,11 +36,12 @@ Examples:
   factz protect u.f32 v.f32 u1.f32 v1.f32 -o wind.fix --dims 360x181 --north-first --abs 0.05
   factz apply wind.fix u1.f32 v1.f32 u2.f32 v2.f32
   factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --north-first --abs 0.05
-  factz protect u.npy v.npy w.npy u1.npy v1.npy w1.npy -o flow3d.fix --abs 0.01"
+  factz protect u.npy v.npy w.npy u1.npy v1.npy w1.npy -o flow3d.fix --abs 0.01
+  factz protect uvw.npy uvw1.npz -o flow3d.fix --abs 0.01"
 )]
 pub struct Protect {
     /// Components of the original and of the reconstruction; a file with both components takes the place of two;
-    /// three and three of a volume; - is standard input
+    /// three and three of a volume, or a file with all components in place of three; - is standard input
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,
     /// The fix to write; - is standard output

@@ -75,26 +75,39 @@ pub struct Bench {
 
 /// Measures rate and distortion over bounds and writes a report with plots and pictures.
 ///
-/// All configurations and --preserve none are measured at every bound, and zfp, SZ3 and SPERR as well if
+/// All configurations and --preserve none are measured at every bound, and of planes zfp, SZ3 and SPERR as well if
 /// Python has numpy, h5py and hdf5plugin. The directory gets index.html (one file with plots, pictures and
 /// table), sweep.csv, sweep.md, field.png and comparison.png.
 #[derive(Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "factz sweep [OPTIONS] -o <DIRECTORY> <U> <V>\n       \
+factz sweep [OPTIONS] -o <DIRECTORY> <FIELD>\n       factz sweep [OPTIONS] -o <DIRECTORY> <U> <V> <W>",
+    after_long_help = "\
 Units: ratio is input bytes over stream bytes; bits/value are those of the stream for each value of u and v; MB/s are \
 10^6 bytes of input per second, the median of --repeat runs in memory on --threads threads. Other compressors get the \
 same absolute bound, compress u and v apart, and are timed with the HDF5 calls around them; their critical points are \
 counted by factz. A field with missing values leaves them out. Of a stack every plane counts; other compressors get \
 one plane after the other, and the pictures show the first one.
 
+Volumes, U, V and W or a .npy or .npz with all of them, have one mode, and each coder is measured, without other \
+compressors. The pictures show the plane in the middle along z with the points nearest to it.
+
 Exit status: 0 measured, and every promise is kept; 1 one is not; 2 wrong usage, or a file that cannot be read or \
 written.
 
 Examples:
   factz sweep u.f32 v.f32 --dims 360x181 --north-first -o report
-  factz sweep u.npy v.npy -o report --bounds 1e-2,1e-3,1e-4 --repeat 5 --no-peers")]
+  factz sweep u.npy v.npy -o report --bounds 1e-2,1e-3,1e-4 --repeat 5 --no-peers
+  factz sweep u.npy v.npy w.npy -o report --dz 0.5"
+)]
 pub struct Sweep {
     #[command(flatten)]
     pub field: FieldArguments,
+    /// Third component, of a volume
+    #[arg(requires = "v")]
+    pub w: Option<PathBuf>,
+    #[command(flatten)]
+    pub depth: DepthArguments,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Directory of the report; it is created if necessary

@@ -143,6 +143,10 @@ the bound, the fill value, the spacing, --preserve and --ties. With arrays give 
 Six arrays, or three and a stream, are two volumes, whose tetrahedra are compared on the processor. A file with all \
 components takes the place of three.
 
+A vertex with data that is NaN or infinite in the reconstruction is a violation, and the report names the first one \
+(lost_vertices and first_lost_vertex with --json). NaN, infinity and the fill value must stay, bit for bit; their \
+triangles or tetrahedra are not compared.
+
 Whole fields are compared, since critical points at the border of a part depend on its neighbours. Of planes of a stack, \
 which are fields of their own, compare the arrays that `factz decompress --planes` makes.
 
@@ -261,7 +265,8 @@ All streams of a file are split, and the outputs hold as many; with --step they 
 the streams of both, by 5 to 12 % on wind, since each repeats what u and v share.
 
 `factz decompress`, `factz info` and `factz test` take such streams. Commands that look at critical points need both \
-components: join the streams first, or give the arrays.
+components: join the streams first, or give the arrays. The streams of volumes are not split: `factz decompress` writes \
+an array for each of their components.
 
 Both files are complete and on the disk before either replaces an older one; if the second replacement fails, the \
 first one is undone.

@@ -102,7 +102,7 @@ impl<'a> Column<'a> {
     }
 
     /// A reconstruction with the points of both fields.
-    pub fn all(field: &'a Field, title: &'a str, pairings: &[Pairing]) -> Column<'a> {
+    pub fn all<P: Point>(field: &'a Field, title: &'a str, pairings: &[Pairing<P>]) -> Column<'a> {
         Column::by_fate(field, title, pairings, |p| Some(*p.point()), None)
     }
 

@@ -5,6 +5,7 @@ mod page;
 mod peers;
 mod plots;
 mod tables;
+pub mod volume;
 
 use crate::args::Sweep;
 use crate::array::{Dims, Field};
@@ -13,13 +14,13 @@ use crate::failure::{bare_names, input_names, Failure};
 use crate::fate::paired;
 use crate::figures::{error_over_bound, joined, psnr_json, shape_json};
 use crate::measure::{measure, Measurement};
-use crate::options::Spacing;
+use crate::options::{Spacing, THREE_COMPONENTS};
 use crate::output::{self, Output};
 use crate::picture::{of_comparison, of_field, Column, Picture, Style};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, Voice};
 use crate::{input, Verdict};
-use factz::{BoundKind, Coder, Comparison, Config, CriticalPoint, Mode, Predictor, Preserve};
+use factz::{BoundKind, Coder, ComparisonOf, Config, CriticalPoint, Dtype, Mode, Predictor, Preserve};
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -40,44 +41,91 @@ pub struct Codec {
 /// A compressor at a bound, measured.
 pub struct Run {
     pub codec: Codec,
-    /// Of the joint range of u and v.
+    /// Of the joint range of all components.
     pub bound: f64,
     pub absolute_bound: f64,
     pub bytes: u64,
     pub ratio: f64,
-    /// Bits in the stream for a value of u or v.
+    /// Bits in the stream for a value of a component.
     pub bit_rate: f64,
-    pub comparison: Comparison,
+    pub changes: Changes,
     /// MB/s of input for compression and decompression.
     pub speeds: [f64; 2],
+}
+
+/// What the report tells of a reconstruction.
+pub struct Changes {
+    pub lost_points: u64,
+    pub spurious_points: u64,
+    pub changed_types: u64,
+    pub max_error: f64,
+    pub psnr: Option<f64>,
+    /// All differences that points with their types must not have.
+    violations: u64,
+}
+
+impl<const KINDS: usize> From<ComparisonOf<KINDS>> for Changes {
+    fn from(c: ComparisonOf<KINDS>) -> Changes {
+        Changes {
+            lost_points: c.lost_points,
+            spurious_points: c.spurious_points,
+            changed_types: c.changed_types,
+            max_error: c.max_error,
+            psnr: c.psnr,
+            violations: c.violations(),
+        }
+    }
+}
+
+/// The size of what is measured.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    pub dims: Dims,
+    pub dtype: Dtype,
+    pub components: u64,
+}
+
+impl Shape {
+    fn of(field: &Field) -> Shape {
+        Shape { dims: field.dims, dtype: field.dtype(), components: 2 }
+    }
+
+    /// The values of all components.
+    fn values(&self) -> u64 {
+        self.components * self.dims.count()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.values() * self.dtype.bytes()
+    }
 }
 
 impl Run {
     fn new(
         codec: Codec,
-        field: &Field,
+        shape: Shape,
         bounds: [f64; 2],
         bytes: u64,
-        c: Comparison,
+        changes: Changes,
         speeds: [f64; 2],
     ) -> Run {
         let [bound, absolute_bound] = bounds;
-        let ratio = field.bytes() as f64 / bytes as f64;
-        let bit_rate = 8.0 * bytes as f64 / (2 * field.dims.count()) as f64;
-        Run { codec, bound, absolute_bound, bytes, ratio, bit_rate, comparison: c, speeds }
+        let ratio = shape.bytes() as f64 / bytes as f64;
+        let bit_rate = 8.0 * bytes as f64 / shape.values() as f64;
+        Run { codec, bound, absolute_bound, bytes, ratio, bit_rate, changes, speeds }
     }
 
     /// Critical points lost, spurious and of another type.
     pub fn changed_points(&self) -> u64 {
-        self.comparison.lost_points + self.comparison.spurious_points + self.comparison.changed_types
+        self.changes.lost_points + self.changes.spurious_points + self.changes.changed_types
     }
 
     pub fn error_over_bound(&self) -> f64 {
-        error_over_bound(&self.comparison, self.absolute_bound)
+        error_over_bound(self.changes.max_error, self.absolute_bound)
     }
 
     fn json(&self) -> Value {
-        let c = &self.comparison;
+        let c = &self.changes;
         json!({
             "codec": self.codec.name,
             "preserves": self.codec.preserves,
@@ -100,8 +148,7 @@ impl Run {
 /// What the tables and the page tell of the sweep beside its runs.
 pub struct Subject {
     pub name: String,
-    pub dims: Dims,
-    pub dtype: &'static str,
+    pub shape: Shape,
     pub critical_points: u64,
     /// Why other compressors are missing.
     pub remark: Option<String>,
@@ -141,7 +188,7 @@ fn configurations(a: &Sweep, spacing: Spacing, field: &Field) -> Vec<(Codec, Con
 fn run_of(codec: &Codec, field: &Field, m: &Measurement) -> Run {
     let speeds = m.speeds.first().map_or([0.0; 2], |&(_, compress, decompress)| [compress, decompress]);
     let bounds = [m.config.bound, m.absolute_bound];
-    Run::new(codec.clone(), field, bounds, m.stream_bytes, m.comparison, speeds)
+    Run::new(codec.clone(), Shape::of(field), bounds, m.stream_bytes, m.comparison.into(), speeds)
 }
 
 /// The bound that the pictures show: 1e-2, or that in the middle.
@@ -149,7 +196,20 @@ fn pictured(bounds: &[f64]) -> f64 {
     bounds.iter().copied().find(|&b| b == PICTURED).unwrap_or(bounds[bounds.len() / 2])
 }
 
+/// The lines above the first run.
+fn introduction(subject: &Subject) -> String {
+    format!(
+        "{}: {} values of {} each, {}\n\n{}",
+        subject.name,
+        subject.shape.dims,
+        subject.shape.dtype.name(),
+        critical_points_text(subject.critical_points),
+        tables::head()
+    )
+}
+
 pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
+    a.depth.refuse_for_planes(THREE_COMPONENTS)?;
     a.look.check()?;
     let files = a.field.files();
     let mut field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
@@ -159,14 +219,9 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
     let voice = Voice::new(&a.talk);
     let spacing = a.spacing.or(Spacing::UNIT)?;
     let points = engine::critical_points(&field, spacing, a.threads).map_err(about)?;
-    let name = input_names(&files, ", ");
-    voice.text(&format!(
-        "{name}: {} values of {} each, {}\n\n{}",
-        field.dims,
-        field.dtype().name(),
-        critical_points_text(points.len() as u64),
-        tables::head()
-    ))?;
+    let (name, critical_points) = (input_names(&files, ", "), points.len() as u64);
+    let mut subject = Subject { name, shape: Shape::of(&field), critical_points, remark: None };
+    voice.text(&introduction(&subject))?;
     let progress = Progress::new("measuring", &voice);
     let mut runs = Vec::new();
     let mut shown = Vec::new();
@@ -189,22 +244,15 @@ pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
             progress.report(runs.len() as f64 / all);
         }
     }
-    let remark = peers::measure(a, spacing, &field, &mut runs, |run, count| {
+    subject.remark = peers::measure(a, spacing, &field, &mut runs, |run, count| {
         progress.report(count as f64 / all);
         voice.text(&tables::row(run))
     })?;
     drop(progress);
-    let subject = Subject {
-        name,
-        dims: field.dims,
-        dtype: field.dtype().name(),
-        critical_points: points.len() as u64,
-        remark,
-    };
     let pictures = pictures(a, spacing, &field, &points, &shown)?;
     let written = write(&a.output, &subject, &runs, &pictures)?;
     let pictures = pictures.map(|picture| picture.report);
-    finish(&voice, &field, &subject, &runs, &written, pictures)
+    finish(&voice, &subject, &runs, &written, pictures)
 }
 
 /// The field, and the reconstructions of factz with and without preservation; of a stack the first plane.
@@ -260,7 +308,6 @@ fn write(
 
 fn finish(
     voice: &Voice,
-    field: &Field,
     subject: &Subject,
     runs: &[Run],
     written: &[String],
@@ -271,18 +318,20 @@ fn finish(
     }
     voice.report(
         || {
+            let Shape { dims, dtype, components } = subject.shape;
             let more = json!({
                 "command": "sweep",
+                "components": components,
                 "critical_points": subject.critical_points,
                 "remark": subject.remark,
                 "files": written,
                 "runs": runs.iter().map(Run::json).collect::<Vec<_>>(),
                 "pictures": { "field.png": alone, "comparison.png": comparison },
             });
-            joined(shape_json(field.dims, field.dtype()), more)
+            joined(shape_json(dims, dtype), more)
         },
-        || format!("\n{}Open {} in a browser.\n", tables::LEGEND, written[0]),
+        || format!("\n{}Open {} in a browser.\n", tables::legend(subject), written[0]),
     )?;
     let promised = runs.iter().filter(|run| run.codec.preserves);
-    Ok(Verdict::of(promised.map(|run| run.comparison.violations()).sum()))
+    Ok(Verdict::of(promised.map(|run| run.changes.violations).sum()))
 }

@@ -35,7 +35,7 @@ fn table(runs: &[Run]) -> String {
          <th>lost</th><th>spurious</th><th>other type</th><th>MB/s</th></tr>\n",
     );
     for run in runs {
-        let c = &run.comparison;
+        let c = &run.changes;
         let changed = |count: u64| match count {
             0 => "<td>0</td>".to_owned(),
             _ => format!("<td class=\"changed\">{}</td>", grouped(count)),
@@ -65,8 +65,8 @@ pub fn html(subject: &Subject, runs: &[Run], pictures: &[Picture; 2]) -> Result<
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<link rel=\"icon\" href=\"data:,\">\n\
          <title>factz sweep: {name}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{name}</h1>\n<p>{} values of \
          {} each, {}. factz {}.</p>\n",
-        subject.dims,
-        subject.dtype,
+        subject.shape.dims,
+        subject.shape.dtype.name(),
         critical_points_text(subject.critical_points),
         env!("CARGO_PKG_VERSION")
     );
@@ -86,6 +86,7 @@ pub fn html(subject: &Subject, runs: &[Run], pictures: &[Picture; 2]) -> Result<
     page += "<p>The Huffman coder has nearly the lines of the ANS coder; the table has its figures.</p>\n";
     page += "<h2>What is kept, and what preservation prevents</h2>\n";
     page += &picture(&pictures[1], "Reconstructions with and without preservation");
-    let _ = write!(page, "<h2>All figures</h2>\n<p>{}</p>\n{}", escaped(tables::LEGEND), table(runs));
+    let _ =
+        write!(page, "<h2>All figures</h2>\n<p>{}</p>\n{}", escaped(&tables::legend(subject)), table(runs));
     Ok(page + "</body>\n</html>\n")
 }

@@ -1,6 +1,6 @@
 //! Other compressors, by way of Python's h5py and hdf5plugin, if they are there.
 
-use super::{Codec, Run};
+use super::{Codec, Run, Shape};
 use crate::args::Sweep;
 use crate::array::{typed, Element, Field, Values};
 use crate::engine::{self, Terms};
@@ -59,7 +59,7 @@ pub fn measure(
                 let codec = Codec { name: codec, preserves: false, plotted: true };
                 let speeds = seconds.map(|s| megabytes_per_second(field.bytes(), s));
                 let bounds = [a.bounds[bound], bounds[bound]];
-                runs.push(Run::new(codec, field, bounds, bytes, comparison, speeds));
+                runs.push(Run::new(codec, Shape::of(field), bounds, bytes, comparison.into(), speeds));
                 report(runs.last().expect("it was pushed"), runs.len())?;
                 // The script goes on when its file is gone.
                 std::fs::remove_file(folder.path().join("done")).map_err(cannot)?;

@@ -89,7 +89,7 @@ pub const BOUND: Axis = Axis {
 };
 pub const PSNR: Axis = Axis {
     name: "PSNR in dB",
-    number: |run| run.comparison.psnr.filter(|psnr| psnr.is_finite()),
+    number: |run| run.changes.psnr.filter(|psnr| psnr.is_finite()),
     scale: Scale::Linear,
     text: number,
 };

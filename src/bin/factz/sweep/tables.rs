@@ -6,11 +6,15 @@ use crate::say::{critical_points_text, grouped};
 use std::fmt::Write;
 
 /// What the columns mean.
-pub const LEGEND: &str = "\
-bound: fraction of the joint range of u and v. bits/value: bits of the stream for each value of u and v. PSNR in dB; a
-hyphen where it is not defined: a constant field, or squares beyond the range of f64. error/bound: largest error over
-the bound. lost / spurious / other type: critical points. MB/s: 10^6 bytes of input per second, compression /
-decompression.\n";
+pub fn legend(subject: &Subject) -> String {
+    let components = if subject.shape.components == 3 { "u, v and w" } else { "u and v" };
+    format!(
+        "bound: fraction of the joint range of {components}. bits/value: bits of the stream for each value of \
+         {components}.\nPSNR in dB; a hyphen where it is not defined: a constant field, or squares beyond the range of \
+         f64.\nerror/bound: largest error over the bound. lost / spurious / other type: critical points. MB/s: 10^6 \
+         bytes of input\nper second, compression / decompression.\n"
+    )
+}
 
 pub fn head() -> String {
     format!(
@@ -21,7 +25,7 @@ pub fn head() -> String {
 
 /// The figures of a run, in the order of the columns.
 fn cells(run: &Run) -> [String; 8] {
-    let c = &run.comparison;
+    let c = &run.changes;
     [
         run.codec.name.clone(),
         format!("{:e}", run.bound),
@@ -45,7 +49,7 @@ pub fn csv(runs: &[Run]) -> String {
          spurious_points,changed_types,compress_mb_per_second,decompress_mb_per_second\n",
     );
     for run in runs {
-        let c = &run.comparison;
+        let c = &run.changes;
         let psnr = c.psnr.map(|psnr| psnr.to_string()).unwrap_or_default();
         let _ = writeln!(
             text,
@@ -72,10 +76,10 @@ pub fn markdown(subject: &Subject, runs: &[Run]) -> String {
     let mut text = format!(
         "# {}\n\n{} values of {} each, {}.\n\n{}",
         subject.name,
-        subject.dims,
-        subject.dtype,
+        subject.shape.dims,
+        subject.shape.dtype.name(),
         critical_points_text(subject.critical_points),
-        LEGEND
+        legend(subject)
     );
     if let Some(remark) = &subject.remark {
         let _ = writeln!(text, "\nNote: {remark}.");
