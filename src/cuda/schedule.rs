@@ -651,7 +651,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
             "field control levels tile_headers",
-            "levels tile_headers symbols payload values list_sizes",
+            "levels tile_headers symbols payload values list_sizes changed_tiles",
         )
         .work("closed tiles once; a tile a block"),
     tiles_of_volume(phase::REPAIR_VOLUME, "keep_border", [2; 2])
@@ -660,7 +660,7 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         .only(|n| n.keeps_points && n.has_halo),
     tiles_of_volume(phase::REPAIR_VOLUME, "verify", [2; 2])
         .data(
-            "field control levels tile_headers values",
+            "field control levels tile_headers values changed_tiles",
             "control violated violated_tiles changed_tiles changed",
         )
         .work("tetrahedra once; those of a tile a block")

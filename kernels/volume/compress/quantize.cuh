@@ -77,6 +77,36 @@ __device__ __forceinline__ void for_closed_tile(const VolumeTile& tile, Each eac
     }
 }
 
+// Addresses of the vertices of a closed tile: those of its first vertex, and the steps along the axes.
+template <typename T>
+struct ClosedTileAddress {
+    const T* first[3];
+    u64 steps[3][3];  // by component and axis, in elements
+
+    __device__ __forceinline__ ClosedTileAddress(const Job& job, const VolumeTile& tile) {
+        const Layout layouts[3] = {job.u_layout, job.v_layout, job.w_layout};
+#pragma unroll
+        for (i32 c = 0; c < 3; c++) {
+            first[c] = component_at<T>(
+                job, c, (long long)tile.first[0], (long long)tile.first[1], (long long)tile.first[2]);
+            steps[c][0] = layouts[c].stride;
+            steps[c][1] = layouts[c].pitch;
+            steps[c][2] = layouts[c].pitch * job.plane_rows;
+        }
+    }
+    // Whether steps have 32 bits, as `at` takes for granted.
+    __device__ __forceinline__ bool has_small_steps() const {
+        u64 all = 0;
+#pragma unroll
+        for (i32 k = 0; k < 9; k++) all |= steps[k / 3][k % 3];
+        return all >> 32 == 0;
+    }
+    __device__ __forceinline__ const T* at(i32 c, i32 x, i32 y, i32 z) const {
+        return first[c] + ((u64)(u32)x * (u32)steps[c][0] + (u64)(u32)y * (u32)steps[c][1] +
+                              (u64)(u32)z * (u32)steps[c][2]);
+    }
+};
+
 // Loads a closed tile. Vertices without a code are zero; for the sample, values that are not finite as well.
 // Call with a block.
 template <typename T>
@@ -87,14 +117,13 @@ __device__ __forceinline__ void load_originals(
     auto point = [&](i32 x, i32 y, i32 z) -> GridPoint {
         return {(long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2] + z};
     };
-    if (sizeof(T) == 4 && !has_hidden) {
+    const ClosedTileAddress<T> from(job, tile);
+    if (sizeof(T) == 4 && !has_hidden && from.has_small_steps()) {
         // All loads are under way at the same time.
         for_closed_tile(tile, [&](i32, i32 x, i32 y, i32 z) {
-            const GridPoint p = point(x, y, z);
 #pragma unroll
             for (i32 c = 0; c < 3; c++)
-                copy_ahead<4>(
-                    &window.values[c][window_index(x, y, z)], component_at<T>(job, c, p.x, p.y, p.z));
+                copy_ahead<4>(&window.values[c][window_index(x, y, z)], from.at(c, x, y, z));
         });
         end_of_copies();
         wait_for_copies<0>();
@@ -206,34 +235,47 @@ __device__ __forceinline__ void store_largest(const Job& job, const VolumeTile& 
     sizes_of(job, tile.index).largest_error = largest;
 }
 
-// Strict signs of the vertices of a closed tile that a thread has looked at, five in a word.
+// Strict signs of the vertices of a closed tile that a thread looks at: of the last ones in the low bits.
 struct SignsOfThread {
     static constexpr i32 VERTICES = (CLOSED_VERTICES + VOLUME_THREADS - 1) / VOLUME_THREADS,
-                         EACH = 32 / SIGNS;
-    u32 words[(VERTICES + EACH - 1) / EACH];
+                         EACH = 64 / SIGNS, WORDS = (VERTICES + EACH - 1) / EACH;
+    u64 words[WORDS];
 
-    // Calls `each(j, k, window_index)` for vertex k, the j-th of the thread, if the volume has it.
-    template <typename Each>
-    static __device__ __forceinline__ void for_vertices(const VolumeTile& tile, Each each) {
+    // Vertex j of word w of the thread: its number, and its place in a window or -1.
+    static __device__ __forceinline__ i32 place(const VolumeTile& tile, i32 w, i32 j, i32& k) {
         constexpr i32 SIDE = VOLUME_CLOSED;
-#pragma unroll
-        for (i32 j = 0; j < VERTICES; j++) {
-            const i32 k = (i32)threadIdx.x + j * VOLUME_THREADS, x = k % SIDE, y = k / SIDE % SIDE,
-                      z = k / (SIDE * SIDE);
-            if (x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2])
-                each(j, k, window_index(x, y, z));
-        }
+        k = (i32)threadIdx.x + (w * EACH + j) * VOLUME_THREADS;
+        const i32 x = k % SIDE, y = k / SIDE % SIDE, z = k / (SIDE * SIDE);
+        const bool here = x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2];
+        return here ? window_index(x, y, z) : -1;
     }
     template <typename T>
     __device__ __forceinline__ SignsOfThread(const VolumeTile& tile, const VolumeWindow<T, 3>& window)
         : words{} {
-        for_vertices(tile, [&](i32 j, i32, i32 at) {
-            const Vector<T> v = {window.values[0][at], window.values[1][at], window.values[2][at]};
-            words[j / EACH] |= strict_signs(v) << SIGNS * (j % EACH);
-        });
+#pragma unroll
+        for (i32 w = 0; w < WORDS; w++)
+#pragma unroll 2
+            for (i32 j = 0; j < EACH; j++) {
+                i32 k;
+                const i32 at = place(tile, w, j, k);
+                words[w] <<= SIGNS;
+                if (at < 0) continue;
+                words[w] |=
+                    strict_signs(Vector<T>{window.values[0][at], window.values[1][at], window.values[2][at]});
+            }
     }
-    __device__ __forceinline__ u32 of(i32 j) const {
-        return words[j / EACH] >> SIGNS * (j % EACH) & SIGNS_BEFORE;
+    // Writes the signs of the vertices before and now.
+    static __device__ __forceinline__ void write(
+        const VolumeTile& tile, SignsOfThread before, SignsOfThread now, u16* signs) {
+#pragma unroll
+        for (i32 w = 0; w < WORDS; w++)
+#pragma unroll 2
+            for (i32 j = EACH - 1; j >= 0; j--) {
+                i32 k;
+                if (place(tile, w, j, k) >= 0)
+                    signs[k] = (u16)((before.words[w] & SIGNS_BEFORE) | (now.words[w] << SIGNS & SIGNS_NOW));
+                before.words[w] >>= SIGNS, now.words[w] >>= SIGNS;
+            }
     }
 };
 
@@ -245,8 +287,7 @@ __device__ __forceinline__ bool is_open(const Job& job, const VolumeTile& tile, 
     const SignsOfThread now(tile, window);
     __syncthreads();
     u16* const signs = signs_of(shared);
-    SignsOfThread::for_vertices(
-        tile, [&](i32 j, i32 k, i32) { signs[k] = (u16)(before.of(j) | now.of(j) << SIGNS); });
+    SignsOfThread::write(tile, before, now, signs);
     __syncthreads();
     bool open = other_values;
     const u64 sizes[3] = {job.nx, job.ny, job.nz};
