@@ -266,15 +266,15 @@ KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_til
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
-//     values list_sizes; 73888 shared bytes; work: closed tiles once; a tile a block
+//     values list_sizes changed_tiles; 73888 shared bytes; work: closed tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
 //     24 tetrahedra each; a tile a block
 KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T>)
 
-// repair: reads field control levels tile_headers values; writes control violated violated_tiles
-//     changed_tiles changed; work: tetrahedra once; those of a tile a block
+// repair: reads field control levels tile_headers values changed_tiles; writes control violated
+//     violated_tiles changed_tiles changed; work: tetrahedra once; those of a tile a block
 KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 
 // repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed;
