@@ -88,9 +88,19 @@ struct SimplexTest {
     // The vectors now.
     __device__ __forceinline__ Vectors now(const Simplex<Mesh>& s, const Vectors& before) const {
         Vectors after;
+        u32 levels[Mesh::CORNERS];
+        // The loads are under way at the same time; few vertices have a level.
+#pragma unroll
+        for (u32 k = 0; k < Mesh::CORNERS; k++) {
+            const GridPoint p = s.corner(job, k);
+            const TilePlace at = Mesh::place_of(job, p);
+            levels[k] = values.level(at);
+            after.at[k] = values.before(p, at);
+        }
 #pragma unroll
         for (u32 k = 0; k < Mesh::CORNERS; k++)
-            after.at[k] = vector_now<Of>(job, s.corner(job, k), before.at[k]);
+            if (levels[k] != LEVEL_UNCHANGED)
+                after.at[k] = vector_now<Of>(job, s.corner(job, k), before.at[k]);
         return after;
     }
     // Whether a simplex keeps what it must.
