@@ -295,7 +295,7 @@ pub fn refused_fixes(_: &Device) -> Check {
                 bench.check_applied(&damaged).map_err(|e| format!("damage {number}, {how}: {e}"))?;
             }
             let mut values = case.other.clone();
-            values[1][3] = 0.5 + values[1][3];
+            values[1][3] += 0.5;
             let (words, image) = bench.applied(&fix, &values)?;
             ensure!(words[0] == Status::InvalidArgument as u64, "another reconstruction: {words:?}");
             ensure!(image == image_of(&case, &values, bench.variant), "another reconstruction was changed");
