@@ -140,7 +140,7 @@ pub fn use_of_data(program: &Path, folder: &Path) -> String {
     }
     let said = folder.join("said");
     let _ = fs::remove_file(&said);
-    for (k, is_volume) in [4, 37, 0, 3].into_iter().flat_map(|k| [(k, false), (k, true)]) {
+    for (k, is_volume) in [4, 37, 25, 3].into_iter().flat_map(|k| [(k, false), (k, true)]) {
         let (shape, order) = ([PLANES[0], VOLUMES[0]][is_volume as usize], ORDERS[k % 2]);
         match k % 2 {
             0 => make_and_apply(program, folder, FixCase::<f32>::new(k, shape, is_volume), order),
