@@ -134,12 +134,20 @@ fn check_compression_of_volume<T: Real>(k: usize, folder: &Path) {
     assert_eq!(counts, expected.map(|x| x as i64), "case {k}: {config:?}");
 }
 
-/// The kernels write the library's streams.
+/// The kernels write the library's streams, and restore what it does from them.
 #[test]
-fn volumes_are_compressed() {
+fn volumes_are_compressed_and_restored() {
     needs!("g++");
     build_emulator("volumes_are_compressed");
     let folder = fresh_folder("volumes_are_compressed");
+    for k in 0..10 {
+        if k % 3 == 2 {
+            check::<f64>(k + 3, &folder);
+        } else {
+            check::<f32>(k, &folder);
+        }
+    }
+    outliers_are_warned_of(&folder);
     for k in 0..16 {
         if k % 3 == 2 {
             check_compression_of_volume::<f64>(k, &folder);
@@ -150,11 +158,7 @@ fn volumes_are_compressed() {
 }
 
 /// The warning of outliers, of more and of fewer vertices than the sample has.
-#[test]
-fn volumes_with_outliers_are_warned_of() {
-    needs!("g++");
-    build_emulator("volumes_with_outliers");
-    let folder = fresh_folder("volumes_with_outliers");
+fn outliers_are_warned_of(folder: &Path) {
     let emulator = EMULATOR.get().expect("it was built");
     for (k, shape) in [[5, 6, 7], [33, 18, 17]].into_iter().enumerate() {
         for (every, fill_value) in [(0, None), (97, None), (3, None), (97, Some(1e20))] {
@@ -166,7 +170,7 @@ fn volumes_with_outliers_are_warned_of() {
             let config = Config { dtype: dtype::<f32>(), preserve: Preserve::None, fill_value, ..bound };
             let (stream, report) = compressed_volume(&components, &config, 0).expect("a volume");
             assert_eq!(report.warnings != 0, every > 0 && fill_value.is_none(), "{config:?}");
-            let (written, counts) = written_volume(emulator, &components, (&config, 0), ORDERS[k], &folder);
+            let (written, counts) = written_volume(emulator, &components, (&config, 0), ORDERS[k], folder);
             assert!(written == stream, "{config:?}");
             assert_eq!(counts.last(), Some(&(report.warnings as i64)), "{config:?}");
             let absolute = Config { bound_kind: BoundKind::Absolute, ..config };
@@ -225,20 +229,6 @@ fn check<T: Real>(k: usize, folder: &Path) {
     let (stream, _) = compressed_volume(&components, &config, 0).expect("a volume");
     let found = restored_volume(&config, ORDERS[k % 2], folder, &stream);
     assert!(found == Ok(expected::<T>(&config, &stream).unwrap()), "case {k}: other values: {config:?}");
-}
-
-#[test]
-fn volumes_are_restored() {
-    needs!("g++");
-    build_emulator("volumes_are_restored");
-    let folder = fresh_folder("volumes_are_restored");
-    for k in 0..10 {
-        if k % 3 == 2 {
-            check::<f64>(k + 3, &folder);
-        } else {
-            check::<f32>(k, &folder);
-        }
-    }
 }
 
 /// The kernels accept the damaged streams that the library does, and restore the same from them.
