@@ -236,7 +236,7 @@ struct ListedVisitor {
     Each each;
 
     __device__ __forceinline__ bool is_in_chunk(u64 rank) const { return rank >= range.first && rank < end; }
-    // Those of a tile with many.
+    // Visits the vertices of a tile with many.
     __device__ __forceinline__ void visit_many(u64 tile, u64 rank) {
         const u32 lane = threadIdx.x & 31;
         const u32* const words = work.listed() + tile * WORDS;
@@ -257,7 +257,7 @@ struct ListedVisitor {
             }
         }
     }
-    // Those of the tiles from `tile` on, one for each lane, that have a bit in `tiles` and few vertices.
+    // Visits the vertices of tiles with few: tile `tile` + k if bit k of `tiles` is set; lane k has its counts.
     __device__ __forceinline__ void visit_few(u64 tile, u32 tiles, const ListedOfTile& mine) {
         const u32 lane = threadIdx.x & 31, count = tiles >> lane & 1 ? mine.count : 0,
                   up_to_me = warp_inclusive_sum(count), all = __shfl_sync(FULL, up_to_me, 31);
@@ -314,7 +314,7 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
     }
 }
 
-// What a lane's vertex of a chunk has to know of those before it.
+// The number of a lane's vertex in its chunk, and the gap to the vertex before it.
 struct ListedLane {
     u32 lanes, begins;  // bits of lanes with a vertex, and of those that begin a run
     u32 number;         // of the vertex in the chunk

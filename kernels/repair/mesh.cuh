@@ -32,7 +32,7 @@ struct Tetrahedra {
     static __device__ __forceinline__ u32 around(u32 k) { return tetrahedron_around(k); }
     static __device__ __forceinline__ u32 own_corner(u32 k) { return own_corner_around(k); }
 
-    // What a simplex must keep, and whether it does.
+    // The signature that a simplex must keep; `keeps` tests other vectors against it.
     template <typename T>
     static __device__ __forceinline__ VolumeSignature kept(
         const Tetrahedron<T>& before, u32 simplex, const Rule& rule) {
@@ -43,7 +43,8 @@ struct Tetrahedra {
         const Tetrahedron<T>& after, u32 simplex, const Rule& rule) {
         return stays(kept, volume_signature(after, simplex, rule));
     }
-    // A bound of the errors at its corners below which it does; `any`: 0 where it is 0.
+    // A bound of the errors at the corners below which a simplex keeps its signature. `any`: it may be smaller,
+    // but is 0 only where it is otherwise.
     template <typename T>
     static __device__ __forceinline__ T bound(
         const Tetrahedron<T>& p, u32 simplex, const Rule& rule, double eps, bool any = false) {

@@ -163,7 +163,7 @@ struct FineCell {
 
     __device__ __forceinline__ explicit FineCell(i32 k) {
         constexpr i32 LOG = VOLUME_ANCHOR_LEVEL - 1, N = 1 << LOG;
-        // Those within the tile first, then those on its far sides.
+        // Cells within the tile come first, then the cells on its far sides.
         i32 left = k - N * N * N;
         if (left < 0) {
             x = k & (N - 1), y = k >> LOG & (N - 1), z = k >> 2 * LOG;

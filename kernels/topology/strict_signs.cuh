@@ -1,4 +1,4 @@
-// What the strict signs of components say about tetrahedra. Twin of src/analysis/strict_signs.rs.
+// Strict signs of components, which settle most tetrahedra without a determinant. Twin of src/analysis/strict_signs.rs.
 #pragma once
 #include "topology/tetrahedron.cuh"
 

@@ -173,14 +173,14 @@ fn blocks_in_device_memory_are_those_of_the_host() {
     let options = ["-I", stand_in.to_str().unwrap(), "-Wl,--no-as-needed", driver.to_str().unwrap()];
     let program = adios2.compile("tests/plugins/adios2/device.cpp", &options, "device");
     let plugin = adios2.folder.join("libfactz_adios2.so");
-    // Its functions go before those of the library.
+    // Functions of the stand-in go before those of the library.
     let device = || {
         let mut command = adios2.command(&program);
         command.arg(&plugin).env("LD_PRELOAD", &driver);
         command
     };
     everything_holds(&both(&run(&mut device())));
-    // What the device reports is an exception, and no block is written.
+    // An error that the device reports is an exception, and no block is written.
     let mut refusing = device();
     refuses(refusing.env("FACTZ_STAND_IN_REFUSES", "10"), "factz: on the device: ");
 }

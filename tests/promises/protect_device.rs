@@ -7,7 +7,7 @@ use factz::capi::sizes::factz_sizes;
 use factz::capi::status::*;
 use std::ptr::{null, null_mut};
 
-/// What the device functions refuse before they ask for a device.
+/// Arguments that the device functions refuse before they ask for a device.
 #[test]
 fn device_functions_of_fixes_check_their_arguments() {
     let planes = config_of(40, 30, FACTZ_BOUND_ABSOLUTE, 0.1);

@@ -22,7 +22,7 @@ fn files<T: Real>(folder: &Path, name: &str, components: &Volume<T>) -> [String;
     [0, 1, 2].map(|k| written(folder, &format!("{name}{k}"), &bytes_of(&components[k])))
 }
 
-/// What the kernels say of a call on a fix. The list of the data that they use goes into a file of the
+/// The lines that the emulator prints for a call on a fix. The list of the data that they use goes into a file of the
 /// folder.
 fn told(program: &Path, what: &str, folder: &Path, arguments: &[&dyn ToString]) -> Vec<String> {
     let mut command = Command::new(program);

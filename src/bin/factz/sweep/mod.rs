@@ -53,7 +53,7 @@ pub struct Run {
     pub speeds: [f64; 2],
 }
 
-/// What the report tells of a reconstruction.
+/// The figures of a reconstruction in the report.
 pub struct Changes {
     pub lost_points: u64,
     pub spurious_points: u64,

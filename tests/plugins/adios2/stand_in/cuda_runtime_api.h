@@ -1,4 +1,4 @@
-// What device.cpp takes of CUDA's runtime, for a test without CUDA: device.c beside this file has the
+// The part of CUDA's runtime that device.cpp uses, for a test without CUDA: device.c beside this file has the
 // functions.
 #ifndef FACTZ_STAND_IN_CUDA_RUNTIME_API_H
 #define FACTZ_STAND_IN_CUDA_RUNTIME_API_H
