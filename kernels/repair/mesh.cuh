@@ -43,8 +43,8 @@ struct Tetrahedra {
         const Tetrahedron<T>& after, u32 simplex, const Rule& rule) {
         return stays(kept, volume_signature(after, simplex, rule));
     }
-    // A bound of the errors at the corners below which a simplex keeps its signature. `any`: it may be smaller,
-    // but is 0 only where it is otherwise.
+    // A bound of the errors at the corners below which a simplex keeps its signature. `any`: it may be
+    // smaller, but is 0 only where it is otherwise.
     template <typename T>
     static __device__ __forceinline__ T bound(
         const Tetrahedron<T>& p, u32 simplex, const Rule& rule, double eps, bool any = false) {

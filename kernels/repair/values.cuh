@@ -13,8 +13,8 @@ __device__ __forceinline__ u32 dyadic_level(const GridPoint& p) {
     return min((u32)__ffs((i32)all) - 1, (u32)VOLUME_ANCHOR_LEVEL);
 }
 
-// The parameter `Of` of everything in this folder: the element type, the mesh, and where the values are. Here:
-// layer 1 of a volume that is being compressed.
+// The parameter `Of` of everything in this folder: the element type, the mesh, and where the values are.
+// Here: layer 1 of a volume that is being compressed.
 template <typename Element>
 struct LayerOne {
     typedef Element T;

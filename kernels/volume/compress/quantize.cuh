@@ -324,8 +324,8 @@ __device__ __forceinline__ void begin_quantizing(
     words_at<uint4>(shared.symbols)[k] = make_uint4(0, 0, 0, 0);
 }
 
-// Results of a thread for a closed tile: the largest error of the vertices that the tile owns, and whether all
-// reconstructions are within the bound.
+// Results of a thread for a closed tile: the largest error of the vertices that the tile owns, and whether
+// all reconstructions are within the bound.
 template <typename T>
 struct SeenOfTile {
     T largest;
