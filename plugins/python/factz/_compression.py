@@ -232,14 +232,26 @@ def _enqueue_compress(
     queue: Any, config: _abi.Config, u: Any, v: Any, dst: Any, workspace: Any, report: Any
 ) -> EnqueuedCompression:
     field = place(config, u, v, queue)
-    sizes = _sizes(config)
+    call, sizes = (*field.call, config), _sizes(config)
+    return _enqueued(queue, library.compress_device, call, field.arrays, sizes, dst, workspace, report)
+
+
+def _enqueued(
+    queue: Any,
+    function: Any,
+    call: Any,
+    arrays: List[Array],
+    sizes: _abi.Sizes,
+    dst: Any,
+    workspace: Any,
+    report: Any,
+) -> EnqueuedCompression:
+    """Enqueues a compression: ``call`` has the arguments before the memory."""
     data = buffer("dst", dst, sizes.max_stream_bytes, queue)
     scratch, outcome = _memory(sizes, workspace, report, queue)
     with queue.active():
-        call = (*field.call, config, *data.memory, *scratch.memory)
-        check(library.compress_device(*call, outcome.address, queue.handle))
-    arrays = field.arrays + [data, scratch, outcome]
-    return EnqueuedCompression(queue, outcome.owner, arrays, data.owner)
+        check(function(*call, *data.memory, *scratch.memory, outcome.address, queue.handle))
+    return EnqueuedCompression(queue, outcome.owner, arrays + [data, scratch, outcome], data.owner)
 
 
 def _pair(out: Any) -> Tuple[Any, Any]:

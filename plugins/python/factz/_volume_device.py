@@ -6,7 +6,7 @@ import numpy as np
 
 from . import _abi
 from ._arrays import Array, set_layout
-from ._compression import EnqueuedCompression, EnqueuedDecompression, _memory, _required, _sizes
+from ._compression import EnqueuedCompression, EnqueuedDecompression, _enqueued, _memory, _required, _sizes
 from ._config import DTYPES, Sides, configured_volume, lengths_of
 from ._device import queue_of
 from ._fields import buffer, find_bytes
@@ -120,15 +120,9 @@ def enqueue_compress_volume(
 def _enqueue_compress_volume(
     queue: Any, config: _abi.Config, components: List[Array], dst: Any, workspace: Any, report: Any
 ) -> EnqueuedCompression:
-    field = set_layout(config, *components)
+    call = (*set_layout(config, *components), config)
     sizes = _sizes(config, library.compress_volume_sizes)
-    data = buffer("dst", dst, sizes.max_stream_bytes, queue)
-    scratch, outcome = _memory(sizes, workspace, report, queue)
-    with queue.active():
-        call = (*field, config, *data.memory, *scratch.memory)
-        check(library.compress_volume_device(*call, outcome.address, queue.handle))
-    arrays = components + [data, scratch, outcome]
-    return EnqueuedCompression(queue, outcome.owner, arrays, data.owner)
+    return _enqueued(queue, library.compress_volume_device, call, components, sizes, dst, workspace, report)
 
 
 def enqueue_decompress_volume(
