@@ -124,7 +124,7 @@ struct SimplexTest {
 #pragma unroll
         for (u32 j = 0; j < Mesh::CORNERS; j++)
             outside |= sides_beyond(job, plus(s.cell, Mesh::corner(s.in_cell, j)));
-        // A simplex exists where all the sides that it reaches over have ghosts, or vertices at the other end.
+        // A simplex exists where every side that it reaches over has ghosts or is periodic.
         if (!(outside & job.halo) || (outside & ~(job.halo | periodic_sides(job)))) return Real<T>::MAX;
         Vectors before;
         const double eps = Of::bound(values.control);

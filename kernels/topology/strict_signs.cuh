@@ -1,4 +1,5 @@
-// Strict signs of components, which settle most tetrahedra without a determinant. Twin of src/analysis/strict_signs.rs.
+// Strict signs of components settle most tetrahedra without a determinant.
+// Twin of src/analysis/strict_signs.rs.
 #pragma once
 #include "topology/tetrahedron.cuh"
 
