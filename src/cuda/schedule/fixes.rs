@@ -1,15 +1,58 @@
-//! Launches of the kernels that make and apply fixes. Planes and volumes share the constants; a function makes the
-//! launch for the mesh of either.
+//! Launches of the kernels that make and apply fixes. Planes and volumes share the constants; a function
+//! makes the launch for the mesh of either.
 
-use super::{kernel, tiles_of_volume, warps, Call, Launch, Phase};
+use super::decompress::{BEGIN, CHECK};
+use super::volumes::{tiles_of_volume, PLACE_CHUNKS};
+use super::{kernel, warps, Call, Launch, Phase};
 use crate::cuda::constants::*;
 
-pub(super) const FIND_BOUND: Launch = kernel((Call::Protect, "survey"), "find_bound", [256; 2], [4; 2])
+pub(super) const LAUNCHES: [Launch; 38] = [
+    BEGIN.of(Call::Protect),
+    FIND_BOUND.of(Call::Protect).only(|n| n.relative),
+    survey(Call::Protect, "survey_planes", "survey<T, Triangles>"),
+    keep_border_of(Call::Protect, "keep_planes_border", "keep_border_of<T, Triangles>"),
+    verify_reconstruction(Call::Protect, "verify_planes", "verify_reconstruction<T, Triangles>"),
+    repair_reconstruction(Call::Protect, "repair_planes", "repair_reconstruction<T, Triangles>"),
+    list_repaired(Call::Protect, "list_planes", "list_repaired<T, Triangles>"),
+    RANK_REPAIRED.of(Call::Protect),
+    plan_repaired(Call::Protect, "plan_planes", "plan_repaired<T, Triangles>"),
+    PLACE_REPAIRED.of(Call::Protect),
+    write_fix(Call::Protect, "write_planes_fix", "write_fix<T, Triangles>"),
+    BEGIN.of(Call::ProtectVolume),
+    FIND_BOUND.of(Call::ProtectVolume).only(|n| n.relative),
+    survey(Call::ProtectVolume, "survey_volume", "survey<T, Tetrahedra>"),
+    keep_border_of(Call::ProtectVolume, "keep_volume_border", "keep_border_of<T, Tetrahedra>"),
+    verify_reconstruction(Call::ProtectVolume, "verify_volume", "verify_reconstruction<T, Tetrahedra>"),
+    repair_reconstruction(Call::ProtectVolume, "repair_volume", "repair_reconstruction<T, Tetrahedra>"),
+    list_repaired(Call::ProtectVolume, "list_volume", "list_repaired<T, Tetrahedra>"),
+    RANK_REPAIRED.of(Call::ProtectVolume),
+    plan_repaired(Call::ProtectVolume, "plan_volume", "plan_repaired<T, Tetrahedra>"),
+    PLACE_REPAIRED.of(Call::ProtectVolume),
+    write_fix(Call::ProtectVolume, "write_volume_fix", "write_fix<T, Tetrahedra>"),
+    BEGIN.of(Call::Apply),
+    PARSE_FIX.of(Call::Apply),
+    CHECK.of(Call::Apply),
+    SUM_VALUES.of(Call::Apply),
+    PLACE_CHUNKS.of(Call::Apply),
+    check_chunks(Call::Apply, "check_planes_fix", "check_chunks<T, Triangles>"),
+    put_levels(Call::Apply, "put_planes_levels", "put_levels<T, Triangles>"),
+    put_zeros(Call::Apply, "put_planes_zeros", "put_zeros<T, Triangles>"),
+    BEGIN.of(Call::ApplyVolume),
+    PARSE_FIX.of(Call::ApplyVolume),
+    CHECK.of(Call::ApplyVolume),
+    SUM_VALUES.of(Call::ApplyVolume),
+    PLACE_CHUNKS.of(Call::ApplyVolume),
+    check_chunks(Call::ApplyVolume, "check_volume_fix", "check_chunks<T, Tetrahedra>"),
+    put_levels(Call::ApplyVolume, "put_volume_levels", "put_levels<T, Tetrahedra>"),
+    put_zeros(Call::ApplyVolume, "put_volume_zeros", "put_zeros<T, Tetrahedra>"),
+];
+
+const FIND_BOUND: Launch = kernel((Call::Protect, "survey"), "find_bound", [256; 2], [4; 2])
     .grid(|s, _| s.tiles.min(s.blocks_each(8)))
     .data("field", "control")
     .work("vertices once; rows / the warps of the grid");
 
-pub(super) const fn survey(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn survey(call: Call, name: &'static str, function: &'static str) -> Launch {
     kernel((call, "survey"), name, [VOLUME_THREADS; 2], [4; 2])
         .grid(|s, _| s.tiles.min(s.blocks_each(8)))
         .function(function)
@@ -22,21 +65,21 @@ const fn tiles_of_repair(call: Call, name: &'static str, function: &'static str)
     tiles_of_volume((call, "repair"), name, [2; 2]).function(function)
 }
 
-pub(super) const fn keep_border_of(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn keep_border_of(call: Call, name: &'static str, function: &'static str) -> Launch {
     tiles_of_repair(call, name, function)
         .data("field other_field control levels", "levels")
         .work("vertices on sides with ghosts, the simplices around them; a tile a block")
         .only(|n| n.keeps_points && n.has_halo)
 }
 
-pub(super) const fn verify_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn verify_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
     tiles_of_repair(call, name, function)
         .data("field other_field control levels", "control violated violated_tiles changed_tiles changed")
         .work("simplices once; those of a tile a block")
         .only(|n| n.keeps_points)
 }
 
-pub(super) const fn repair_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn repair_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
     kernel((call, "repair"), name, [REPAIR_THREADS; 2], [4; 2])
         .grid(|s, _| s.blocks_each(4))
         .function(function)
@@ -52,30 +95,28 @@ pub(super) const fn repair_reconstruction(call: Call, name: &'static str, functi
         .only(|n| n.keeps_points)
 }
 
-pub(super) const fn list_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn list_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
     tiles_of_volume((call, "encode"), name, [4; 2])
         .function(function)
         .data("control levels", "control listed list_ranks")
         .work("vertices once; a tile a block")
 }
 
-pub(super) const RANK_REPAIRED: Launch =
-    kernel((Call::Protect, "encode"), "rank_repaired", [LIST_THREADS; 2], [1; 2])
-        .data("control list_ranks", "control list_ranks")
-        .work("tiles once; all, 1024 at a time");
+const RANK_REPAIRED: Launch = kernel((Call::Protect, "encode"), "rank_repaired", [LIST_THREADS; 2], [1; 2])
+    .data("control list_ranks", "control list_ranks")
+    .work("tiles once; all, 1024 at a time");
 
-pub(super) const fn plan_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn plan_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
     chunks_of_fix((call, "encode"), name, function)
         .data("control levels listed list_ranks", "entries")
         .work("listed vertices once; chunks / the warps of the grid")
 }
 
-pub(super) const PLACE_REPAIRED: Launch =
-    kernel((Call::Protect, "encode"), "place_repaired", [LIST_THREADS; 2], [1; 2])
-        .data("control entries", "control chunk_places")
-        .work("chunks once; all, 1024 at a time");
+const PLACE_REPAIRED: Launch = kernel((Call::Protect, "encode"), "place_repaired", [LIST_THREADS; 2], [1; 2])
+    .data("control entries", "control chunk_places")
+    .work("chunks once; all, 1024 at a time");
 
-pub(super) const fn write_fix(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn write_fix(call: Call, name: &'static str, function: &'static str) -> Launch {
     chunks_of_fix((call, "encode"), name, function)
         .data(
             "field other_field control levels listed list_ranks entries chunk_places",
@@ -84,10 +125,10 @@ pub(super) const fn write_fix(call: Call, name: &'static str, function: &'static
         .work("listed vertices once, or all; chunks / the warps of the grid")
 }
 
-pub(super) const PARSE_FIX: Launch =
+const PARSE_FIX: Launch =
     kernel((Call::Apply, "check"), "parse_fix", [32; 2], [0; 2]).data("stream", "control").work("a header");
 
-pub(super) const SUM_VALUES: Launch = kernel((Call::Apply, "check"), "sum_values", [256; 2], [0; 2])
+const SUM_VALUES: Launch = kernel((Call::Apply, "check"), "sum_values", [256; 2], [0; 2])
     .grid(|s, _| s.tiles.min(s.blocks_each(8)))
     .data("field control", "control")
     .work("vertices once; rows / the warps of the grid");
@@ -97,19 +138,19 @@ const fn chunks_of_fix(phase: Phase, name: &'static str, function: &'static str)
     kernel(phase, name, warps(LIST_WARPS as i32), [0; 2]).grid(|s, _| s.list_blocks()).function(function)
 }
 
-pub(super) const fn check_chunks(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn check_chunks(call: Call, name: &'static str, function: &'static str) -> Launch {
     chunks_of_fix((call, "check"), name, function)
         .data("stream control chunks", "control chunks")
         .work("listed vertices once; slots of chunks / the warps of the grid")
 }
 
-pub(super) const fn put_levels(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn put_levels(call: Call, name: &'static str, function: &'static str) -> Launch {
     chunks_of_fix((call, "write"), name, function)
         .data("stream control chunks field", "field")
         .work("listed vertices once, or all; slots of chunks / the warps of the grid")
 }
 
-pub(super) const fn put_zeros(call: Call, name: &'static str, function: &'static str) -> Launch {
+const fn put_zeros(call: Call, name: &'static str, function: &'static str) -> Launch {
     chunks_of_fix((call, "write"), name, function)
         .data("stream control chunks", "field report")
         .work("listed vertices once; slots of chunks / the warps of the grid")
