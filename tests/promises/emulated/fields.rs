@@ -141,7 +141,6 @@ fn kernels_follow_anchors_through_narrow_fields() {
 #[ignore = "make test-all"]
 fn anchors_of_a_group_follow_those_of_the_grid() {
     needs!("g++");
-    build_emulator("emulated_walk");
     for seed in 0..400 {
         assert_eq!(emulate("walk", &[&seed]), [0], "seed {seed}");
     }

@@ -112,18 +112,17 @@ fn applied<T: Real>(
 fn check<T: Real>(k: usize, folder: &Path) {
     let (case, order) = (case::<T>(k), ORDERS[k / 2 % 2]);
     let (report, fix) = case.fix().unwrap_or_else(|e| panic!("case {k}: {e}"));
-    let program = EMULATOR.get().expect("it was built");
-    let (words, found) = made(program, &case, order, folder, fix.len());
+    let (words, found) = made(emulator(), &case, order, folder, fix.len());
     assert_eq!(words, words_of(&report), "case {k}: {:?}", case.config);
     assert!(found == fix, "case {k}: another fix: {:?}", case.config);
     if k % 7 == 0 {
         // Of a fix that does not fit, its length is told.
-        let (words, _) = made(program, &case, order, folder, 128.max(fix.len() - 4));
+        let (words, _) = made(emulator(), &case, order, folder, 128.max(fix.len() - 4));
         let short = FixReport { status: Status::BufferTooSmall, fix_bytes: 0, ..report };
         assert!(fix.len() <= 128 || words == words_of(&short), "case {k}: {words:?}");
     }
     let (report, values) = case.applied(&fix).expect("an intact fix");
-    let (words, found) = applied(program, &case, &fix, order, folder);
+    let (words, found) = applied(emulator(), &case, &fix, order, folder);
     assert_eq!(words, words_of(&report), "case {k}");
     let expected: Vec<_> = values[..case.components()].iter().map(|c| bytes_of(c)).collect();
     assert!(found == expected, "case {k}: other values: {:?}", case.config);
@@ -164,7 +163,6 @@ fn more_fixes_are_made_and_applied() {
 
 fn make_and_apply(name: &str, cases: impl Iterator<Item = usize>) {
     needs!("g++");
-    build_emulator(name);
     let folder = fresh_folder(name);
     for k in cases {
         if k / 10 % 2 == 1 {
@@ -189,7 +187,7 @@ fn reconstructions_outside_the_bound_are_refused(folder: &Path) {
             case.other[1][vertex] += 3.0 * bound + 1.0;
         }
         assert!(case.fix().is_err());
-        let (words, _) = made(EMULATOR.get().expect("it was built"), &case, 0, folder, 1 << 20);
+        let (words, _) = made(emulator(), &case, 0, folder, 1 << 20);
         assert_eq!((words[0].as_str(), words[9..].join(" ")), ("1", format!("2 {first}")), "case {k}");
     }
 }
@@ -199,7 +197,6 @@ fn reconstructions_outside_the_bound_are_refused(folder: &Path) {
 #[ignore = "make test-all"]
 fn damaged_fixes_are_found_out() {
     needs!("g++");
-    build_emulator("damaged_fixes_are_found_out");
     let folder = fresh_folder("damaged_fixes_are_found_out");
     let mut random = Random(11);
     for k in 0..6 {
@@ -217,8 +214,7 @@ fn damaged_fixes_are_found_out() {
                 damaged.truncate(damaged.len() / 4 * 4);
                 seal(&mut damaged);
             }
-            let program = EMULATOR.get().expect("it was built");
-            let (words, found) = applied(program, &case, &damaged, ORDERS[damage % 2], &folder);
+            let (words, found) = applied(emulator(), &case, &damaged, ORDERS[damage % 2], &folder);
             let (status, values) = match case.applied(&damaged) {
                 Ok((_, values)) => (0, values),
                 Err(error) => (error.status as i32, case.other.clone()),
@@ -236,15 +232,9 @@ fn damaged_fixes_are_found_out() {
 #[ignore = "make test-all"]
 fn later_rounds_of_fixes_settle_every_simplex() {
     needs!("g++");
-    build_emulator("later_rounds_of_fixes");
     let folder = fresh_folder("later_rounds_of_fixes");
     for first_round in ["64", "131"] {
-        let program = folder.join(first_round);
-        run(emulator::compiler()
-            .arg(format!("-DFACTZ_FIRST_ROUND={first_round}"))
-            .arg(emulator::source("emulator.cpp"))
-            .arg("-o")
-            .arg(&program));
+        let program = emulator::built(&[&format!("-DFACTZ_FIRST_ROUND={first_round}")]);
         for k in [0, 1, 4, 5] {
             let mut case = case::<f32>(k);
             let (words, fix) = made(&program, &case, ORDERS[k % 2], &folder, 1 << 20);

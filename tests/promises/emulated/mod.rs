@@ -25,20 +25,15 @@ use std::sync::OnceLock;
 
 const ORDERS: [u32; 2] = [0, 1];
 
-static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
-
-/// Builds the emulator, once a process; tests may be processes of their own, each with a folder.
-fn build_emulator(test: &str) {
-    EMULATOR.get_or_init(|| {
-        let program = fresh_folder(&format!("{test}_emulator")).join("emulator");
-        run(emulator::compiler().arg(emulator::source("emulator.cpp")).arg("-o").arg(&program));
-        program
-    });
+/// The emulator. It is built by the first test that wants it.
+fn emulator() -> &'static Path {
+    static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
+    EMULATOR.get_or_init(|| emulator::built(&[]))
 }
 
 /// The status that the kernels report, and behind that of a compression the counts.
 fn emulate(what: &str, arguments: &[&dyn ToString]) -> Vec<i64> {
-    emulate_by(EMULATOR.get().expect("it was built"), what, arguments)
+    emulate_by(emulator(), what, arguments)
 }
 
 /// As [`emulate`], by an emulator of its own.
@@ -172,7 +167,6 @@ fn check_planes<T: Real>(config: &Config, stream: &[u8], order: u32, folder: &Pa
 
 /// Does something with each, by as many threads as there are processors; a folder for each.
 fn for_each<A: Sync>(name: &str, all: &[A], work: impl Fn(&A, &Path) + Sync) {
-    build_emulator(name);
     let (top, next) = (fresh_folder(name), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {

@@ -120,8 +120,7 @@ fn case_to_compress<T: Real>(k: usize) -> (Config, usize, Volume<T>) {
 fn check_compression_of_volume<T: Real>(k: usize, folder: &Path) {
     let (config, first, components) = case_to_compress::<T>(k);
     let (stream, report) = compressed_volume(&components, &config, first).expect("a volume");
-    let emulator = EMULATOR.get().expect("it was built");
-    let (written, counts) = written_volume(emulator, &components, (&config, first), ORDERS[k % 2], folder);
+    let (written, counts) = written_volume(emulator(), &components, (&config, first), ORDERS[k % 2], folder);
     assert!(written == stream, "case {k}: another stream: {config:?}");
     let expected = [
         report.exact_vertices,
@@ -138,7 +137,6 @@ fn check_compression_of_volume<T: Real>(k: usize, folder: &Path) {
 #[test]
 fn volumes_are_compressed_and_restored() {
     needs!("g++");
-    build_emulator("volumes_are_compressed");
     let folder = fresh_folder("volumes_are_compressed");
     for k in 0..10 {
         if k % 3 == 2 {
@@ -159,7 +157,6 @@ fn volumes_are_compressed_and_restored() {
 
 /// The warning of outliers, of more and of fewer vertices than the sample has.
 fn outliers_are_warned_of(folder: &Path) {
-    let emulator = EMULATOR.get().expect("it was built");
     for (k, shape) in [[5, 6, 7], [33, 18, 17]].into_iter().enumerate() {
         for (every, fill_value) in [(0, None), (97, None), (3, None), (97, Some(1e20))] {
             let mut components = volume::<f32>(shape, 1);
@@ -170,7 +167,7 @@ fn outliers_are_warned_of(folder: &Path) {
             let config = Config { dtype: dtype::<f32>(), preserve: Preserve::None, fill_value, ..bound };
             let (stream, report) = compressed_volume(&components, &config, 0).expect("a volume");
             assert_eq!(report.warnings != 0, every > 0 && fill_value.is_none(), "{config:?}");
-            let (written, counts) = written_volume(emulator, &components, (&config, 0), ORDERS[k], folder);
+            let (written, counts) = written_volume(emulator(), &components, (&config, 0), ORDERS[k], folder);
             assert!(written == stream, "{config:?}");
             assert_eq!(counts.last(), Some(&(report.warnings as i64)), "{config:?}");
             let absolute = Config { bound_kind: BoundKind::Absolute, ..config };
@@ -187,12 +184,7 @@ fn later_rounds_of_repair_settle_every_tetrahedron() {
     let folder = fresh_folder("later_rounds_of_repair");
     let shape = [19, 17, 18];
     for (k, first_round) in ["64", "131"].into_iter().enumerate() {
-        let program = folder.join(first_round);
-        run(emulator::compiler()
-            .arg(format!("-DFACTZ_FIRST_ROUND={first_round}"))
-            .arg(emulator::source("emulator.cpp"))
-            .arg("-o")
-            .arg(&program));
+        let program = emulator::built(&[&format!("-DFACTZ_FIRST_ROUND={first_round}")]);
         for kind in [1, 4, 5] {
             let components = volume::<f32>(shape, kind);
             let config = Config { dtype: dtype::<f32>(), ..Config::volume(shape, BoundKind::Relative, 1e-1) };
@@ -236,7 +228,6 @@ fn check<T: Real>(k: usize, folder: &Path) {
 #[ignore = "make test-all"]
 fn damaged_volumes_are_found_out() {
     needs!("g++");
-    build_emulator("damaged_volumes_are_found_out");
     let folder = fresh_folder("damaged_volumes_are_found_out");
     let mut random = Random(9);
     for (k, shape) in [[17, 16, 3], [5, 18, 17]].into_iter().enumerate() {
