@@ -153,6 +153,10 @@ __device__ __forceinline__ bool is_filled(const Vector<T, N>& v, u64 fill) {
     return any;
 }
 template <typename T, i32 N>
+__device__ __forceinline__ bool has_negative_zero(const Vector<T, N>& v) {
+    return is_filled(v, 1ull << (8 * sizeof(T) - 1));
+}
+template <typename T, i32 N>
 __device__ __forceinline__ bool is_missing(const Vector<T, N>& v, u64 fill) {
     return !finite(v) || is_filled(v, fill);
 }

@@ -69,12 +69,18 @@ pub(super) fn compress<T: Real>(
     let bound = ErrorBound::new(config, statistics.range);
     let job = Job { request, grid, views, missing, statistics, bound, threads };
     let meter = Meter::new(progress, 2 * VolumeGrid::of(grid).tiles());
-    // Without an error there is nothing to predict: the values are stored.
-    let parts = if job.bound.useful > 0.0 { Some(job.parts(&meter)?) } else { None };
+    let parts = if job.is_coded() { Some(job.parts(&meter)?) } else { None };
     job.finish(parts, dst)
 }
 
 impl<T: Real> Job<'_, T> {
+    /// Whether the volume is coded. Without an error it is if it has zeros and missing values alone; the values of
+    /// others are stored.
+    fn is_coded(&self) -> bool {
+        let has_values = self.statistics.range.is_some_and(|range| range != (T::ZERO, T::ZERO));
+        self.bound.useful > 0.0 || !has_values
+    }
+
     fn parts(&self, meter: &Meter<'_>) -> Result<Parts> {
         let (config, threads, grid) = (self.request.config(), self.threads, self.grid);
         let fixed = self.fixed_vertices()?;
@@ -155,7 +161,12 @@ impl<T: Real> Job<'_, T> {
                         EXACT
                     }
                 } else if vertex.iter().all(|&x| x == T::ZERO) {
-                    ZERO
+                    // Without an error zeros keep their signs.
+                    if self.bound.absolute == 0.0 && vertex.iter().any(|&x| x.to_bits64() != 0) {
+                        EXACT
+                    } else {
+                        ZERO
+                    }
                 } else if is_on_sides(grid, [x, y, z], config.pin) {
                     EXACT
                 } else {

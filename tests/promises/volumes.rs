@@ -252,6 +252,29 @@ fn missing_values_are_kept_bit_for_bit() {
     keeps("missing", &Volume::<f32>::waves([20, 17, 18], 8.0, 6), config);
 }
 
+/// A flow at rest, a block of land: a relative bound is 0 there. With a bound of 0 all bits are kept.
+#[test]
+fn volumes_without_a_flow_are_small() {
+    fn check<T: Real>(value: impl Fn([u64; 3]) -> f64, most: usize) {
+        let volume = Volume::<T>::of([64, 48, 40], |at| [value(at); 3]);
+        for (kind, bound) in [(BoundKind::Relative, 1e-3), (BoundKind::Absolute, 0.0)] {
+            let config = Config { bound_kind: kind, bound, ..volume.config(bound) };
+            let (stream, report) = compressed(&volume, config, 2);
+            assert!(stream.len() <= most, "{} bytes: {config:?}", stream.len());
+            assert_eq!((report.bound, report.max_error, report.points_in_triangles), (0.0, 0.0, 0));
+            let found = decompressed::<T>(&stream, &config, 1).expect("intact");
+            let bits =
+                |v: &Volume<T>| v.components.each_ref().map(|c| c.iter().map(|x| x.to_bits64()).collect());
+            let [before, after]: [[Vec<u64>; 3]; 2] = [bits(&volume), bits(&found)];
+            assert!(before == after, "{config:?}");
+        }
+    }
+    check::<f32>(|_| 0.0, 700);
+    check::<f64>(|_| f64::NAN, 700);
+    check::<f32>(|[x, y, z]| if (x + 3 * y + z) % 7 < 2 { f64::NAN } else { 0.0 }, 40_000);
+    check::<f64>(|[x, y, z]| if x + 64 * y + z == 99 { -0.0 } else { 0.0 }, 1700);
+}
+
 #[test]
 fn seams_of_periodic_axes_are_kept() {
     let sizes = [18, 17, 20];

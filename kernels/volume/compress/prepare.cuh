@@ -13,7 +13,8 @@ __device__ __forceinline__ u32 first_level(
                                 Real<T>::bits(v.at[2]) == fill_of(control, 2);
         return is_pattern ? LEVEL_FILLED : LEVEL_EXACT;
     }
-    if (is_zero(v)) return LEVEL_ZERO;
+    // Without an error zeros keep their signs.
+    if (is_zero(v)) return is_lossless(control) && has_negative_zero(v) ? LEVEL_EXACT : LEVEL_ZERO;
     return job.pin && is_on_sides(job, p, job.pin) ? LEVEL_EXACT : LEVEL_UNCHANGED;
 }
 __device__ __forceinline__ bool is_hidden_level(u32 level) {
@@ -28,11 +29,12 @@ __device__ __forceinline__ u32 shift_of_size(double bound, T size) {
     for (double most = 1.4142135623730951; shift < VOLUME_MOST_SHIFT && ratio > most; most *= 2.0) shift++;
     return shift;
 }
-// The largest magnitude with a bound shift of at least `shift`, which is not 0. A larger magnitude has no
-// larger shift.
+// The largest magnitude with a bound shift of at least `shift`, which is not 0; -1 if there is none. A
+// larger magnitude has no larger shift.
 template <typename T>
 __device__ __forceinline__ T largest_with_shift(double bound, u32 shift) {
     typedef Real<T> R;
+    if (!(bound > 0.0)) return T(-1);
     auto has = [&](T size) { return shift_of_size(bound, size) >= shift; };
     T size = (T)(0.7 * bound / (0.7071067811865476 * power_of_two((i32)shift)));
     if (!R::finite(size)) size = R::MAX;

@@ -146,12 +146,36 @@ fn volumes_are_compressed_and_restored() {
         }
     }
     outliers_are_warned_of(&folder);
+    volumes_at_rest_are_coded::<f32>(&folder);
+    volumes_at_rest_are_coded::<f64>(&folder);
     for k in 0..16 {
         if k % 3 == 2 {
             check_compression_of_volume::<f64>(k, &folder);
         } else {
             check_compression_of_volume::<f32>(k, &folder);
         }
+    }
+}
+
+/// Volumes of zeros, of which some have a sign, and of missing values. Their bound is 0.
+fn volumes_at_rest_are_coded<T: Real>(folder: &Path) {
+    for (k, values) in
+        [[0.0; 3], [0.0, f64::NAN, 0.0], [f64::NAN; 3], [-0.0, 0.0, -0.0]].into_iter().enumerate()
+    {
+        let shape = SHAPES[[0, 3, 4, 1][k]];
+        let n = shape.iter().product::<u64>() as usize;
+        let components = [0, 1, 2].map(|c| {
+            (0..n).map(|i| if i % 97 == 5 { values[c] } else { values[1] }).map(T::from_f64).collect()
+        });
+        let kind = [BoundKind::Relative, BoundKind::Absolute][k % 2];
+        let config = Config { dtype: dtype::<T>(), coder: CODERS[k % 2], ..Config::volume(shape, kind, 0.0) };
+        let config = Config { bound: if k % 2 == 0 { 1e-3 } else { 0.0 }, ..config };
+        let (stream, _) = compressed_volume(&components, &config, 0).expect("a volume");
+        assert!(stream.len() < 400 + n, "{} bytes: {config:?}", stream.len());
+        let (written, _) = written_volume(emulator(), &components, (&config, 0), ORDERS[k % 2], folder);
+        assert!(written == stream, "{config:?}");
+        let found = restored_volume(&config, ORDERS[k % 2], folder, &stream);
+        assert!(found == Ok(components.each_ref().map(|c| bytes_of(c)).to_vec()), "{config:?}");
     }
 }
 
