@@ -216,21 +216,21 @@ __device__ __forceinline__ void assemble_stream(const Job& job) {
     constexpr u32 HEADER = HEADER_BYTES_OF<VOLUME>;
     Control& control = control_of(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const bool lossless = VOLUME && is_lossless_volume(control);
+    const bool uncoded = VOLUME && is_stored_volume(control);
     // The tables were complete before the previous kernel started: find their places before waiting for it.
-    if (warp == 0 && !lossless) place_tables(job, shared);
+    if (warp == 0 && !uncoded) place_tables(job, shared);
     after_previous();
     const u32 groups = (u32)control.groups;
     u64 end;
     const u64 before =
         block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
-    const u32 table_words = lossless ? 0 : shared.tables[TABLES];
+    const u32 table_words = uncoded ? 0 : shared.tables[TABLES];
     const u64 begin = HEADER + 4 * ((u64)table_words + groups);
     end += begin;
     if (VOLUME) end += control.list.bytes;
     if (threadIdx.x < PARTS) shared.parts[threadIdx.x] = begin + before;
     const u64 most = HEADER + (VOLUME ? 3 : 2) * job.vertices() * sizeof(T);
-    const bool stored = lossless || end > most;
+    const bool stored = uncoded || end > most;
     const u64 bytes = stored ? most : end;
     const bool fits = bytes <= job.stream_bytes;
     // The last block has the fewest groups.

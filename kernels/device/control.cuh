@@ -139,9 +139,10 @@ __device__ __forceinline__ bool has_missing(const Control& control) {
 }
 // True if zeros keep their signs.
 __device__ __forceinline__ bool is_lossless(const Control& control) { return control.bound == 0.0; }
-// True if the values of a volume are stored: without an error, if it has others than zeros and missing ones.
-__device__ __forceinline__ bool is_lossless_volume(const Control& control) {
-    return !(control.useful_bound > 0.0) && control.largest > 0.0;
+// True if a volume is stored without an attempt to code it: if no error is allowed and some value is neither
+// zero nor missing. Twin: is_stored in src/volume/compress.rs.
+__device__ __forceinline__ bool is_stored_volume(const Control& control) {
+    return control.useful_bound == 0.0 && control.largest != 0.0;
 }
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *ControlView(job).control(); }

@@ -25,7 +25,7 @@ struct LayerOne {
 
     // Whether there is nothing to repair and to list.
     static __device__ __forceinline__ bool is_idle(const Control& control) {
-        return is_lossless_volume(control);
+        return is_stored_volume(control);
     }
     // The bound of all errors.
     static __device__ __forceinline__ double bound(const Control& control) { return control.useful_bound; }

@@ -69,16 +69,15 @@ pub(super) fn compress<T: Real>(
     let bound = ErrorBound::new(config, statistics.range);
     let job = Job { request, grid, views, missing, statistics, bound, threads };
     let meter = Meter::new(progress, 2 * VolumeGrid::of(grid).tiles());
-    let parts = if job.is_coded() { Some(job.parts(&meter)?) } else { None };
+    let parts = if job.is_stored() { None } else { Some(job.parts(&meter)?) };
     job.finish(parts, dst)
 }
 
 impl<T: Real> Job<'_, T> {
-    /// Whether the volume is coded. Without an error it is if it has zeros and missing values alone; the values of
-    /// others are stored.
-    fn is_coded(&self) -> bool {
-        let has_values = self.statistics.range.is_some_and(|range| range != (T::ZERO, T::ZERO));
-        self.bound.useful > 0.0 || !has_values
+    /// Whether the volume is stored without an attempt to code it: if no error is allowed and some value is
+    /// neither zero nor missing.
+    fn is_stored(&self) -> bool {
+        self.bound.useful == 0.0 && self.statistics.range.is_some_and(|range| range != (T::ZERO, T::ZERO))
     }
 
     fn parts(&self, meter: &Meter<'_>) -> Result<Parts> {
@@ -161,7 +160,7 @@ impl<T: Real> Job<'_, T> {
                         EXACT
                     }
                 } else if vertex.iter().all(|&x| x == T::ZERO) {
-                    // Without an error zeros keep their signs.
+                    // If no error is allowed, zeros keep their signs.
                     if self.bound.absolute == 0.0 && vertex.iter().any(|&x| x.to_bits64() != 0) {
                         EXACT
                     } else {

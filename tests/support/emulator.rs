@@ -22,8 +22,8 @@ pub fn source(name: &str) -> PathBuf {
     root().join("tests/emulator").join(name)
 }
 
-/// The emulator, compiled with these arguments. All tests share it, also those of other processes and of later
-/// runs: its name is a hash of its sources and of the command that compiles it.
+/// The emulator, compiled with these arguments. Its file is named by a hash of its sources and of the compiler's
+/// command, so that all tests share it, in this process and in others, until the sources change.
 pub fn built(arguments: &[&str]) -> PathBuf {
     let mut command = compiler();
     command.args(arguments).arg(source("emulator.cpp"));

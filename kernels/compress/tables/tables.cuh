@@ -15,7 +15,7 @@ __device__ __forceinline__ void tables(const Job& job) {
     static_assert(STORED_WORDS + 1 == TABLE_THREADS, "a word for a thread");
     const u32 raw = blockIdx.x < TABLE_BLOCKS ? raw_of_table<T>(job, blockIdx.x, threadIdx.x) : 0;
     after_previous();
-    if (job.components == 3 && is_lossless_volume(control_of(job))) return;
+    if (job.components == 3 && is_stored_volume(control_of(job))) return;
     if (blockIdx.x >= TABLE_BLOCKS)
         weigh_tiles(job, control_of(job));
     else if (HUFFMAN)

@@ -157,7 +157,7 @@ struct VolumeTileCounter {
 template <typename T>
 __device__ __forceinline__ void count_volume(const Job& job) {
     __shared__ u32 counts[VOLUME_COUNTS_END];
-    if (is_lossless_volume(control_of(job))) return;
+    if (is_stored_volume(control_of(job))) return;
     for (u32 k = threadIdx.x; k < VOLUME_COUNTS_END; k += blockDim.x) counts[k] = 0;
     __syncthreads();
     for (u64 tile = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); tile < job.tiles();

@@ -128,7 +128,7 @@ struct VolumeBatchCoder {
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_volume(const Job& job) {
     __shared__ VolumeLists lists[VOLUME_ENCODE_WARPS];
-    if (is_lossless_volume(control_of(job))) return;
+    if (is_stored_volume(control_of(job))) return;
     const Grouping chosen = choose_groups(job);
     if (blockIdx.x == 0 && threadIdx.x == 0) control_of(job).groups = chosen.groups;
     VolumeLists& mine = lists[warp_or(threadIdx.x >> 5)];

@@ -13,7 +13,7 @@ __device__ __forceinline__ u32 first_level(
                                 Real<T>::bits(v.at[2]) == fill_of(control, 2);
         return is_pattern ? LEVEL_FILLED : LEVEL_EXACT;
     }
-    // Without an error zeros keep their signs.
+    // If no error is allowed, zeros keep their signs.
     if (is_zero(v)) return is_lossless(control) && has_negative_zero(v) ? LEVEL_EXACT : LEVEL_ZERO;
     return job.pin && is_on_sides(job, p, job.pin) ? LEVEL_EXACT : LEVEL_UNCHANGED;
 }
@@ -84,7 +84,7 @@ __device__ __forceinline__ void prepare_tiles(const Job& job) {
     __shared__ u32 by_shift[VOLUME_MOST_SHIFT + 1];
     __shared__ T largest[VOLUME_MOST_SHIFT + 1];
     const Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
+    if (is_stored_volume(control)) return;
     const VolumeCodeView<T> work(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
     if (threadIdx.x <= VOLUME_MOST_SHIFT) by_shift[threadIdx.x] = 0;

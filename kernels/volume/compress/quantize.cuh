@@ -393,7 +393,7 @@ __device__ __forceinline__ void store_values(
 template <typename T>
 __device__ __forceinline__ void quantize_volume(const Job& job) {
     LAUNCHED_SHARED(QuantizeShared<T>, shared);
-    if (is_lossless_volume(control_of(job))) return;
+    if (is_stored_volume(control_of(job))) return;
     const VolumeTile tile = volume_tile(job, blockIdx.x);
     VolumeWindow<T, 3>& window = window_of<T>(job, shared, tile.index);
     begin_quantizing(job, tile, shared);

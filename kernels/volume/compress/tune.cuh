@@ -97,7 +97,7 @@ template <typename T>
 __device__ __forceinline__ void tune_volume(const Job& job) {
     LAUNCHED_SHARED(QuantizeShared<T>, shared);
     Control& control = control_of(job);
-    if (is_lossless_volume(control)) return;
+    if (is_stored_volume(control)) return;
     constexpr u32 OPTIONS = sizeof(T) == 4 ? VOLUME_OPTIONS : 1;
     const u64 tiles = job.tiles(), index = volume_sample(tiles, volume_samples(tiles), blockIdx.x / OPTIONS);
     const VolumeTile tile = volume_tile(job, index);
