@@ -261,12 +261,12 @@ KERNEL(factz_volume_statistics, Job, (256, 4), (256, 4), after_previous, volume_
 // statistics: reads field control; writes levels tile_headers; work: vertices once; a tile a block
 KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_tiles<T>)
 
-// predict + quantize: reads field control levels; writes control values; 73888 shared bytes; work: 4 to 24
+// predict + quantize: reads field control levels; writes control values; 73856 shared bytes; work: 4 to 24
 //     tiles, 4 times; a tile a block, of f64 4 times
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
-//     values list_sizes changed_tiles; 73888 shared bytes; work: closed tiles once; a tile a block
+//     values list_sizes changed_tiles; 73856 shared bytes; work: closed tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
@@ -287,7 +287,7 @@ KERNEL(factz_repair, Job, (128, 4), (128, 4), in_order, repair<T>)
 //     vertices once; a tile a block
 KERNEL(factz_list_vertices, Job, (256, 4), (256, 4), after_previous, list_vertices<T>)
 
-// count: reads control list_ranks; writes control list_ranks; work: tiles once; all, 1024 at a time
+// count: reads control list_ranks; writes control list_ranks; work: tiles once; all, 4096 at a time
 KERNEL(factz_rank_vertices, Job, (1024, 1), (1024, 1), after_previous, rank_vertices<T>)
 
 // count: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
@@ -375,7 +375,7 @@ KERNEL(factz_repair_planes, Job, (128, 4), (128, 4), in_order, repair_reconstruc
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
 KERNEL(factz_list_planes, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Triangles>)
 
-// encode: reads control list_ranks; writes control list_ranks; work: tiles once; all, 1024 at a time
+// encode: reads control list_ranks; writes control list_ranks; work: tiles once; all, 4096 at a time
 KERNEL(factz_rank_repaired, Job, (1024, 1), (1024, 1), after_previous, rank_repaired<T>)
 
 // encode: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
@@ -507,5 +507,5 @@ static_assert(sizeof(VolumeDecodeShared<false>) == 51984, "as in Rust");
 static_assert(sizeof(VolumeDecodeShared<true>) == 10768, "as in Rust");
 static_assert(sizeof(VolumeShared<float>) == BY_DEVICE(76512, 30272), "as in Rust");
 static_assert(sizeof(VolumeShared<double>) == 55088, "as in Rust");
-static_assert(sizeof(QuantizeShared<float>) == 73888, "as in Rust");
-static_assert(sizeof(QuantizeShared<double>) == 14736, "as in Rust");
+static_assert(sizeof(QuantizeShared<float>) == 73856, "as in Rust");
+static_assert(sizeof(QuantizeShared<double>) == 9808, "as in Rust");

@@ -206,10 +206,11 @@ struct RepairView : CountView {
     REGION(u32, violated_tiles, group_sizes)   // [2][tiles], of even and of odd rounds
     REGION(u32, changed_tiles, group_offsets)  // [tiles]
     REGION(u32, touched_tiles, list_ranks)     // [tiles]
-    REGION(u64, list_ranks, list_ranks)        // [tiles][LIST_KINDS]: listed vertices before a tile
     REGION(u32, listed, listed)                // [tiles][PLACES / 32]: in the order of lists
     REGION(ulonglong2, chunks, chunks)         // [chunks]: entries of the directory
     REGION(u64, chunk_places, chunk_places)    // [chunks]: words of the list before each
+    // [tiles]: listed vertices of a kind before a tile
+    __device__ __forceinline__ u64* list_ranks(u32 kind) const { return job.list_ranks + kind * job.tiles(); }
     // [tiles]: in which lists a tile is
     __device__ __forceinline__ u32* repair_flags() const { return changed_tiles() + job.tiles(); }
     // A bit for each vertex of a tile that changed in a round, and for each that is to be looked at.

@@ -69,6 +69,9 @@ __device__ __forceinline__ u32 periodic_sides(const Job& job) {
     return sides;
 }
 
+__device__ __forceinline__ const Layout& layout_of(const Job& job, i32 component) {
+    return component == 0 ? job.u_layout : component == 1 ? job.v_layout : job.w_layout;
+}
 // The vertex of a component, which may lie in the halo.
 template <typename T>
 __device__ __forceinline__ T* component_at(

@@ -129,8 +129,7 @@ __device__ __forceinline__ void list_mesh(const Job& job) {
     else if (any)
         for (u32 k = threadIdx.x; k < LISTED_WORDS<Mesh>; k += blockDim.x)
             work.listed()[tile * LISTED_WORDS<Mesh> + k] = shared.listed[k];
-    if (threadIdx.x < LIST_KINDS)
-        work.list_ranks()[tile * LIST_KINDS + threadIdx.x] = shared.counts[threadIdx.x];
+    if (threadIdx.x < LIST_KINDS) work.list_ranks(threadIdx.x)[tile] = shared.counts[threadIdx.x];
     if (threadIdx.x == 0 && shared.exact) atomicAdd((ull*)&control.exact, (ull)shared.exact);
 }
 template <typename T>
@@ -142,18 +141,31 @@ __device__ __forceinline__ void list_vertices(const Job& job) {
 // become those of all tiles before. Writes: totals.
 template <typename Of>
 __device__ __forceinline__ void rank_mesh(const Job& job) {
+    // Tiles of a thread, whose loads are under way at the same time.
+    constexpr u32 EACH = 4;
     Control& control = control_of(job);
     if (Of::is_idle(control)) return;
-    u64* const ranks = typename Of::View(job).list_ranks();
+    const typename Of::View work(job);
     u64 totals[LIST_KINDS] = {0, 0, 0};
-    for (u64 from = 0; from < job.tiles(); from += LIST_THREADS) {
-        const u64 tile = from + threadIdx.x;
+    for (u64 from = 0; from < job.tiles(); from += EACH * LIST_THREADS) {
+        const u64 first = from + EACH * threadIdx.x;
+        u64 counts[LIST_KINDS][EACH];
+#pragma unroll
+        for (u32 kind = 0; kind < LIST_KINDS; kind++)
+#pragma unroll
+            for (u32 k = 0; k < EACH; k++)
+                counts[kind][k] = first + k < job.tiles() ? work.list_ranks(kind)[first + k] : 0;
 #pragma unroll
         for (u32 kind = 0; kind < LIST_KINDS; kind++) {
-            u64 all;
-            const u64 mine = tile < job.tiles() ? ranks[tile * LIST_KINDS + kind] : 0,
-                      before = block_exclusive_sum(mine, all);
-            if (tile < job.tiles()) ranks[tile * LIST_KINDS + kind] = totals[kind] + before;
+            u64 mine = 0, all;
+#pragma unroll
+            for (u32 k = 0; k < EACH; k++) mine += counts[kind][k];
+            u64 before = totals[kind] + block_exclusive_sum(mine, all);
+#pragma unroll
+            for (u32 k = 0; k < EACH; k++) {
+                if (first + k < job.tiles()) work.list_ranks(kind)[first + k] = before;
+                before += counts[kind][k];
+            }
             totals[kind] += all;
         }
     }
@@ -208,15 +220,15 @@ struct ListedOfTile {
     template <typename View>
     __device__ __forceinline__ ListedOfTile(const Job& job, const View& work, u64 tile, u32 kind, u32 most) {
         const Control& control = control_of(job);
-        const u64* const ranks = work.list_ranks() + tile * LIST_KINDS;
         u32 all = 0;
         before = 0, count = from = 0;
         if (tile < job.tiles())
 #pragma unroll
             for (u32 k = 0; k < LIST_KINDS; k++) {
-                const u64 end = tile + 1 < job.tiles() ? ranks[LIST_KINDS + k] : control.volume.listed[k];
-                const u32 vertices = (u32)(end - ranks[k]);
-                if (k == kind) before = ranks[k], count = vertices, from = all;
+                const u64* const ranks = work.list_ranks(k) + tile;
+                const u64 end = tile + 1 < job.tiles() ? ranks[1] : control.volume.listed[k];
+                const u32 vertices = (u32)(end - ranks[0]);
+                if (k == kind) before = ranks[0], count = vertices, from = all;
                 all += vertices;
             }
         few = all <= most;
@@ -284,14 +296,14 @@ struct ListedVisitor {
 template <typename Of, typename Each>
 __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& range, Each each) {
     const typename Of::View work(job);
-    const u64* const ranks = work.list_ranks();
+    const u64* const ranks = work.list_ranks(range.kind);
     const u64 end = range.first + range.count;
     ListedVisitor<Of, Each> visitor = {work, range, end, each};
     // The last tile with no more vertices before it than the chunk.
     u64 low = 0, high = job.tiles();
     while (high - low > 1) {
         const u64 middle = (low + high) / 2;
-        if (ranks[middle * LIST_KINDS + range.kind] <= range.first)
+        if (ranks[middle] <= range.first)
             low = middle;
         else
             high = middle;

@@ -13,7 +13,8 @@ constexpr u32 MOST_ROUNDS = SINGLE_ROUNDS + BOUNDED_ROUNDS + 64;
 
 // Lists of tiles: those with violated simplices in this round and in the next one, with changed vertices,
 // and with vertices to look at. A bit of a tile's flags says that it is in one.
-enum : u32 { IN_VIOLATED = 1, IN_CHANGED = 2, IN_TOUCHED = 4 };
+enum : u32 { IN_CHANGED = 1, IN_TOUCHED = 2 };
+__device__ __forceinline__ constexpr u32 in_violated(u32 round) { return 4u << (round & 1); }
 
 // Vertices or cells of some tiles: the number of the tile among these, and the place there.
 constexpr u32 TILES_AT_ONCE = 8;
@@ -25,6 +26,20 @@ struct TilePlaces {
 
     __device__ __forceinline__ u32 tile(u32 k) const { return at[k] / Mesh::PLACES; }
     __device__ __forceinline__ u32 place(u32 k) const { return at[k] % Mesh::PLACES; }
+};
+
+// How the blocks share a list of tiles: each takes one tile after the other. Where there are more blocks than
+// tiles, several blocks take a part of the places of the same tile.
+constexpr u32 MOST_PARTS = 8;
+struct TileShare {
+    u32 parts, part, first, stride;  // first: in the list
+
+    __device__ __forceinline__ explicit TileShare(u32 tiles) : parts(1) {
+        while (parts < MOST_PARTS && 2 * parts * max(tiles, 1u) <= gridDim.x) parts *= 2;
+        part = blockIdx.x % parts, stride = gridDim.x / parts;
+        // Blocks that are left over have nothing to do.
+        first = blockIdx.x / parts < stride ? blockIdx.x / parts : tiles;
+    }
 };
 
 // A number that orders simplices at random; no two have the same.
@@ -96,6 +111,10 @@ struct RepairRounds {
     __device__ __forceinline__ u32& violated_count(u32 of_round) {
         return control.repair.violated_tiles[of_round % 3];
     }
+    // Lists a tile for the next round.
+    __device__ __forceinline__ void enlist_violated(u64 tile) {
+        enlist(tile, in_violated(round + 1), violated_tiles(round + 1), violated_count(round + 1));
+    }
     __device__ __forceinline__ u32 read(const u32& count) const { return *(const volatile u32*)&count; }
 
     __device__ __forceinline__ void set_changed(const TilePlace& at) {
@@ -107,20 +126,25 @@ struct RepairRounds {
         enlist(at.tile, IN_TOUCHED, work.touched_tiles(), control.repair.touched_tiles[round & 1]);
     }
 
-    // Calls `each(k, w, word)` with the words of tile k, but for most that are 0. Call with a block.
+    // Calls `each(k, w, word)` with the words of the block's part of tile k, but for most that are 0. Call
+    // with a block.
     template <u32 WORDS, typename WordsOf, typename Each>
-    __device__ __forceinline__ void for_words(u32 tiles, WordsOf words_of, Each each) {
-        constexpr u32 QUADS = WORDS / 4, AT_ONCE = 4;
-        for (u32 first = threadIdx.x; first < tiles * QUADS; first += AT_ONCE * REPAIR_THREADS) {
+    __device__ __forceinline__ void for_words(
+        u32 tiles, const TileShare& share, WordsOf words_of, Each each) {
+        constexpr u32 AT_ONCE = 4;
+        static_assert(WORDS / 4 % MOST_PARTS == 0, "parts have whole quads");
+        const u32 quads_each = WORDS / 4 / share.parts;
+        auto quad_of = [&](u32 i) { return i % quads_each * share.parts + share.part; };
+        for (u32 first = threadIdx.x; first < tiles * quads_each; first += AT_ONCE * REPAIR_THREADS) {
             // The loads are under way at the same time.
             uint4 quads[AT_ONCE];
 #pragma unroll
             for (u32 j = 0; j < AT_ONCE; j++) {
                 const u32 i = first + j * REPAIR_THREADS;
                 quads[j] = make_uint4(0, 0, 0, 0);
-                if (i < tiles * QUADS)
-                    quads[j] =
-                        __ldcg(reinterpret_cast<const uint4*>(words_of(places.tiles[i / QUADS])) + i % QUADS);
+                if (i < tiles * quads_each)
+                    quads[j] = __ldcg(
+                        reinterpret_cast<const uint4*>(words_of(places.tiles[i / quads_each])) + quad_of(i));
             }
 #pragma unroll
             for (u32 j = 0; j < AT_ONCE; j++) {
@@ -130,26 +154,27 @@ struct RepairRounds {
 #pragma unroll 1
                 for (u32 w = 0; w < 4; w++) {
                     const u32 word = w == 0 ? quad.x : w == 1 ? quad.y : w == 2 ? quad.z : quad.w;
-                    each(i / QUADS, i % QUADS * 4 + w, word);
+                    each(i / quads_each, quad_of(i) * 4 + w, word);
                 }
             }
         }
     }
-    // Finds the places of the next tiles of a list, from its entry `first` on every gridDim.x-th: those whose
-    // bits in words are set, EACH bits a place. Several tiles come together if there is room; their number is
-    // the result. Call with a block.
+    // Finds the places of the next tiles of a list, from its entry `first` on every share.stride-th: those
+    // whose bits in words are set, EACH bits a place. Several tiles come together if there is room; their
+    // number is the result. Call with a block.
     template <u32 EACH, typename WordsOf>
-    __device__ __forceinline__ u32 find_places(const u32* list, u32 count, u32 first, WordsOf words_of) {
-        const u32 left = (count - first + gridDim.x - 1) / gridDim.x;
+    __device__ __forceinline__ u32 find_places(
+        const u32* list, u32 count, u32 first, const TileShare& share, WordsOf words_of) {
+        const u32 left = (count - first + share.stride - 1) / share.stride;
         for (u32 tiles = min(left, TILES_AT_ONCE);; tiles = 1) {
             __syncthreads();
             if (threadIdx.x == 0) places.count = 0;
             if (threadIdx.x < tiles) {
-                places.tiles[threadIdx.x] = __ldcg(list + first + threadIdx.x * gridDim.x);
+                places.tiles[threadIdx.x] = __ldcg(list + first + threadIdx.x * share.stride);
                 places.of_tile[threadIdx.x] = 0;
             }
             __syncthreads();
-            for_words<EACH * Mesh::PLACES / 32>(tiles, words_of, [&](u32 k, u32 w, u32 word) {
+            for_words<EACH * Mesh::PLACES / 32>(tiles, share, words_of, [&](u32 k, u32 w, u32 word) {
                 while (word) {
                     const u32 b = ((u32)__ffs((i32)word) - 1) / EACH, number = atomicAdd(&places.count, 1u);
                     word &= ~(((1u << EACH) - 1) << EACH * b);
@@ -166,12 +191,13 @@ struct RepairRounds {
     // Finds vertices as above, clears their bits, and takes their tiles from the list with this flag.
     template <typename WordsOf>
     __device__ __forceinline__ u32 take_vertices(
-        const u32* list, u32 count, u32 first, u32 flag, WordsOf words_of) {
-        const u32 tiles = find_places<1>(list, count, first, words_of);
-        if (threadIdx.x < tiles) atomicAnd(&work.repair_flags()[places.tiles[threadIdx.x]], ~flag);
+        const u32* list, u32 count, u32 first, const TileShare& share, u32 flag, WordsOf words_of) {
+        const u32 tiles = find_places<1>(list, count, first, share, words_of);
+        if (share.part == 0 && threadIdx.x < tiles)
+            atomicAnd(&work.repair_flags()[places.tiles[threadIdx.x]], ~flag);
         for (u32 k = 0; k < tiles; k++)
             for (u32 w = threadIdx.x; w < Mesh::PLACES / 32; w += REPAIR_THREADS)
-                words_of(places.tiles[k])[w] = 0;
+                if (w / 4 % share.parts == share.part) words_of(places.tiles[k])[w] = 0;
         return tiles;
     }
     // Vertex or cell k of those that were found.
@@ -189,17 +215,16 @@ struct RepairRounds {
     template <typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
         const u32 count = read(violated_count(round));
+        const TileShare share(count);
         auto words_of = [&](u64 tile) {
             return reinterpret_cast<u32*>(work.violated() + tile * Mesh::PLACES);
         };
-        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
-            tiles = find_places<8>(violated_tiles(round), count, first, words_of);
+        for (u32 first = share.first, tiles; first < count; first += tiles * share.stride) {
+            tiles = find_places<8>(violated_tiles(round), count, first, share, words_of);
             if (threadIdx.x < tiles) {
                 const u32 tile = places.tiles[threadIdx.x];
-                if (places.of_tile[threadIdx.x] == 0)
-                    atomicAnd(&work.repair_flags()[tile], ~(u32)IN_VIOLATED);
-                else
-                    violated_tiles(round + 1)[atomicAdd(&violated_count(round + 1), 1u)] = tile;
+                if (places.of_tile[threadIdx.x]) enlist_violated(tile);
+                if (share.part == 0) atomicAnd(&work.repair_flags()[tile], ~in_violated(round));
             }
             for (u32 k = threadIdx.x / 32; k < places.count; k += REPAIR_THREADS / 32) {
                 const u64 tile = places.tiles[places.tile(k)];
@@ -365,8 +390,9 @@ struct RepairRounds {
         meet_grid();
         const u32 count = read(control.repair.touched_tiles[round & 1]);
         auto words_of = [&](u64 tile) { return work.touched(tile); };
-        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
-            tiles = take_vertices(work.touched_tiles(), count, first, IN_TOUCHED, words_of);
+        const TileShare share(count);
+        for (u32 first = share.first, tiles; first < count; first += tiles * share.stride) {
+            tiles = take_vertices(work.touched_tiles(), count, first, share, IN_TOUCHED, words_of);
             for (u32 k = threadIdx.x / 32; k < places.count; k += REPAIR_THREADS / 32)
                 keep_below(found(k), true);
         }
@@ -408,15 +434,15 @@ struct RepairRounds {
     __device__ __forceinline__ void verify_changed() {
         const u32 count = read(control.repair.changed_tiles[round & 1]);
         auto words_of = [&](u64 tile) { return work.changed(tile); };
-        for (u32 first = blockIdx.x, tiles; first < count; first += tiles * gridDim.x) {
-            tiles = take_vertices(work.changed_tiles(), count, first, IN_CHANGED, words_of);
+        const TileShare share(count);
+        for (u32 first = share.first, tiles; first < count; first += tiles * share.stride) {
+            tiles = take_vertices(work.changed_tiles(), count, first, share, IN_CHANGED, words_of);
             for (u32 i = threadIdx.x; i < places.count * Mesh::AROUND; i += REPAIR_THREADS) {
                 Simplex s;
                 if (!simplex_around(job, found(i / Mesh::AROUND), i % Mesh::AROUND, s)) continue;
                 const bool broken = !test.keeps(s);
                 u64 of_cell;
-                if (!violated.change(s, broken, of_cell) && broken)
-                    enlist(of_cell, IN_VIOLATED, violated_tiles(round + 1), violated_count(round + 1));
+                if (!violated.change(s, broken, of_cell) && broken) enlist_violated(of_cell);
             }
         }
     }

@@ -129,8 +129,12 @@ __device__ __forceinline__ u32 open_cells(
         (long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2]};
     if (x >= tile.owned(0) || y >= tile.owned(1) || !has_cell<Tetrahedra>(job, first)) return 0;
     const bool at_end = !has_cell<Tetrahedra>(job, {first.x, first.y, first.z + tile.owned(2) - 1});
+    constexpr i32 SIDE = VOLUME_CLOSED;
+    auto signs_at = [&](i32 dx, i32 dy, i32 z) {
+        return (u32)shared.signs[(z * SIDE + y + dy) * SIDE + x + dx];
+    };
     return ((1u << (tile.owned(2) - at_end)) - 1) &
-           ~settled_cubes<VOLUME_CLOSED>(shared.signs + y * VOLUME_CLOSED + x, VOLUME_SIDE);
+           ~settled_cubes<VOLUME_SIDE>(VOLUME_SIDE, signs_at, are_settled);
 }
 template <typename T>
 __device__ __forceinline__ u32 open_cells(
@@ -205,7 +209,7 @@ __device__ __forceinline__ void verify_mesh(const Job& job) {
         work.changed(tile.index)[k] = work.touched(tile.index)[k] = 0;
     if (threadIdx.x != 0) return;
     const u32 violated = shared.violated_count;
-    work.repair_flags()[tile.index] = violated ? IN_VIOLATED : 0;
+    work.repair_flags()[tile.index] = violated ? in_violated(FACTZ_FIRST_ROUND) : 0;
     if (!violated) return;
     atomicAdd((ull*)&control.repair.violated, (ull)violated);
     work.violated_tiles()[(FACTZ_FIRST_ROUND & 1) * job.tiles() +

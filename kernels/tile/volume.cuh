@@ -130,9 +130,9 @@ __device__ __forceinline__ void visit_vertex(const VolumeTile& tile, VolumeWindo
     for (i32 c = 0; c < COMPONENTS; c++) window.values[c][at] = value[c];
 }
 
-// Visits the vertices with ODD odd coordinates on a level of any closed tile, each by a thread. Call with a
-// block.
-template <i32 ODD, typename T, i32 COMPONENTS, typename Code>
+// Visits the vertices with ODD odd coordinates on a level of a closed tile, each by a thread. WHOLE: the tile
+// is whole. Call with a block.
+template <bool WHOLE, i32 ODD, typename T, i32 COMPONENTS, typename Code>
 __device__ __forceinline__ void visit_vertices(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
     const Interpolant<T>& interpolant, i32 level, Code code) {
     const u32 log = VOLUME_ANCHOR_LEVEL - 1 - level, n = 1u << log,
@@ -143,14 +143,15 @@ __device__ __forceinline__ void visit_vertices(const VolumeTile& tile, VolumeWin
         const LevelVertex<ODD> here(log, each, k);
         VolumeVertex vertex = {
             (i32)here.at[0] << level, (i32)here.at[1] << level, (i32)here.at[2] << level, level, 0, 0};
-        if (vertex.x > tile.last[0] || vertex.y > tile.last[1] || vertex.z > tile.last[2]) continue;
+        if (!WHOLE && (vertex.x > tile.last[0] || vertex.y > tile.last[1] || vertex.z > tile.last[2]))
+            continue;
 #pragma unroll
         for (u32 axis = 0; axis < 3; axis++) {
             vertex.owner |= (u32)(here.at[axis] == 2 * n) << axis;
             vertex.position |= (here.at[axis] / 2 & (n - 1)) << axis * log;
         }
         vertex.position += (1 + first_class(ODD) + here.number) << 3 * log;
-        visit_vertex<false>(tile, window, interpolant, vertex, OddAxes<ODD>(here.number), code);
+        visit_vertex<WHOLE>(tile, window, interpolant, vertex, OddAxes<ODD>(here.number), code);
     }
     __syncthreads();
 }
@@ -217,19 +218,24 @@ __device__ __forceinline__ void visit_closed_tile(const VolumeTile& tile, Volume
         for (i32 c = 0; c < COMPONENTS; c++) window.values[c][window_index(x, y, z)] = value[c];
     }
     __syncthreads();
+    const bool whole =
+        tile.last[0] == VOLUME_SIDE && tile.last[1] == VOLUME_SIDE && tile.last[2] == VOLUME_SIDE;
 #pragma unroll 1
     for (i32 level = VOLUME_ANCHOR_LEVEL - 1; level >= 0; level--) {
         begin_level(level);
         const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
-        if (level == 0 && tile.last[0] == VOLUME_SIDE && tile.last[1] == VOLUME_SIDE &&
-            tile.last[2] == VOLUME_SIDE) {
+        if (!whole) {
+            visit_vertices<false, 1>(tile, window, interpolant, level, code);
+            visit_vertices<false, 2>(tile, window, interpolant, level, code);
+            visit_vertices<false, 3>(tile, window, interpolant, level, code);
+        } else if (level > 0) {
+            visit_vertices<true, 1>(tile, window, interpolant, level, code);
+            visit_vertices<true, 2>(tile, window, interpolant, level, code);
+            visit_vertices<true, 3>(tile, window, interpolant, level, code);
+        } else {
             visit_cells<1>(tile, window, interpolant, code);
             visit_cells<2>(tile, window, interpolant, code);
             visit_cells<3>(tile, window, interpolant, code);
-        } else {
-            visit_vertices<1>(tile, window, interpolant, level, code);
-            visit_vertices<2>(tile, window, interpolant, level, code);
-            visit_vertices<3>(tile, window, interpolant, level, code);
         }
     }
 }

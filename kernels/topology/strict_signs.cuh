@@ -18,17 +18,17 @@ __device__ __forceinline__ u32 strict_signs(const Vector<T, N>& v) {
 // vertices.
 __device__ __forceinline__ bool are_settled(u32 all) { return (all & SIGNS_BEFORE) && (all & SIGNS_NOW); }
 
-// The settled cubes of a column along z of a closed tile, a bit for each, from the signs of its vertices. The
-// closed tile has `last` cubes along z.
-template <i32 SIDE>
-__device__ __forceinline__ u32 settled_cubes(const u16* column, i32 last) {
+// The settled cubes of a column along z of a closed tile, a bit for each: those at whose eight vertices
+// `is_settled` has the common bits of `signs_at(x, y, z)`, where x and y are 0 or 1 in the column. The closed
+// tile has `last` cubes along z, at most CUBES.
+template <i32 CUBES, typename SignsAt, typename IsSettled>
+__device__ __forceinline__ u32 settled_cubes(i32 last, SignsAt signs_at, IsSettled is_settled) {
     u32 settled = 0, below = 0;
 #pragma unroll
-    for (i32 z = 0; z < SIDE; z++) {
+    for (i32 z = 0; z <= CUBES; z++) {
         if (z > last) break;
-        const u16* const at = column + z * SIDE * SIDE;
-        const u32 plane = at[0] & at[1] & at[SIDE] & at[SIDE + 1];
-        if (z > 0) settled |= (u32)are_settled(below & plane) << (z - 1);
+        const u32 plane = signs_at(0, 0, z) & signs_at(1, 0, z) & signs_at(0, 1, z) & signs_at(1, 1, z);
+        if (z > 0) settled |= (u32)is_settled(below & plane) << (z - 1);
         below = plane;
     }
     return settled;

@@ -144,25 +144,29 @@ __device__ __forceinline__ void reconstruct_vertex(const Job& job, const VolumeS
     }
 }
 
-// Writes the vertices that a tile owns: N components from `first` on. Filled vertices get their pattern.
+// Writes the vertices that a tile owns: N components from `first` on. Filled vertices get their pattern. A
+// thread has a column along z. Call with a block.
 template <typename T, i32 N>
 __device__ __forceinline__ void store_tile(const Job& job, const Control& control, const VolumeTile& tile,
     const VolumeWindow<T, N>& window, i32 first) {
-    const i32 x = (i32)threadIdx.x % VOLUME_SIDE, rows = tile.owned(1) * tile.owned(2);
-    const bool has_hidden = control.list.has_constant;
-    if (x < tile.owned(0))
-        for (i32 row = (i32)threadIdx.x / VOLUME_SIDE; row < rows; row += (i32)blockDim.x / VOLUME_SIDE) {
-            const i32 z = row / tile.owned(1), y = row - z * tile.owned(1);
-            const u64 at[3] = {tile.first[0] + x, tile.first[1] + y, tile.first[2] + z},
-                      number = number_of(job, at[0], at[1], at[2]);
-            const bool filled =
-                has_hidden && VolumeView(job).is_filled(number) && !VolumeView(job).is_zero(number);
+    constexpr i32 SIDE = VOLUME_SIDE;
+    static_assert(VOLUME_THREADS == SIDE * SIDE, "a column each");
+    const i32 x = (i32)threadIdx.x % SIDE, y = (i32)threadIdx.x / SIDE;
+    const bool has_column = x < tile.owned(0) && y < tile.owned(1), has_hidden = control.list.has_constant;
+    const i32 planes = has_column ? tile.owned(2) : 0;
+    const u64 at[3] = {tile.first[0] + x, tile.first[1] + y, tile.first[2]};
 #pragma unroll
-            for (i32 c = 0; c < N; c++)
-                *component_at<T>(job, first + c, at[0], at[1], at[2]) =
-                    filled ? Real<T>::from_bits(fill_of(control, first + c))
-                           : window.values[c][window_index(x, y, z)];
+    for (i32 c = 0; c < N; c++) {
+        T* const column = component_at<T>(job, first + c, at[0], at[1], at[2]);
+        const u64 step = layout_of(job, first + c).pitch * job.plane_rows;
+#pragma unroll 4
+        for (i32 z = 0; z < planes; z++) column[z * step] = window.values[c][window_index(x, y, z)];
+        for (i32 z = 0; has_hidden && z < planes; z++) {
+            const u64 number = number_of(job, at[0], at[1], at[2] + z);
+            if (VolumeView(job).is_filled(number) && !VolumeView(job).is_zero(number))
+                column[z * step] = Real<T>::from_bits(fill_of(control, first + c));
         }
+    }
     __syncthreads();
 }
 

@@ -266,17 +266,17 @@ structs! {
     }
     struct QuantizeShared {
         window: [[f32; VOLUME_WINDOW]; 3],
-        steps: [[[f32; 2]; LEVELS]; BOUND_SHIFTS],
+        steps: [[[f32; 2]; LEVELS]; 8],
         symbols: AlignedSymbolsOfTile,
-        infos: [u32; 8],
+        info: u32,
         costs: [u32; 3],
     }
     struct QuantizeShared64 {
-        steps: [[[f64; 2]; LEVELS]; BOUND_SHIFTS],
+        steps: [[[f64; 2]; LEVELS]; 8],
         symbols: AlignedSymbolsOfTile,
-        infos: [u32; 8],
+        info: u32,
         costs: [u32; 3],
-        signs: [u16; CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE],
+        signs: [u8; CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE],
     }
     struct VolumeShared64 {
         window: [f64; VOLUME_WINDOW],

@@ -145,7 +145,7 @@ impl Workspace {
             origin_distances: carver.take(&[tiles, ORIGIN_DISTANCE_BYTES])?,
             group_sizes: carver.take(&[tiles, 8])?,
             group_offsets: carver.take(&[tiles, 8])?,
-            list_ranks: carver.take(&[tiles, LIST_KINDS, 8])?,
+            list_ranks: carver.take(&[LIST_KINDS, tiles, 8])?,
             coding_tables: carver.take(&[CODING_TABLE_BYTES])?,
             stored_tables: carver.take(&[TABLE_SECTION_BYTES])?,
             chunks: carver.take(&[chunks, 16])?,
@@ -203,7 +203,7 @@ impl Workspace {
             slots: carver.take(&[tiles, of_tile / 4])?,
             group_sizes: carver.take(&[tiles, 8])?,
             group_offsets: carver.take(&[tiles, 8])?,
-            list_ranks: carver.take(&[tiles, LIST_KINDS, 8])?,
+            list_ranks: carver.take(&[LIST_KINDS, tiles, 8])?,
             chunks: carver.take(&[chunks, 16])?,
             chunk_places: carver.take(&[chunks, 8])?,
             ..Default::default()

@@ -3,18 +3,18 @@
 #pragma once
 #include "volume/compress/statistics.cuh"
 
-// The level of a vertex before layer 1.
+// The level of a vertex before layer 1, given its largest magnitude.
 template <typename T>
-__device__ __forceinline__ u32 first_level(
-    const Job& job, const Control& control, const GridPoint& p, const Vector<T>& v) {
-    if (is_missing(v, job.fill)) {
+__device__ __forceinline__ u32 first_level(const Job& job, const Control& control, const GridPoint& p,
+    const Vector<T>& v, typename Real<T>::Bits magnitude) {
+    if (!is_finite_magnitude<T>(magnitude) || (job.has_fill && is_filled(v, job.fill))) {
         const bool is_pattern = Real<T>::bits(v.at[0]) == fill_of(control, 0) &&
                                 Real<T>::bits(v.at[1]) == fill_of(control, 1) &&
                                 Real<T>::bits(v.at[2]) == fill_of(control, 2);
         return is_pattern ? LEVEL_FILLED : LEVEL_EXACT;
     }
     // If no error is allowed, zeros keep their signs.
-    if (is_zero(v)) return is_lossless(control) && has_negative_zero(v) ? LEVEL_EXACT : LEVEL_ZERO;
+    if (magnitude == 0) return is_lossless(control) && has_negative_zero(v) ? LEVEL_EXACT : LEVEL_ZERO;
     return job.pin && is_on_sides(job, p, job.pin) ? LEVEL_EXACT : LEVEL_UNCHANGED;
 }
 __device__ __forceinline__ bool is_hidden_level(u32 level) {
@@ -43,48 +43,57 @@ __device__ __forceinline__ T largest_with_shift(double bound, u32 shift) {
     return size;
 }
 
-// The bound shift of a vertex, given the largest magnitudes with each.
-template <typename T>
-__device__ __forceinline__ u32 shift_of(const Vector<T>& v, const T (&largest)[VOLUME_MOST_SHIFT + 1]) {
-    typedef Real<T> R;
-    const T size = R::high(R::high(R::abs(v.at[0]), R::abs(v.at[1])), R::abs(v.at[2]));
-    if (!(size <= largest[1])) return 0;
-    u32 shift = 1;
-#pragma unroll
-    for (u32 k = 2; k <= VOLUME_MOST_SHIFT; k++) shift += size <= largest[k];
-    return shift;
-}
-
-// Numbers of vertices by bound shift, 16 bits each.
+// Numbers of vertices by bound shift, 16 bits each; of all shifts in place of shift 0.
 struct ShiftCounts {
+    u32 all;
     u64 words[VOLUME_MOST_SHIFT / 4 + 1];
 
-    __device__ __forceinline__ void add(u32 shift) {
+    // A vertex with its magnitude, given the largest magnitudes with each shift.
+    template <typename T>
+    __device__ __forceinline__ void add(T size, const T (&largest)[VOLUME_MOST_SHIFT + 1]) {
+        all++;
+        if (!(size <= largest[1])) return;
+        u32 shift = 1;
+#pragma unroll
+        for (u32 k = 2; k <= VOLUME_MOST_SHIFT; k++) shift += size <= largest[k];
 #pragma unroll
         for (u32 k = 0; k <= VOLUME_MOST_SHIFT / 4; k++)
             if (shift / 4 == k) words[k] += 1ull << 16 * (shift % 4);
     }
-    // Adds those of a warp, at most 512 vertices, to `all`.
-    __device__ __forceinline__ void add_to(u32* all) const {
+    // Adds those of a warp, at most 512 vertices, to `counts`.
+    __device__ __forceinline__ void add_to(u32* counts) {
         static_assert(VOLUME_TILE_VERTICES / VOLUME_THREADS * 32 < 1 << 16, "16 bits each");
+        const u32 lane = threadIdx.x & 31;
+        words[0] += all;
 #pragma unroll
         for (u32 k = 0; k <= VOLUME_MOST_SHIFT / 4; k++) {
             u64 sum = words[k];
             for (i32 j = 16; j > 0; j /= 2) sum += __shfl_xor_sync(FULL, sum, j);
-            const u32 lane = threadIdx.x & 31, shift = 4 * k + lane, count = (u32)(sum >> 16 * lane) & 65535;
-            if (lane < 4 && shift <= VOLUME_MOST_SHIFT && count) atomicAdd(all + shift, count);
+            const u32 shift = 4 * k + lane, count = (u32)(sum >> 16 * (lane & 3)) & 65535;
+            if (lane < 4 && shift <= VOLUME_MOST_SHIFT && count) atomicAdd(counts + shift, count);
         }
     }
 };
+// The bound shift of a tile: the median, which is that of the median of the magnitudes.
+__device__ __forceinline__ u32 median_shift(const u32 (&counts)[VOLUME_MOST_SHIFT + 1]) {
+    const u32 all = counts[0];
+    // The smallest magnitudes have the largest shifts.
+    u32 smaller = 0;
+    for (u32 shift = VOLUME_MOST_SHIFT; shift > 0; shift--) {
+        smaller += counts[shift];
+        if (smaller > all / 2) return shift;
+    }
+    return 0;
+}
 
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: the field. Writes: levels, bound shifts.
 template <typename T>
 __device__ __forceinline__ void prepare_tiles(const Job& job) {
-    // Vertices by their shift; the median of the shifts is that of the median of the magnitudes.
     __shared__ u32 by_shift[VOLUME_MOST_SHIFT + 1];
     __shared__ T largest[VOLUME_MOST_SHIFT + 1];
     const Control& control = control_of(job);
     if (is_stored_volume(control)) return;
+    const bool keeps_points = job.preserve != PRESERVE_NONE;
     const VolumeCodeView<T> work(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
     if (threadIdx.x <= VOLUME_MOST_SHIFT) by_shift[threadIdx.x] = 0;
@@ -98,33 +107,37 @@ __device__ __forceinline__ void prepare_tiles(const Job& job) {
     GridPoint p;
     const bool has_column = vertex_in_tile(tile, threadIdx.x, p);
     const u32 planes = has_column ? (u32)tile.owned(2) : 0;
+    const T* column[3];
+    u64 steps[3];
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) {
+        column[c] = component_at<T>(job, c, p.x, p.y, p.z);
+        steps[c] = layout_of(job, c).pitch * job.plane_rows;
+    }
     u8* const levels = work.levels() + tile.index * VOLUME_TILE_VERTICES + threadIdx.x;
     for (u32 first = 0; first < VOLUME_SIDE; first += AT_ONCE) {
         // The loads of several vertices are under way at the same time.
         Vector<T> vertices[AT_ONCE];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; j++)
-            if (first + j < planes) vertices[j] = original_at<T>(job, {p.x, p.y, p.z + first + j});
+#pragma unroll
+            for (i32 c = 0; c < 3; c++)
+                if (first + j < planes) vertices[j].at[c] = column[c][(first + j) * steps[c]];
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; j++) {
             const u32 z = first + j;
             u32 level = LEVEL_UNCHANGED;
             if (z < planes) {
                 const Vector<T>& v = vertices[j];
-                level = first_level(job, control, {p.x, p.y, p.z + z}, v);
-                if (job.preserve != PRESERVE_NONE && !is_hidden_level(level) && finite(v))
-                    counts.add(shift_of(v, largest));
+                const typename Real<T>::Bits magnitude = largest_magnitude(v);
+                level = first_level(job, control, {p.x, p.y, p.z + z}, v, magnitude);
+                if (keeps_points && !is_hidden_level(level) && is_finite_magnitude<T>(magnitude))
+                    counts.add(Real<T>::from_bits(magnitude), largest);
             }
             levels[z * VOLUME_THREADS] = (u8)level;
         }
     }
     counts.add_to(by_shift);
     __syncthreads();
-    if (threadIdx.x != 0) return;
-    u32 all = 0;
-    for (u32 k = 0; k <= VOLUME_MOST_SHIFT; k++) all += by_shift[k];
-    // The smallest magnitudes have the largest shifts.
-    u32 shift = VOLUME_MOST_SHIFT, smaller = by_shift[shift];
-    while (shift > 0 && smaller <= all / 2) smaller += by_shift[--shift];
-    work.headers()[tile.index] = info_of(0, all ? shift : 0, false);
+    if (threadIdx.x == 0) work.headers()[tile.index] = info_of(0, median_shift(by_shift), false);
 }

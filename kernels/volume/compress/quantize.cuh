@@ -26,26 +26,17 @@ constexpr i32 CLOSED_VERTICES = VOLUME_CLOSED * VOLUME_CLOSED * VOLUME_CLOSED;
 template <typename T, bool HAS_WINDOW = sizeof(T) == 4>
 struct QuantizeShared {
     VolumeWindow<T, 3> window;
-    Quantizing<T> steps[BOUND_SHIFTS][LEVELS];
+    Quantizing<T> steps[8][LEVELS];  // of the tile and of those behind it: bit k of the number, along axis k
     alignas(16) u8 symbols[VOLUME_TILE_VERTICES];
-    u32 infos[8];  // of the tile and of those behind it: bit k of the number, along axis k
-    u32 costs[3];  // of the blocks, in bits
+    u32 info, costs[3];  // header word of the tile, and bits of the codes of its blocks
 };
 template <typename T>
 struct QuantizeShared<T, false> {
-    Quantizing<T> steps[BOUND_SHIFTS][LEVELS];
+    Quantizing<T> steps[8][LEVELS];
     alignas(16) u8 symbols[VOLUME_TILE_VERTICES];
-    u32 infos[8], costs[3];
-    u16 signs[CLOSED_VERTICES];
+    u32 info, costs[3];
+    u8 signs[CLOSED_VERTICES];
 };
-// Signs of the vertices of a closed tile: in place of values that are no longer needed.
-template <typename T>
-__device__ __forceinline__ u16* signs_of(QuantizeShared<T>& shared) {
-    if constexpr (sizeof(T) == 4)
-        return reinterpret_cast<u16*>(shared.window.values[0]);
-    else
-        return shared.signs;
-}
 template <typename T>
 __device__ __forceinline__ VolumeWindow<T, 3>& window_of(
     const Job& job, QuantizeShared<T>& shared, u64 tile) {
@@ -54,58 +45,85 @@ __device__ __forceinline__ VolumeWindow<T, 3>& window_of(
     else
         return *reinterpret_cast<VolumeWindow<T, 3>*>(VolumeCodeView<T>(job).values(tile, 0));
 }
+// The place of the kept signs of a vertex of a closed tile. In single precision those of a row fill the bytes
+// behind its values in the window.
+template <typename T>
+__device__ __forceinline__ u8& signs_at(QuantizeShared<T>& shared, i32 x, i32 y, i32 z) {
+    const i32 row = z * VOLUME_CLOSED + y;
+    if constexpr (sizeof(T) == 4) {
+        constexpr i32 PITCH = VOLUME_PITCH * sizeof(T), FIRST = VOLUME_CLOSED * sizeof(T),
+                      EACH = PITCH - FIRST;
+        static_assert(2 * EACH >= VOLUME_CLOSED, "those of a row have room in two components");
+        u8* const bytes = reinterpret_cast<u8*>(shared.window.values);
+        return bytes[row * PITCH + FIRST + x + (x < EACH ? 0 : (i32)sizeof(shared.window.values[0]) - EACH)];
+    } else {
+        return shared.signs[row * VOLUME_CLOSED + x];
+    }
+}
 static_assert(VOLUME_VALUES_F64 == VOLUME_WINDOW && VOLUME_VALUES_F32 == VOLUME_TILE_VERTICES,
     "the workspace has the values of a tile");
 
-// Whether a vertex of a closed tile has no code.
+// Whether a vertex has no code. Not inlined: few vertices are zero where there are such.
 template <typename T>
-__device__ __forceinline__ bool is_hidden_vertex(
-    const Job& job, const VolumeTile& tile, const VolumeVertex& vertex) {
-    const GridPoint p = {(long long)tile.first[0] + vertex.x, (long long)tile.first[1] + vertex.y,
-        (long long)tile.first[2] + vertex.z};
+static __device__ __noinline__ bool is_hidden_vertex(const Job& job, u64 x, u64 y, u64 z) {
+    const GridPoint p = {(long long)x, (long long)y, (long long)z};
     return is_hidden_level(VolumeCodeView<T>(job).levels()[tile_place(job, p).index()]);
 }
 
-// Calls `each(k, x, y, z)` for the vertices of the closed tile that the volume has. Call with a block.
+// Calls `each(x, y, z)` for the vertices of the closed tile that the volume has. Call with a block.
 template <typename Each>
 __device__ __forceinline__ void for_closed_tile(const VolumeTile& tile, Each each) {
     constexpr i32 SIDE = VOLUME_CLOSED;
 #pragma unroll 4
     for (i32 k = (i32)threadIdx.x; k < SIDE * SIDE * SIDE; k += VOLUME_THREADS) {
         const i32 x = k % SIDE, y = k / SIDE % SIDE, z = k / (SIDE * SIDE);
-        if (x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2]) each(k, x, y, z);
+        if (x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2]) each(x, y, z);
     }
 }
 
-// Addresses of the vertices of a closed tile: those of its first vertex, and the steps along the axes.
+// Copies a closed tile of three arrays with the same layout: rows of sixteen vertices, a vertex a thread, and
+// the vertices behind the rows. Call with a block.
 template <typename T>
-struct ClosedTileAddress {
+__device__ __forceinline__ void copy_closed_tile(
+    const Job& job, const VolumeTile& tile, VolumeWindow<T, 3>& window) {
+    constexpr i32 SIDE = VOLUME_SIDE, ROWS = VOLUME_CLOSED * VOLUME_CLOSED, AT_ONCE = VOLUME_THREADS / SIDE;
+    const long long stride = (long long)job.u_layout.stride, row = (long long)job.u_layout.pitch,
+                    plane = row * job.plane_rows;
     const T* first[3];
-    u64 steps[3][3];  // by component and axis, in elements
-
-    __device__ __forceinline__ ClosedTileAddress(const Job& job, const VolumeTile& tile) {
-        const Layout layouts[3] = {job.u_layout, job.v_layout, job.w_layout};
 #pragma unroll
-        for (i32 c = 0; c < 3; c++) {
-            first[c] = component_at<T>(
-                job, c, (long long)tile.first[0], (long long)tile.first[1], (long long)tile.first[2]);
-            steps[c][0] = layouts[c].stride;
-            steps[c][1] = layouts[c].pitch;
-            steps[c][2] = layouts[c].pitch * job.plane_rows;
-        }
-    }
-    // Whether steps have 32 bits, as `at` takes for granted.
-    __device__ __forceinline__ bool has_small_steps() const {
-        u64 all = 0;
+    for (i32 c = 0; c < 3; c++)
+        first[c] = component_at<T>(
+            job, c, (long long)tile.first[0], (long long)tile.first[1], (long long)tile.first[2]);
+    auto copy = [&](i32 x, i32 y, i32 z, i32 row_of_tile, long long at) {
+        if (x > tile.last[0] || y > tile.last[1] || z > tile.last[2]) return;
+        const i32 to = row_of_tile * VOLUME_PITCH + (x & 1 ? VOLUME_ODD_AT : 0) + x / 2;
 #pragma unroll
-        for (i32 k = 0; k < 9; k++) all |= steps[k / 3][k % 3];
-        return all >> 32 == 0;
+        for (i32 c = 0; c < 3; c++) copy_ahead<4>(&window.values[c][to], first[c] + at);
+    };
+    // One step further is one row back on the next plane, but for the first row.
+    static_assert(AT_ONCE == VOLUME_CLOSED - 1 && sizeof(T) == 4, "rows of a step");
+    const i32 x = (i32)threadIdx.x % SIDE;
+    i32 y = (i32)threadIdx.x / SIDE, z = 0;
+    long long at = x * stride + y * row;
+#pragma unroll 4
+    for (i32 k = (i32)threadIdx.x / SIDE; k < ROWS; k += AT_ONCE) {
+        copy(x, y, z, k, at);
+        const bool is_first = y == 0;
+        y = is_first ? AT_ONCE : y - 1, z += !is_first, at += is_first ? AT_ONCE * row : plane - row;
     }
-    __device__ __forceinline__ const T* at(i32 c, i32 x, i32 y, i32 z) const {
-        return first[c] + ((u64)(u32)x * (u32)steps[c][0] + (u64)(u32)y * (u32)steps[c][1] +
-                              (u64)(u32)z * (u32)steps[c][2]);
+    for (i32 k = (i32)threadIdx.x; k < ROWS; k += VOLUME_THREADS) {
+        const i32 far_y = k % VOLUME_CLOSED, far_z = k / VOLUME_CLOSED;
+        copy(SIDE, far_y, far_z, k, SIDE * stride + far_y * row + far_z * plane);
     }
-};
+    end_of_copies();
+    wait_for_copies<0>();
+    __syncthreads();
+}
+// Whether the three arrays have the same layout.
+__device__ __forceinline__ bool is_one_layout(const Job& job) {
+    return job.u_layout.pitch == job.v_layout.pitch && job.u_layout.pitch == job.w_layout.pitch &&
+           job.u_layout.stride == job.v_layout.stride && job.u_layout.stride == job.w_layout.stride;
+}
 
 // Loads a closed tile. Vertices without a code are zero; for the sample, values that are not finite as well.
 // Call with a block.
@@ -117,20 +135,10 @@ __device__ __forceinline__ void load_originals(
     auto point = [&](i32 x, i32 y, i32 z) -> GridPoint {
         return {(long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2] + z};
     };
-    const ClosedTileAddress<T> from(job, tile);
-    if (sizeof(T) == 4 && !has_hidden && from.has_small_steps()) {
-        // All loads are under way at the same time.
-        for_closed_tile(tile, [&](i32, i32 x, i32 y, i32 z) {
-#pragma unroll
-            for (i32 c = 0; c < 3; c++)
-                copy_ahead<4>(&window.values[c][window_index(x, y, z)], from.at(c, x, y, z));
-        });
-        end_of_copies();
-        wait_for_copies<0>();
-        __syncthreads();
-        return;
+    if constexpr (sizeof(T) == 4) {
+        if (!has_hidden && is_one_layout(job)) return copy_closed_tile(job, tile, window);
     }
-    for_closed_tile(tile, [&](i32, i32 x, i32 y, i32 z) {
+    for_closed_tile(tile, [&](i32 x, i32 y, i32 z) {
         const GridPoint p = point(x, y, z);
         Vector<T> v = original_at<T>(job, p);
         if (has_hidden && is_hidden_level(VolumeCodeView<T>(job).levels()[tile_place(job, p).index()]))
@@ -154,18 +162,18 @@ template <typename T>
 __device__ __forceinline__ Quantized<T> quantize(
     const Quantizing<T>& step, T most, const Vector<T>& original, const T (&prediction)[3], T (&value)[3]) {
     typedef Real<T> R;
+    // Multiples of the step below it round to integers of TRIPLE_MOST_BITS bits, to even ones from halves.
+    constexpr T END = T(1 << TRIPLE_MOST_BITS) - T(0.5);
+    static_assert(END < R::MAX_CODE, "all of them are codes");
     Quantized<T> found = {{{0, 0, 0}}, true, T(0)};
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
-        const T scaled = (original.at[c] - prediction[c]) * step.inverse;
-        const T shifted = scaled + R::SHIFT;
-        const i32 q = (i32)(R::shifted_code(shifted) - R::SHIFTED_ZERO);
-        value[c] = prediction[c] + (T)q * step.width;
-        const bool fits = R::abs(scaled) <= R::MAX_CODE && (u32)(q < 0 ? -q : q) < 1u << TRIPLE_MOST_BITS;
+        const T scaled = (original.at[c] - prediction[c]) * step.inverse, shifted = scaled + R::SHIFT;
+        found.q.q[c] = (i32)(R::shifted_code(shifted) - R::SHIFTED_ZERO);
+        value[c] = prediction[c] + (shifted - R::SHIFT) * step.width;
         const T error = R::abs(value[c] - original.at[c]);
-        found.is_good &= fits && error <= most;
+        found.is_good &= (R::abs(scaled) < END) & (error <= most);
         found.error = R::high(found.error, error);
-        found.q.q[c] = q;
     }
     if (found.is_good) return found;
 #pragma unroll
@@ -176,10 +184,11 @@ __device__ __forceinline__ Quantized<T> quantize(
     return found;
 }
 
-// Blocks of positions.
+// The block of a position, and of the vertices of a level.
 __device__ __forceinline__ u32 block_of_position(u32 position) {
     return position < 64 ? 0 : position < 512 ? 1 : 2;
 }
+__device__ __forceinline__ u32 block_of_level(i32 level) { return level > 1 ? 0 : 2 - (u32)level; }
 
 // The vertices that a tile owns among sixteen positions from `first` on.
 __device__ __forceinline__ u32 owned_vertices(const VolumeTile& tile, u32 first) {
@@ -198,17 +207,9 @@ __device__ __forceinline__ void store_symbols(
     const u32 k = threadIdx.x, first = 16 * k, block = block_of_position(first);
     static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16 && SYMBOL_ZERO == 0, "sixteen symbols each");
     __shared__ u32 vertices[3];
-    if (k < 3) vertices[k] = shared.costs[k] = 0;
+    if (k < 3) vertices[k] = 0;
     __syncthreads();
     const uint4 symbols = words_at<uint4>(shared.symbols)[k];
-    if (symbols.x | symbols.y | symbols.z | symbols.w) {
-        u32 cost = 0;
-        for (u32 i = 0; i < 16; i++) {
-            const u32 symbol = shared.symbols[first + i];
-            if (symbol != SYMBOL_ZERO) cost += 3 + triple_raw_bits(symbol);
-        }
-        atomicAdd(&shared.costs[block], cost);
-    }
     const bool whole =
         tile.owned(0) == VOLUME_SIDE && tile.owned(1) == VOLUME_SIDE && tile.owned(2) == VOLUME_SIDE;
     const u32 owned = whole ? 16 : owned_vertices(tile, first);
@@ -217,7 +218,7 @@ __device__ __forceinline__ void store_symbols(
     words_at<uint4>(work.symbols() + tile.index * VOLUME_TILE_VERTICES)[k] = symbols;
     __syncthreads();
     if (k != 0) return;
-    work.headers()[tile.index] = with_activities(shared.infos[0], activity_of(shared.costs[0], vertices[0]),
+    work.headers()[tile.index] = with_activities(shared.info, activity_of(shared.costs[0], vertices[0]),
         activity_of(shared.costs[1], vertices[1]), activity_of(shared.costs[2], vertices[2]));
 }
 
@@ -235,60 +236,18 @@ __device__ __forceinline__ void store_largest(const Job& job, const VolumeTile& 
     sizes_of(job, tile.index).largest_error = largest;
 }
 
-// Strict signs of the vertices of a closed tile that a thread looks at: of the last ones in the low bits.
-struct SignsOfThread {
-    static constexpr i32 VERTICES = (CLOSED_VERTICES + VOLUME_THREADS - 1) / VOLUME_THREADS,
-                         EACH = 64 / SIGNS, WORDS = (VERTICES + EACH - 1) / EACH;
-    u64 words[WORDS];
-
-    // Vertex j of word w of the thread: its number, and its place in a window or -1.
-    static __device__ __forceinline__ i32 place(const VolumeTile& tile, i32 w, i32 j, i32& k) {
-        constexpr i32 SIDE = VOLUME_CLOSED;
-        k = (i32)threadIdx.x + (w * EACH + j) * VOLUME_THREADS;
-        const i32 x = k % SIDE, y = k / SIDE % SIDE, z = k / (SIDE * SIDE);
-        const bool here = x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2];
-        return here ? window_index(x, y, z) : -1;
-    }
-    template <typename T>
-    __device__ __forceinline__ SignsOfThread(const VolumeTile& tile, const VolumeWindow<T, 3>& window)
-        : words{} {
-#pragma unroll
-        for (i32 w = 0; w < WORDS; w++)
-#pragma unroll 2
-            for (i32 j = 0; j < EACH; j++) {
-                i32 k;
-                const i32 at = place(tile, w, j, k);
-                words[w] <<= SIGNS;
-                if (at < 0) continue;
-                words[w] |=
-                    strict_signs(Vector<T>{window.values[0][at], window.values[1][at], window.values[2][at]});
-            }
-    }
-    // Writes the signs of the vertices before and now.
-    static __device__ __forceinline__ void write(
-        const VolumeTile& tile, SignsOfThread before, SignsOfThread now, u16* signs) {
-#pragma unroll
-        for (i32 w = 0; w < WORDS; w++)
-#pragma unroll 2
-            for (i32 j = EACH - 1; j >= 0; j--) {
-                i32 k;
-                if (place(tile, w, j, k) >= 0)
-                    signs[k] = (u16)((before.words[w] & SIGNS_BEFORE) | (now.words[w] << SIGNS & SIGNS_NOW));
-                before.words[w] >>= SIGNS, now.words[w] >>= SIGNS;
-            }
-    }
-};
-
-// Whether signs leave cubes of a tile open, or vertices have other values than those in the window. Call with
-// a block, which then has no window.
+// Components of a vertex that have one strict sign before and now: of each whether it is positive, then
+// whether it is negative.
 template <typename T>
-__device__ __forceinline__ bool is_open(const Job& job, const VolumeTile& tile, const SignsOfThread& before,
-    bool other_values, QuantizeShared<T>& shared, const VolumeWindow<T, 3>& window) {
-    const SignsOfThread now(tile, window);
-    __syncthreads();
-    u16* const signs = signs_of(shared);
-    SignsOfThread::write(tile, before, now, signs);
-    __syncthreads();
+__device__ __forceinline__ u32 kept_signs(const Vector<T>& before, const T (&now)[3]) {
+    return strict_signs(before) & strict_signs(Vector<T>{now[0], now[1], now[2]});
+}
+
+// Whether a tile has cubes at all of whose vertices no component keeps one strict sign, or vertices with
+// other values than those in the window. Call with a block.
+template <typename T>
+__device__ __forceinline__ bool is_open(
+    const Job& job, const VolumeTile& tile, bool other_values, QuantizeShared<T>& shared) {
     bool open = other_values;
     const u64 sizes[3] = {job.nx, job.ny, job.nz};
     // On sides other tetrahedra, or levels of vertices, may matter.
@@ -298,29 +257,29 @@ __device__ __forceinline__ bool is_open(const Job& job, const VolumeTile& tile, 
     const i32 x = (i32)threadIdx.x % VOLUME_SIDE, y = (i32)threadIdx.x / VOLUME_SIDE;
     static_assert(VOLUME_THREADS == VOLUME_SIDE * VOLUME_SIDE, "a column of cubes each");
     if (x < tile.last[0] && y < tile.last[1])
-        open |= settled_cubes<VOLUME_CLOSED>(signs + y * VOLUME_CLOSED + x, tile.last[2]) !=
-                (1u << tile.last[2]) - 1;
+        open |= settled_cubes<VOLUME_SIDE>(
+                    tile.last[2], [&](i32 dx, i32 dy, i32 z) { return signs_at(shared, x + dx, y + dy, z); },
+                    [](u32 all) { return all != 0; }) != (1u << tile.last[2]) - 1;
     return __syncthreads_or(open);
 }
 
-// Bound shifts of a tile and of those behind it, and the steps of layer 1; no symbols yet. Call with a block.
+// The steps of layer 1 of a tile and of those behind it; no symbols yet. Call with a block.
 template <typename T>
 __device__ __forceinline__ void begin_quantizing(
     const Job& job, const VolumeTile& tile, QuantizeShared<T>& shared) {
     const Control& control = control_of(job);
-    const u32 k = threadIdx.x;
-    if (k < 8) {
-        const bool here = (!(k & 1) || tile.last[0] == VOLUME_SIDE) &&
-                          (!(k & 2) || tile.last[1] == VOLUME_SIDE) &&
-                          (!(k & 4) || tile.last[2] == VOLUME_SIDE);
-        shared.infos[k] =
-            here ? without_activities(VolumeCodeView<T>(job).headers()[tile_behind(job, tile.index, k)]) : 0;
-    }
-    if (k < BOUND_SHIFTS * LEVELS) {
-        const u32 shift = k / LEVELS, level = k % LEVELS;
-        shared.steps[shift][level] = {
+    const u32 k = threadIdx.x, owner = k / LEVELS, level = k % LEVELS;
+    if (owner < 8) {
+        const bool here = (!(owner & 1) || tile.last[0] == VOLUME_SIDE) &&
+                          (!(owner & 2) || tile.last[1] == VOLUME_SIDE) &&
+                          (!(owner & 4) || tile.last[2] == VOLUME_SIDE);
+        const u32 info = here ? VolumeCodeView<T>(job).headers()[tile_behind(job, tile.index, owner)] : 0,
+                  shift = bound_shift_in(info);
+        shared.steps[owner][level] = {
             (T)control.volume.width[shift][level], (T)control.volume.inverse[shift][level]};
+        if (k == 0) shared.info = without_activities(info);
     }
+    if (k < 3) shared.costs[k] = 0;
     words_at<uint4>(shared.symbols)[k] = make_uint4(0, 0, 0, 0);
 }
 
@@ -332,33 +291,45 @@ struct SeenOfTile {
     bool all_good;
 };
 
-// Codes a closed tile, whose originals are in the window. Call with a block.
+// Codes a closed tile, whose originals are in the window, and fills the costs of its blocks and, where points
+// are kept, the signs of its vertices. Call with a block.
 template <typename T>
 __device__ __forceinline__ SeenOfTile<T> code_tile(
     const Job& job, const VolumeTile& tile, QuantizeShared<T>& shared, VolumeWindow<T, 3>& window) {
     const Control& control = control_of(job);
     const VolumeCodeView<T> work(job);
-    const bool has_hidden = (control.zero | control.nonfinite | control.filled) != 0;
+    const bool has_hidden = (control.zero | control.nonfinite | control.filled) != 0,
+               keeps_points = job.preserve != PRESERVE_NONE;
     const T most = (T)control.quantizer.accept;
     SeenOfTile<T> seen = {T(0), true};
+    u32 cost = 0;
+    auto add_cost = [&](i32 level) {
+        if (cost) atomicAdd(&shared.costs[block_of_level(level)], cost);
+        cost = 0;
+    };
     visit_closed_tile(
-        tile, window, control.interpolants, [](i32) {},
+        tile, window, control.interpolants, [&](i32 level) { add_cost(level + 1); },
         [&](const VolumeVertex& vertex, const T(&prediction)[3], T(&value)[3]) {
             const i32 at = window_index(vertex.x, vertex.y, vertex.z);
             const Vector<T> original = {window.values[0][at], window.values[1][at], window.values[2][at]};
-            if (has_hidden && is_zero(original) && is_hidden_vertex<T>(job, tile, vertex)) {
+            if (has_hidden && is_zero(original) &&
+                is_hidden_vertex<T>(
+                    job, tile.first[0] + vertex.x, tile.first[1] + vertex.y, tile.first[2] + vertex.z)) {
                 for (i32 c = 0; c < 3; c++) value[c] = T(0);
+                if (keeps_points) signs_at(shared, vertex.x, vertex.y, vertex.z) = 0;
                 return;
             }
             const Quantized<T> found =
-                quantize(shared.steps[bound_shift_in(shared.infos[vertex.owner])][vertex.level], most,
-                    original, prediction, value);
+                quantize(shared.steps[vertex.owner][vertex.level], most, original, prediction, value);
             seen.all_good &= found.is_good;
+            if (keeps_points)
+                signs_at(shared, vertex.x, vertex.y, vertex.z) = (u8)kept_signs(original, value);
             if (vertex.owner) return;
-            if (found.is_good && found.error > seen.largest) seen.largest = found.error;
+            if (found.is_good) seen.largest = Real<T>::high(seen.largest, found.error);
             if (found.q.q[0] | found.q.q[1] | found.q.q[2]) {
                 const EncodedTriple code = encode_triple(found.q);
                 shared.symbols[vertex.position] = (u8)code.symbol;
+                cost += 3 + code.bits;
                 if (code.bits) work.payload(tile.index)[vertex.position] = code.raw;
             }
             if (!found.is_good) {
@@ -367,23 +338,28 @@ __device__ __forceinline__ SeenOfTile<T> code_tile(
                 if (level == LEVEL_UNCHANGED) level = LEVEL_EXACT;
             }
         });
+    add_cost(0);
     return seen;
 }
 
-// Stores the values of a tile; those of doubles lie where they are. Call with a block.
+// Stores the values of a tile; those of doubles lie where they are. A thread has a column along z. Call with
+// a block.
 template <typename T>
 __device__ __forceinline__ void store_values(
     const Job& job, const VolumeTile& tile, const VolumeWindow<T, 3>& window) {
     if (sizeof(T) == 8) return;
     const VolumeCodeView<T> work(job);
-    for (u32 place = threadIdx.x; place < VOLUME_TILE_VERTICES; place += VOLUME_THREADS) {
-        GridPoint p;
-        if (!vertex_in_tile(tile, place, p)) continue;
-        const i32 at = window_index((i32)place % VOLUME_SIDE, (i32)place / VOLUME_SIDE % VOLUME_SIDE,
-            (i32)place / (VOLUME_SIDE * VOLUME_SIDE));
+    constexpr i32 SIDE = VOLUME_SIDE;
+    static_assert(VOLUME_THREADS == SIDE * SIDE, "a column each");
+    const i32 x = (i32)threadIdx.x % SIDE, y = (i32)threadIdx.x / SIDE, planes = tile.owned(2);
+    if (x >= tile.owned(0) || y >= tile.owned(1)) return;
+#pragma unroll 4
+    for (i32 z = 0; z < SIDE; z++)
 #pragma unroll
-        for (u32 c = 0; c < 3; c++) work.values(tile.index, c)[place] = window.values[c][at];
-    }
+        for (i32 c = 0; c < 3; c++)
+            if (z < planes)
+                work.values(tile.index, c)[z * SIDE * SIDE + threadIdx.x] =
+                    window.values[c][window_index(x, y, z)];
 }
 
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Dynamic shared: QuantizeShared. Reads: the field,
@@ -398,13 +374,11 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
     VolumeWindow<T, 3>& window = window_of<T>(job, shared, tile.index);
     begin_quantizing(job, tile, shared);
     load_originals(job, tile, false, window);
-    const SignsOfThread before(tile, window);
-    __syncthreads();
     const SeenOfTile<T> seen = code_tile(job, tile, shared, window);
     store_symbols(job, tile, shared);
     store_largest(job, tile, (double)seen.largest);
     store_values(job, tile, window);
     if (job.preserve == PRESERVE_NONE) return;
-    const bool open = is_open(job, tile, before, !seen.all_good, shared, window);
+    const bool open = is_open(job, tile, !seen.all_good, shared);
     if (threadIdx.x == 0) VolumeCodeView<T>(job).repair_flags()[tile.index] = open;
 }

@@ -23,6 +23,22 @@ __device__ __forceinline__ double from_ordered(u64 key) {
     return __longlong_as_double((long long)(key >> 63 ? key & ~(1ull << 63) : ~key));
 }
 
+// The bits of the largest magnitude of a vertex, which are in the order of the magnitudes; of a vertex that
+// is not finite those of infinity or more.
+template <typename T>
+__device__ __forceinline__ typename Real<T>::Bits largest_magnitude(const Vector<T>& v) {
+    typedef typename Real<T>::Bits Bits;
+    constexpr Bits ALL = ~Bits(0) >> 1;
+    Bits largest = 0;
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) largest = max(largest, (Bits)Real<T>::bits(v.at[c]) & ALL);
+    return largest;
+}
+template <typename T>
+__device__ __forceinline__ bool is_finite_magnitude(typename Real<T>::Bits magnitude) {
+    return magnitude < (typename Real<T>::Bits)Real<T>::bits(Real<T>::infinity());
+}
+
 // Statistics of some vertices.
 template <typename T>
 struct VolumeStatistics {
@@ -31,18 +47,21 @@ struct VolumeStatistics {
     u64 filled;
 
     __device__ __forceinline__ void add(const Job& job, const Vector<T>& v, u64 number) {
-        const bool all_finite = finite(v),
-                   is_filled = job.has_fill && (has_bits(v.at[0], job.fill) || has_bits(v.at[1], job.fill) ||
-                                                   has_bits(v.at[2], job.fill));
-        if (!all_finite) counts.add({0, 1, ~number});
-        if (is_filled) {
-            filled += all_finite;
+        typedef Real<T> R;
+        const typename R::Bits magnitude = largest_magnitude(v);
+        const bool all_finite = is_finite_magnitude<T>(magnitude),
+                   is_filled = job.has_fill && ::is_filled(v, job.fill);
+        if (all_finite && !is_filled) {
+            counts.zero += magnitude == 0;
+            range.add(R::low(v.at[0], R::low(v.at[1], v.at[2])), R::high(v.at[0], R::high(v.at[1], v.at[2])));
             return;
         }
-        counts.zero += is_zero(v);
+        if (!all_finite) counts.add({0, 1, ~number});
+        filled += is_filled && all_finite;
+        if (is_filled) return;
 #pragma unroll
         for (i32 c = 0; c < 3; c++)
-            if (Real<T>::finite(v.at[c])) range.add(v.at[c], v.at[c]);
+            if (R::finite(v.at[c])) range.add(v.at[c], v.at[c]);
     }
     // Adds those of a warp to those of the call.
     __device__ __forceinline__ void tell(Control& control) {
@@ -108,13 +127,23 @@ __device__ __forceinline__ void decide_volume(
 // in the control block.
 template <typename T>
 __device__ __forceinline__ void volume_statistics(const Job& job) {
+    // Vertices of a thread whose loads are under way at the same time.
+    constexpr u32 AT_ONCE = 16 / sizeof(T);
     Control& control = control_of(job);
     VolumeStatistics<T> found = {SeenRange<T>::none(), {0, 0, 0}, 0};
     const u64 rows = job.ny * job.nz, warps = (u64)gridDim.x * (blockDim.x / 32);
     for (u64 row = (u64)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32; row < rows; row += warps) {
         const long long z = (long long)(row / job.ny), y = (long long)(row - (u64)z * job.ny);
-        for (u64 x = threadIdx.x & 31; x < job.nx; x += 32)
-            found.add(job, original_at<T>(job, {(long long)x, y, z}), row * job.nx + x);
+        for (u64 first = threadIdx.x & 31; first < job.nx; first += 32 * AT_ONCE) {
+            Vector<T> vertices[AT_ONCE];
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++)
+                if (first + 32 * j < job.nx)
+                    vertices[j] = original_at<T>(job, {(long long)(first + 32 * j), y, z});
+#pragma unroll
+            for (u32 j = 0; j < AT_ONCE; j++)
+                if (first + 32 * j < job.nx) found.add(job, vertices[j], row * job.nx + first + 32 * j);
+        }
     }
     __syncwarp();
     found.tell(control);

@@ -104,7 +104,7 @@ const fn list_repaired(call: Call, name: &'static str, function: &'static str) -
 
 const RANK_REPAIRED: Launch = kernel((Call::Protect, "encode"), "rank_repaired", [LIST_THREADS; 2], [1; 2])
     .data("control list_ranks", "control list_ranks")
-    .work("tiles once; all, 1024 at a time");
+    .work("tiles once; all, 4096 at a time");
 
 const fn plan_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
     chunks_of_fix((call, "encode"), name, function)

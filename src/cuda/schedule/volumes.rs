@@ -75,7 +75,7 @@ pub(super) const LAUNCHES: [Launch; 28] = [
         .work("vertices once; a tile a block"),
     kernel(phase::COUNT, "rank_vertices", [LIST_THREADS; 2], [1; 2])
         .data("control list_ranks", "control list_ranks")
-        .work("tiles once; all, 1024 at a time"),
+        .work("tiles once; all, 4096 at a time"),
     kernel(phase::COUNT, "plan_chunks", warps(LIST_WARPS as i32), [0; 2])
         .grid(|s, _| s.list_blocks())
         .data("control levels listed list_ranks", "entries")
