@@ -580,7 +580,7 @@ contains
 
     reason = ''
     call factz_compress(u, narrow, config, stream, stat=status, errmsg=reason)
-    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'both components must lie at the same vertices')
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'all components must lie at the same vertices')
     call factz_compress(u(nx:1:-1, :), v(nx:1:-1, :), config, stream, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'a copy of the section')
     config%halo = FACTZ_SIDE_X_MIN

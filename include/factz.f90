@@ -1901,7 +1901,7 @@ contains
       refusal = v%refusal
     else if (u%nx /= v%nx .or. u%ny /= v%ny .or. u%nz /= v%nz) then
       refusal = trim(u%name)//' has '//size_of(u)//' vertices but '//trim(v%name)//' has '//size_of(v)// &
-          ': both components must lie at the same vertices'
+          ': all components must lie at the same vertices'
     else if (u%plane_rows /= v%plane_rows) then
       refusal = trim(u%name)//' has '//decimal(u%plane_rows)//' rows from a plane to the next but '//trim(v%name)// &
           ' has '//decimal(v%plane_rows)//': pass a copy of one of them'

@@ -175,7 +175,7 @@ typedef struct CUstream_st *factz_stream;
  * rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with
  * FACTZ_TIES_ZEROS. FACTZ_MODE_SPECULATIVE may change isolated zeros: vertices stay zero, but other zeros
  * may appear beside them, and the index may change; a zero on an edge may move to another edge of its
- * triangle.
+ * triangle. Volumes refuse this rule.
  */
 #define FACTZ_TIES_SOS 2
 

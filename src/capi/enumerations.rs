@@ -50,7 +50,7 @@ pub const FACTZ_TIES_ZEROS: i32 = 1;
 /// rule, the simulation of simplicity as FTK applies it. Streams are nearly as small as with
 /// FACTZ_TIES_ZEROS. FACTZ_MODE_SPECULATIVE may change isolated zeros: vertices stay zero, but other zeros
 /// may appear beside them, and the index may change; a zero on an edge may move to another edge of its
-/// triangle.
+/// triangle. Volumes refuse this rule.
 pub const FACTZ_TIES_SOS: i32 = 2;
 
 /// Lists the numbers of an enumeration with their C names, in order, and asserts that they are the crate's.

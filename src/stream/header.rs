@@ -139,7 +139,7 @@ pub struct VolumeFields {
 
 /// The error of a field that holds a value that it cannot have.
 fn bad(what: &str, value: u64) -> Error {
-    Error::corrupt(format!("the header holds {what} = {value}"))
+    Error::corrupt(format!("the header holds {what} = {value}, which no encoder writes"))
 }
 
 /// The bytes of the header at the start of a stream of this version.
@@ -487,13 +487,17 @@ impl Header {
             ("half bin width", self.half_bin_width),
         ] {
             if !(x.is_finite() && x >= 0.0) {
-                return Err(Error::corrupt(format!("the header holds {name} = {x}")));
+                return Err(Error::corrupt(format!(
+                    "the header holds {name} = {x}, which no encoder writes"
+                )));
             }
         }
         let dz = self.volume.map_or(1.0, |volume| volume.dz);
         for (name, d) in [("dx", self.dx), ("dy", self.dy), ("dz", dz)] {
             if !is_spacing(d) {
-                return Err(Error::corrupt(format!("the header holds {name} = {d}")));
+                return Err(Error::corrupt(format!(
+                    "the header holds {name} = {d}, which no encoder writes"
+                )));
             }
         }
         if self.stream_bytes % 4 != 0 {

@@ -90,6 +90,13 @@ fn three_files_or_one_are_written() {
     f.succeeds("compress all.npz -o again.fz --abs 0 --mode repair");
     f.succeeds("decompress again.fz again.f32");
     assert!(f.read("again.f32") == all);
+    let told = f.json("compress all.npz -o again.fz --abs 0.01 --mode repair");
+    assert!(
+        told["mode"] == "repair" && told["coder"] == "ans" && told["points_in_tetrahedra"].is_u64(),
+        "{told}"
+    );
+    let told = f.succeeds("compress all.npz -o again.fz --abs 0.01 --mode repair");
+    assert!(told.contains("\nvertices: 0 stored exactly, "), "{told}");
     f.succeeds("compress all.npz -o turned.fz --abs 0 --mode repair --keys w,v,u");
     f.succeeds("decompress turned.fz turned.f32");
     assert!(f.read("turned.f32") == [w, &v[..], &u].concat());
@@ -262,8 +269,13 @@ fn what_is_no_volume_is_refused() {
     f.write("cube.npy", &npy("<f4", "(3, 66, 3, 3)", &all));
     f.write("u.npy", &npy("<f4", SHAPE, &f.read("u.f32")));
     f.succeeds("decompress flow.fz all.npz");
+    f.succeeds("compress u.npy u.npy -o planes.fz --abs 0.1");
+    f.write("four.npy", &npy("<f4", "(3, 3, 3, 3)", &all[..324]));
     for (line, part) in [
         ("compress u.npy u.npy -o x.fz --abs 1 --mode repair", "give U, V and W, or one file"),
+        ("compress u.npy u.npy u.npy -o x.fz --abs 1 --mode block", "--mode block is one of planes"),
+        ("compress four.npy -o x.fz --abs 1 --mode repair", "as three files, a[0], a[1] and a[2], or else"),
+        ("decompress planes.fz a.f32 b.f32 c.f32", "planes.fz holds planes: give two outputs, U and V"),
         ("compress u.npy -o x.fz --abs 1 --mode repair", "which is one component: give U, V and W"),
         ("compress all.npy -o x.fz --abs 1", "all.npy: holds u, v and w: give --mode repair for a volume"),
         ("compress cube.npy -o x.fz --abs 1 --mode repair", "--dims 3x3x66 or --dims 3x66x3"),

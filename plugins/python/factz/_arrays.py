@@ -5,7 +5,7 @@ Nothing is copied where row pitch and element stride can express the array.
 
 import ctypes
 import os
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -263,14 +263,19 @@ def check_pair(u: Array, v: Array) -> None:
         if len(u.shape) > 3 and u.shape == v.shape:
             message += ": pass them as planes, with .reshape(-1, %d, %d)" % u.shape[-2:]
         raise ValueError(message)
-    for array in (u, v):
+    check_types((u, v))
+    if u.dtype.itemsize != v.dtype.itemsize:
+        raise TypeError("%s is %s and %s is %s: convert one of them" % (u.name, u.dtype, v.name, v.dtype))
+
+
+def check_types(arrays: Iterable[Array]) -> None:
+    """Refuses elements that no stream holds."""
+    for array in arrays:
         if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
             raise TypeError(
                 "%s has elements of type %s: factz takes float32 and float64, convert it with .astype"
                 % (array.name, array.dtype)
             )
-    if u.dtype.itemsize != v.dtype.itemsize:
-        raise TypeError("%s is %s and %s is %s: convert one of them" % (u.name, u.dtype, v.name, v.dtype))
 
 
 def set_layout(config: _abi.Config, *components: Array) -> Tuple[int, ...]:

@@ -219,7 +219,8 @@ def check_array(name: str, shape: Tuple[int, ...], dtype: Any, content: Content 
         advice = content.stacked
         if shape[-1] == content.components:
             advice = "np.moveaxis(a, -1, %d)" % (-1 - content.rank)
-        raise ValueError("shape=%s of %s must be %s: %s makes it" % (shape, name, wanted, advice))
+        volume = "; mode='repair' is that of volumes of u, v and w" if content is PLANES and 3 in shape else ""
+        raise ValueError("shape=%s of %s must be %s: %s makes it%s" % (shape, name, wanted, advice, volume))
 
 
 def check_chunks(chunks: Tuple[int, ...], name: str = "chunks", content: Content = PLANES) -> None:

@@ -58,6 +58,8 @@ def float_of(option: str, value: Optional[float]) -> float:
     try:
         if value is not None and not isinstance(value, (str, bytes)):
             return float(value)
+    except OverflowError:
+        raise ValueError("%s is a number beyond those of float64" % option) from None
     except (TypeError, ValueError):
         pass
     raise TypeError("%s=%r is no number" % (option, value))

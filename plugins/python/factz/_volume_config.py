@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import numpy as np
 
 from . import _abi
-from ._arrays import Array, plane_rows, refuse_device
+from ._arrays import Array, check_types, plane_rows, refuse_device
 from ._fields import alike, check_output, find, find_output
 from ._library import check, library
 
@@ -34,7 +34,8 @@ def check_volume(arrays: List[Array]) -> None:
     names = ", ".join(array.name for array in arrays[:2]) + " and " + arrays[2].name
     if len(shapes[0]) != 3 or len(set(shapes)) > 1:
         raise ValueError("%s must have one shape (nz, ny, nx), not %s, %s and %s" % (names, *shapes))
-    if len({kind.newbyteorder("=") for kind in types}) > 1 or types[0].kind != "f" or types[0].itemsize not in (4, 8):
+    check_types(arrays)
+    if len({kind.newbyteorder("=") for kind in types}) > 1:
         raise TypeError("%s must all be float32 or all float64, not %s, %s and %s" % (names, *types))
 
 

@@ -71,7 +71,7 @@ behind a symbolic link is replaced or made, not the link. `factz compress --appe
 
 Exit status:
   0  done
-  1  verify, bench or demo found a violation, or test found a damaged stream
+  1  verify, diff, bench or demo found a violation, or test found a damaged stream
   2  wrong usage, a file or standard output that cannot be read, written or understood, not enough memory, or \
 --backend cuda without a device
   130, 143  interrupted, terminated

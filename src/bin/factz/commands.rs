@@ -35,7 +35,7 @@ pub fn required_bound(a: &BoundArguments) -> Result<(BoundKind, f64), Failure> {
 }
 
 pub fn check(a: &Choices) -> Result<(), Failure> {
-    if a.mode == Mode::Speculative && a.predictor == Predictor::Lorenzo {
+    if a.mode == Some(Mode::Speculative) && a.predictor == Predictor::Lorenzo {
         return Err(failure!(
             "--mode speculative works with --predictor hierarchical alone: leave --predictor out, or give --mode block"
         ));
@@ -214,7 +214,7 @@ pub fn chosen(
 ) -> Result<Config, Failure> {
     let Spacing { dx, dy } = a.promise.spacing.or(Spacing::UNIT)?;
     Ok(Config {
-        mode: a.mode,
+        mode: a.mode.unwrap_or(Mode::BlockWise),
         predictor: a.predictor,
         coder: a.coder,
         preserve: a.promise.preserve,
@@ -252,8 +252,13 @@ fn compressed_text(
     );
     let _ = writeln!(text, "largest error {:.6e}, bound {:.6e}", report.max_error, report.bound);
     let _ = writeln!(text, "{}", points.text(config));
-    let _ = writeln!(
-        text,
+    let _ = writeln!(text, "{}", vertices_text(report, config));
+    text + warning_text(report)
+}
+
+/// The line of the vertices that are not coded as the others.
+pub fn vertices_text(report: &Report, config: &Config) -> String {
+    format!(
         "vertices: {} stored exactly, {} zero, {} with NaN or infinity{}",
         grouped(report.exact_vertices),
         grouped(report.zero_vertices),
@@ -262,8 +267,7 @@ fn compressed_text(
             Some(_) => format!(", {} with the fill value", grouped(report.filled_vertices)),
             None => String::new(),
         }
-    );
-    text + warning_text(report)
+    )
 }
 
 /// The line of what a report warns of; empty without a warning.

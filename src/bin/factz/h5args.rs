@@ -104,7 +104,7 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
 
 /// Chunks are volumes in the mode of volumes.
 fn is_volume(a: &H5args) -> bool {
-    a.choices.mode == Mode::Repair
+    a.choices.mode == Some(Mode::Repair)
 }
 
 fn config(a: &H5args, bound: (BoundKind, f64)) -> Result<Config, Failure> {

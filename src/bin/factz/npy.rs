@@ -91,7 +91,7 @@ impl Header {
         let (sizes, arrangement) = match possible[..] {
             [] => return Err(failure!("{name}: has the shape {shape}; {wanted}: {}", no_pair(name, axes))),
             [only] => only,
-            _ => chosen(name, &shape, &possible, expected)?,
+            _ => chosen(name, &shape, &possible, 2, expected)?,
         };
         Ok((positive(name, &shape, sizes)?, arrangement))
     }
@@ -116,7 +116,7 @@ impl Header {
         let (sizes, arrangement) = match *without_leading_ones(&self.sizes, 4) {
             [3, nz, ny, 3] => {
                 let possible = [([3, ny, nz], Arrangement::Stacked), ([ny, nz, 3], Arrangement::Interleaved)];
-                chosen(name, &shape, &possible, expected)?
+                chosen(name, &shape, &possible, 3, expected)?
             }
             [3, nz, ny, nx] => ([nx, ny, nz], Arrangement::Stacked),
             [nz, ny, nx, 3] => ([nx, ny, nz], Arrangement::Interleaved),
@@ -136,6 +136,7 @@ fn chosen(
     name: &str,
     shape: &str,
     possible: &[([u64; 3], Arrangement)],
+    components: u32,
     expected: Option<Dims>,
 ) -> Result<([u64; 3], Arrangement), Failure> {
     let as_expected = |sizes: [u64; 3]| expected.is_some_and(|d| [d.nx, d.ny, d.nz] == sizes);
@@ -143,16 +144,25 @@ fn chosen(
     let all: Vec<String> =
         possible.iter().filter_map(|(sizes, _)| Dims::checked(*sizes)).map(|d| d.to_string()).collect();
     let alike = possible.iter().enumerate().any(|(k, a)| possible[..k].iter().any(|b| a.0 == b.0));
+    let (arrangements, files) = match components {
+        2 => (
+            "u and then v, or u and v side by side",
+            "as two files, a[0] and a[1], or else a[..., 0] and a[..., 1]",
+        ),
+        _ => (
+            "u, then v, then w, or u, v and w side by side",
+            "as three files, a[0], a[1] and a[2], or else a[..., 0], a[..., 1] and a[..., 2]",
+        ),
+    };
     match fitting[..] {
         [one] => Ok(*one),
         _ if alike => Err(failure!(
-            "{name}: has the shape {shape}, which may be u and then v, or u and v side by side, and --dims cannot \
-             tell: save the components as two files, a[0] and a[1], or else a[..., 0] and a[..., 1]: {}",
+            "{name}: has the shape {shape}, which may be {arrangements}, and --dims cannot tell: save the components \
+             {files}: {}",
             part(name, "0")
         )),
         _ => Err(failure!(
-            "{name}: has the shape {shape}, which may be u and then v, or u and v side by side: say which \
-             with --dims {}",
+            "{name}: has the shape {shape}, which may be {arrangements}: say which with --dims {}",
             all.join(" or --dims ")
         )),
     }
@@ -174,7 +184,9 @@ fn saved(name: &str, what: &str) -> String {
 }
 
 /// Advice where an array may be a volume.
-const OF_VOLUME: &str = "; for a volume give `factz compress` --mode repair, other commands U, V and W";
+const OF_VOLUME: &str =
+    "; for a volume give `factz compress` --mode repair, and other commands a stream or a field of a \
+                         volume, not of planes, beside it";
 
 /// Advice on axes of which none has the length 2 of a pair.
 fn no_pair(name: &str, axes: &[u64]) -> String {

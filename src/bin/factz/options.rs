@@ -188,7 +188,7 @@ fn parse_spacing(text: &str) -> Result<Spacing, String> {
     match text.split_once(',').map(|(x, y)| (distance(x), distance(y))) {
         Some((Some(dx), Some(dy))) => Ok(Spacing { dx, dy }),
         _ => Err("give DX,DY: two numbers other than 0, for example 1,0.5, or 1,-0.5 where row 0 is the \
-                  northernmost"
+                  northernmost; --dz is the distance of the planes of a volume"
             .into()),
     }
 }
@@ -400,9 +400,9 @@ pub struct Place {
 /// Options of a stream besides the bound.
 #[derive(Args)]
 pub struct Choices {
-    /// Choice of the error that each vertex may have; both modes give the same guarantee
-    #[arg(long, value_parser = choice(&Mode::NAMES, &MODES), default_value = "block")]
-    pub mode: Mode,
+    /// How critical points are kept; the guarantee is the same [default: block; of a volume repair]
+    #[arg(long, value_parser = choice(&Mode::NAMES, &MODES))]
+    pub mode: Option<Mode>,
     /// Prediction of values
     #[arg(long, value_parser = choice(&Predictor::NAMES, &PREDICTORS), default_value = "hierarchical")]
     pub predictor: Predictor,

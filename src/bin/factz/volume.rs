@@ -5,7 +5,9 @@ use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Element, Values};
 use crate::engine::{with_progress, Done, Engine};
 use crate::failure::{failure, input_name, input_names, output_name, Failure};
-use crate::figures::{bound_kind_name, info_json, joined, periodic_name, report_json, shape_json};
+use crate::figures::{
+    bound_kind_name, choices_json, fill_json, info_json, joined, periodic_name, report_json, shape_json,
+};
 use crate::foreign::Product;
 use crate::options::{Choices, FillArguments, Spacing};
 use crate::output::{is_standard, refuse_input, refuse_terminal, same_file, Output};
@@ -24,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 /// Whether the arrays are those of a volume: there are three, or the mode is that of volumes.
 pub fn is_given(a: &Compress) -> bool {
-    a.w.is_some() || a.choices.mode == Mode::Repair
+    a.w.is_some() || a.choices.mode == Some(Mode::Repair)
 }
 
 /// Compresses the arrays U, V and W, or one with all components.
@@ -61,9 +63,10 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 "periodic": periodic_name(config.periodic), "bound_kind": bound_kind_name(bound.0),
                 "bound": bound.1, "output": output_name(&a.output), "step": added.number,
                 "offset": added.offset, "input_bytes": bytes, "ratio": ratio,
-                "mb_per_second": speed,
+                "mb_per_second": speed, "fill_value": fill_json(config.fill_value),
+                "points_in_tetrahedra": report.points_in_triangles,
             });
-            joined(report_json(report), joined(done.json(), more))
+            joined(joined(choices_json(&config), report_json(report)), joined(done.json(), more))
         },
         || {
             let points = format!("{} critical points in tetrahedra", grouped(report.points_in_triangles));
@@ -74,13 +77,14 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             };
             format!(
                 "{}: {} bytes of {}, ratio {ratio:.2}; compressed{} in {seconds:.3} s ({speed:.0} MB/s)\n\
-                 largest error {:.6e}, bound {:.6e}\n{kept}\n{}",
+                 largest error {:.6e}, bound {:.6e}\n{kept}\n{}\n{}",
                 output_name(&a.output),
                 grouped(report.stream_bytes),
                 grouped(bytes),
                 done.place(),
                 report.max_error,
                 report.bound,
+                commands::vertices_text(report, &config),
                 commands::warning_text(report),
             )
         },
@@ -95,10 +99,11 @@ pub fn chosen(
     dz: f64,
     bound: (BoundKind, f64),
 ) -> Result<Config, Failure> {
-    if choices.mode == Mode::Speculative {
+    if let Some(mode @ (Mode::BlockWise | Mode::Speculative)) = choices.mode {
         return Err(failure!(
-            "--mode speculative is one of planes: volumes are coded without constraints, verified and repaired, which \
-             takes as little; leave --mode out"
+            "--mode {} is one of planes: volumes are coded without constraints, verified and repaired, which \
+             takes as little; leave --mode out",
+            mode.name()
         ));
     }
     if choices.predictor == Predictor::Lorenzo {

@@ -54,6 +54,7 @@ class Refused(unittest.TestCase):
             refuses(ValueError, "%s='left' is none of none, all|xmin" % option, abs=1, **{option: "left"})
             refuses(ValueError, "%s=3 is none of" % option, abs=1, **{option: 3})
         refuses(factz.InvalidConfigError, "bound (abs, rel) = -1", abs=-1)
+        refuses(ValueError, "abs is a number beyond those of float64", abs=10**400)
         small = U.astype("f4"), V.astype("f4")
         error = self.refuses(
             factz.InvalidConfigError, "fill = 1e39|dtype = float32", factz.compress, *small, abs=1, fill=1e39

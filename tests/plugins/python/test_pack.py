@@ -288,12 +288,12 @@ class Commands(Folder):
         self.assertLessEqual(max(map(len, out.splitlines())), 110)
         self.assertIn("plain.nc", self.run_command("--help", module="unpack")[1])
 
-    def interrupted(self, number, code):
+    def interrupted(self, number, code, work="time.sleep(60)"):
         """Interrupts the command while it writes."""
         script = (
-            "import sys, time\nfrom factz.pack import converter\nfrom factz.pack.command import main\n"
-            "def write(*_):\n    print('writing', flush=True)\n    time.sleep(60)\n"
-            "converter.write = write\nsys.exit(main(['in.nc', 'out.nc', '--abs', '1', '--force']))"
+            "import os, sys, time, weakref\nfrom factz.pack import converter\nfrom factz.pack.command import main\n"
+            "def write(*_):\n    print('writing', flush=True)\n    %s\n"
+            "converter.write = write\nsys.exit(main(['in.nc', 'out.nc', '--abs', '1', '--force']))" % work
         )
         process = subprocess.Popen(
             [sys.executable, "-B", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -302,7 +302,8 @@ class Commands(Folder):
             if line == "writing\n":
                 break
         self.assertEqual(len([name for name in os.listdir(".") if name.endswith(".partial")]), 1)
-        process.send_signal(number)
+        if "kill" not in work:
+            process.send_signal(number)
         out, err = process.communicate()
         self.assertEqual((process.returncode, err), (code, ""))
 
@@ -316,6 +317,14 @@ class Commands(Folder):
         self.interrupted(signal.SIGTERM, 143)
         self.assertEqual(sorted(os.listdir(".")), ["in.nc", "out.nc"])
         self.assertEqual(contents("out.nc"), b"older")
+
+    def test_an_interrupt_within_a_callback_counts(self):
+        # Python ignores what a callback of a weak reference raises.
+        simple()
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            kill = "os.kill(os.getpid(), %d), time.sleep(0.01)" % number
+            self.interrupted(number, code, "dropped = weakref.ref(set(), lambda _: (%s))" % kill)
+            self.assertEqual(os.listdir("."), ["in.nc"])
 
     def test_long_work_tells_its_progress(self):
         code = (

@@ -143,6 +143,10 @@ class Volumes(unittest.TestCase):
         ]:
             with self.assertRaises(error):
                 call()
+        for kind in ("i4", "f2", "c8"):
+            strange = np.zeros((3, 4, 5, 6), kind)
+            with self.assertRaisesRegex(TypeError, "factz takes float32 and float64, convert it with .astype"):
+                factz.compress_volume(strange, abs=0.1)
         data = bytearray(factz.compress_volume(u, v, w, abs=0.1))
         data[-1] ^= 1
         with self.assertRaises(factz.CorruptStreamError):

@@ -34,7 +34,10 @@ _CHOICES = {
 def _names(text: str) -> Tuple[str, str]:
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
-        raise argparse.ArgumentTypeError("%r: give two names, U,V, for example u10,v10" % text)
+        volume = ""
+        if len(names) == 3:
+            volume = "; volumes of u, v and w are stored with Zarr (factz.zarr) or the HDF5 filter (factz.hdf5)"
+        raise argparse.ArgumentTypeError("%r: give two names, U,V, for example u10,v10%s" % (text, volume))
     return names[0], names[1]
 
 
@@ -103,7 +106,8 @@ def _add_bound(group: Any) -> None:
 def _add_choices(group: Any) -> None:
     add = group.add_argument
     for name, text in _CHOICES.items():
-        add("--" + name, choices=list(CHOICES[name]), help=text)
+        # Repair is the mode of volumes.
+        add("--" + name, choices=[choice for choice in CHOICES[name] if choice != "repair"], help=text)
     wide = "let --rel count even where outliers make the range"
     add("--allow-wide-range", action="store_true", default=None, help=wide)
     add("--threads", metavar="N", type=int, default=0, help="threads; 0, the default, is one per core")

@@ -1,11 +1,10 @@
 """The command lines ``python -m factz.pack`` and ``python -m factz.unpack``."""
 
-import signal
 import sys
 from typing import Any, Dict, List, Optional
 
 from ..errors import FactzError
-from . import append, pack, unpack
+from . import append, pack, stopping, unpack
 from .arguments import OF_COMPRESSION, pack_parser, unpack_parser
 
 
@@ -61,14 +60,8 @@ def _reporter(quiet: bool) -> Any:
     return say
 
 
-def _stop(number: int, _: Any) -> None:
-    # An exception, so that the unfinished file is removed.
-    sys.exit(128 + number)
-
-
 def _run(program: str, work: Any, arguments: Optional[List[str]]) -> int:
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, _stop)
+    stopping.listen()
     try:
         work(arguments)
         return 0

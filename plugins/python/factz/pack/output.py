@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, Optional
 
+from . import stopping
 from .failure import PackError
 
 
@@ -44,6 +45,7 @@ def finished_file(target: str, force: bool, beginning: Optional[str] = None) -> 
             shutil.copyfile(beginning, partial)
         yield partial
         _to_disk(partial)
+        stopping.check()
         _publish(partial, final, force)
         _to_disk(os.path.dirname(final))
     except FileExistsError as error:

@@ -3,6 +3,8 @@
 import sys
 import time
 
+from . import stopping
+
 # Seconds between two messages: on a terminal, and in the log of a batch job.
 _TERMINAL, _LOG = 0.2, 60.0
 
@@ -20,6 +22,7 @@ class Progress:
         self.shown = False
 
     def step(self, fields: int = 1) -> None:
+        stopping.check()
         self.done += fields
         now = time.monotonic()
         if not self.quiet and now - self.last >= (_TERMINAL if self.terminal else _LOG):
