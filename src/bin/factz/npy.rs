@@ -185,8 +185,7 @@ fn saved(name: &str, what: &str) -> String {
 
 /// Advice where an array may be a volume.
 const OF_VOLUME: &str =
-    "; for a volume give `factz compress` --mode repair, and other commands a stream or a field of a \
-                         volume, not of planes, beside it";
+    "; for a volume give `factz compress` --mode repair; other commands compare a volume with volumes alone";
 
 /// Advice on axes of which none has the length 2 of a pair.
 fn no_pair(name: &str, axes: &[u64]) -> String {
