@@ -138,7 +138,7 @@ pub struct VolumeFields {
 }
 
 /// The error of a field that holds a value that it cannot have.
-fn bad(what: &str, value: u64) -> Error {
+fn bad(what: &str, value: impl std::fmt::Display) -> Error {
     Error::corrupt(format!("the header holds {what} = {value}, which no encoder writes"))
 }
 
@@ -487,17 +487,13 @@ impl Header {
             ("half bin width", self.half_bin_width),
         ] {
             if !(x.is_finite() && x >= 0.0) {
-                return Err(Error::corrupt(format!(
-                    "the header holds {name} = {x}, which no encoder writes"
-                )));
+                return Err(bad(name, x));
             }
         }
         let dz = self.volume.map_or(1.0, |volume| volume.dz);
         for (name, d) in [("dx", self.dx), ("dy", self.dy), ("dz", dz)] {
             if !is_spacing(d) {
-                return Err(Error::corrupt(format!(
-                    "the header holds {name} = {d}, which no encoder writes"
-                )));
+                return Err(bad(name, d));
             }
         }
         if self.stream_bytes % 4 != 0 {
