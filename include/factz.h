@@ -1142,8 +1142,8 @@ typedef struct factz_fix_report {
      */
     double max_error;
     /**
-     * Of the device functions, where a reconstruction is refused (FACTZ_ERROR_INVALID_ARGUMENT): vertices at
-     * which it leaves the bound. 0 in all other cases; factz_last_error tells it of the host functions.
+     * Where a reconstruction is refused because it leaves the bound (FACTZ_ERROR_INVALID_ARGUMENT): vertices at
+     * which it does. 0 in all other cases.
      */
     uint64_t vertices_outside;
     /**

@@ -40,13 +40,23 @@ pub enum Status {
 pub struct Error {
     pub status: Status,
     pub message: Cow<'static, str>,
+    /// Where a reconstruction leaves the bound, if that is the error.
+    pub outside: Option<Outside>,
+}
+
+/// The vertices at which a reconstruction is not within its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outside {
+    pub vertices: u64,
+    /// The number of the first of them, plane by plane and row by row.
+    pub first: u64,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub fn new(status: Status, message: impl Into<Cow<'static, str>>) -> Self {
-        Error { status, message: message.into() }
+        Error { status, message: message.into(), outside: None }
     }
     pub fn argument(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Status::InvalidArgument, message)

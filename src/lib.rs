@@ -98,7 +98,7 @@ pub use cpu::{
     compress, decompress, decompress_planes, decompress_region, inspect, join, max_stream_bytes, split,
     Execution, Progress, ReadAt, Source, INSPECT_BYTES, VOLUME_INSPECT_BYTES,
 };
-pub use error::{Error, Result, Status};
+pub use error::{Error, Outside, Result, Status};
 pub use grid::element::Real;
 pub use grid::field::{Extent, Layout, View, ViewMut};
 pub use grid::tiles::Grid;

@@ -7,7 +7,7 @@ use super::arguments::{
 use super::config::{factz_config, inputs, read_field_request};
 use super::status::factz_status;
 use crate::cpu::Execution;
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Outside, Result, Status};
 use crate::repair;
 use crate::report::{FixInfo, FixReport};
 use crate::runtime::log::event;
@@ -40,8 +40,8 @@ pub struct factz_fix_report {
     pub bound: f64,
     /// Largest |other - original| of the reconstruction, where the original has data.
     pub max_error: f64,
-    /// Of the device functions, where a reconstruction is refused (FACTZ_ERROR_INVALID_ARGUMENT): vertices at
-    /// which it leaves the bound. 0 in all other cases; factz_last_error tells it of the host functions.
+    /// Where a reconstruction is refused because it leaves the bound (FACTZ_ERROR_INVALID_ARGUMENT): vertices at
+    /// which it does. 0 in all other cases.
     pub vertices_outside: u64,
     /// The number of the first of them, plane by plane and row by row; otherwise 0.
     pub first_outside: u64,
@@ -54,6 +54,15 @@ assert_layout! {
     status 0, reserved_status 4, fix_bytes 8, required_bytes 16, repaired_vertices 24, exact_vertices 32,
     violated_triangles 40, rounds 48, bound 56, max_error 64, vertices_outside 72, first_outside 80,
     reserved 88
+}
+
+impl factz_fix_report {
+    /// Of a call that fails; the status is filled in later.
+    pub(super) fn failed(error: &Error) -> Self {
+        let outside = error.outside.unwrap_or(Outside { vertices: 0, first: 0 });
+        let blank = factz_fix_report::from(&FixReport::default());
+        factz_fix_report { vertices_outside: outside.vertices, first_outside: outside.first, ..blank }
+    }
 }
 
 impl From<&FixReport> for factz_fix_report {
@@ -239,7 +248,8 @@ pub unsafe extern "C" fn factz_protect_host(
             // SAFETY: as above.
             let other = unsafe { views::<T>(&pair[1], [other_u, other_v], Ghosts::Ignored) };
             repair::protect(&pair[0], original, other, dst, execution)
-        })?;
+        })
+        .inspect_err(|error| output.set(factz_fix_report::failed(error)))?;
         output.set(factz_fix_report::from(&done));
         check_made(&done, dst_bytes)
     };

@@ -107,7 +107,8 @@ pub unsafe extern "C" fn factz_protect_volume_host(
             // SAFETY: as above.
             let other = unsafe { views::<T>(&pair[1], others, Ghosts::Ignored) };
             repair::protect_volume(&pair[0], original, other, dst, execution)
-        })?;
+        })
+        .inspect_err(|error| output.set(factz_fix_report::failed(error)))?;
         output.set(factz_fix_report::from(&done));
         check_made(&done, dst_bytes)
     };

@@ -131,7 +131,7 @@ fn caught(body: impl FnOnce() -> Result<()>) -> factz_status {
     }));
     match result {
         Ok(Ok(())) => FACTZ_OK,
-        Ok(Err(Error { status, message })) => {
+        Ok(Err(Error { status, message, .. })) => {
             set_last_error(&message);
             status as factz_status
         }

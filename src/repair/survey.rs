@@ -3,7 +3,7 @@
 
 use super::values::{at, place, Level, EXACT, UNCHANGED, ZERO};
 use crate::analysis::{exceeds, in_bands};
-use crate::error::{Error, Result};
+use crate::error::{Error, Outside, Result};
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
@@ -57,7 +57,8 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
         let parts = in_bands(self.grid, threads, |z, rows| self.band(z, rows))?;
         let outside: u64 = parts.iter().map(|part| part.outside).sum();
         if let Some(vertex) = parts.iter().find_map(|part| part.first_outside) {
-            return Err(self.leaves_the_bound(vertex, outside));
+            let outside = Outside { vertices: outside, first: vertex };
+            return Err(Error { outside: Some(outside), ..self.leaves_the_bound(outside) });
         }
         let most = parts.iter().map(|part| part.restored.len()).sum();
         let empty = Survey { checksum: 0, radius: 0.0, restored: memory::with_capacity(most)? };
@@ -186,7 +187,7 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
     }
 
     /// The error of a reconstruction that is not within the bound at some vertices, of which one is told.
-    fn leaves_the_bound(&self, vertex: u64, vertices: u64) -> Error {
+    fn leaves_the_bound(&self, Outside { vertices, first: vertex }: Outside) -> Error {
         let (z, [x, y]) = place(self.grid, vertex);
         let [original, other] = [&self.original, &self.other].map(|views| at(views, self.grid, vertex));
         let outside = |i: &usize| {

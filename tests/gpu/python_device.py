@@ -20,7 +20,7 @@ import numpy as np
 import factz
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "plugins" / "python"))
-from support import field, waves_in_space  # noqa: E402
+from support import field, rounded, waves_in_space  # noqa: E402
 
 STEPS = []
 
@@ -418,6 +418,76 @@ def errors_of_volumes(lib):
     )
     # The device and the stream are as good as before.
     assert lib.get(factz.compress_volume(arrays, abs=0.05)).tobytes() == factz.compress_volume(*fields, abs=0.05)
+
+
+@step
+def fixes_of_the_host(lib):
+    for dtype in ("f4", "f8"):
+        u, v = field(301, 203, dtype)
+        stacks = [np.stack([a, np.roll(a, 9, -1)]) for a in (u, v)]
+        for fields, options in (
+            ((u, v), {}),
+            ((u, v), {"ties": "sos", "dy": -2.0}),
+            ((u, v), {"preserve": "points", "periodic": "x"}),
+            ((u, v), {"halo": "xmax+ymin", "pin": "xmin"}),
+            (stacks, {"fill": 0.0}),
+        ):
+            others = [rounded(a, 0.05) for a in fields]
+            if "halo" in options:
+                others = [a[1:, :-1] for a in others]
+            on_host, on_device = factz.FixReport(), factz.FixReport()
+            expected = factz.protect(*fields, *others, abs=0.05, report=on_host, **options)
+            arrays, of_others = [lib.put(a) for a in fields], [lib.put(a.copy()) for a in others]
+            fix = factz.protect(*arrays, *of_others, abs=0.05, report=on_device, **options)
+            assert lib.is_own(fix) and lib.get(fix).tobytes() == expected, (dtype, options)
+            assert on_host == on_device and on_host.violated_triangles > 0, (on_host, on_device)
+            result = factz.apply(expected, *others, report=on_host)
+            for array, values in zip(factz.apply(fix, *of_others, report=on_device), result):
+                assert lib.is_own(array)
+                same(lib.get(array), values)
+            assert on_host == on_device, (on_host, on_device)
+            mixed = lib.stack([lib.put(np.zeros_like(a)) for a in result])
+            out = mixed[..., 0], mixed[..., 1]
+            factz.apply(fix, *of_others, out=out)
+            factz.apply(fix, *of_others, out=tuple(of_others))
+            for found in (out, of_others):
+                for array, values in zip(found, result):
+                    same(np.ascontiguousarray(lib.get(array)), values)
+
+
+@step
+def fixes_of_volumes_of_the_host(lib):
+    for dtype in ("f4", "f8"):
+        fields = volume((37, 45, 61), dtype)
+        for options in ({}, {"ties": "zeros", "dz": -0.5}, {"periodic": "xz"}, {"fill": 7.0, "pin": "zmin"}):
+            others = [rounded(a, 0.1) for a in fields]
+            on_host, on_device = factz.FixReport(), factz.FixReport()
+            expected = factz.protect_volume(*fields, *others, abs=0.1, report=on_host, **options)
+            result = factz.apply_volume(expected, *others)
+            for join in (list, lambda arrays: [lib.stack(arrays)]):
+                arrays = join([lib.put(a) for a in fields]), join([lib.put(a) for a in others])
+                fix = factz.protect_volume(*arrays[0], *arrays[1], abs=0.1, report=on_device, **options)
+                assert lib.is_own(fix) and lib.get(fix).tobytes() == expected, (dtype, options)
+                assert on_host == on_device and on_host.violated_triangles > 0, (on_host, on_device)
+                for array, values in zip(factz.apply_volume(fix, *arrays[1]), result):
+                    assert lib.is_own(array)
+                    same(lib.get(array), values)
+
+
+@step
+def errors_of_fixes(lib):
+    u, v = field(301, 203)
+    u2, v2 = rounded(u, 0.05), rounded(v, 0.05)
+    arrays = [lib.put(a.copy()) for a in (u, v, u2, v2)]
+    fix = factz.protect(*arrays, abs=0.05)
+    raises(factz.InvalidArgumentError, "leaves the bound", lambda: factz.protect(*arrays, abs=0.001))
+    raises(factz.InvalidArgumentError, "another reconstruction", lambda: factz.apply(fix, *arrays[:2]))
+    fields = [lib.put(np.stack([a, a])) for a in (u, v, u)]
+    raises(factz.InvalidArgumentError, "or to planes", lambda: factz.apply_volume(fix, *fields))
+    damaged = lib.put(lib.get(fix).copy())
+    damaged[len(fix) - 5] = damaged[len(fix) - 5] ^ 1
+    raises(factz.CorruptStreamError, "reported by the device", lambda: factz.apply(damaged, *arrays[2:]))
+    same(lib.get(arrays[2]), u2)
 
 
 @step

@@ -8,7 +8,7 @@ use crate::support::{bless_if_missing, fresh_folder, python, root, run};
 use factz::stream::checksum::seal;
 use factz::{
     apply, compare, inspect_fix, max_fix_bytes, protect, BoundKind, Comparison, Config, Error, Execution,
-    FixReport, Layout, Preserve, Real, Request, Status, View, ViewMut,
+    FixReport, Layout, Outside, Preserve, Real, Request, Status, View, ViewMut,
 };
 use factz::{PERIODIC_X, PERIODIC_Y};
 
@@ -411,8 +411,10 @@ fn a_reconstruction_that_leaves_the_bound_is_refused_with_its_place() {
     for part in ["leaves the bound", "(5, 3)", "v = ", "other_v = "] {
         assert!(error.message.contains(part) && !error.message.contains("behind"), "{error}");
     }
+    assert_eq!(error.outside, Some(Outside { vertices: 1, first: k as u64 }));
     other.components[0][k + 1] = f32::NAN;
     let error = refused(&other);
+    assert_eq!(error.outside, Some(Outside { vertices: 2, first: k as u64 }));
     assert!(error.message.contains("(5, 3)") && error.message.contains("1 vertices behind it"), "{error}");
     let too_short = &mut [0; 100][..];
     let other = Lossy::Means.reconstruct(&field, config.bound);

@@ -126,6 +126,29 @@ mod c {
             ok(protect(dst, bytes, null()));
         }
     }
+
+    #[test]
+    fn the_report_says_where_a_reconstruction_leaves_the_bound() {
+        let (config, field, mut other, fix) = example();
+        let c = config_of(config.nx as usize, config.ny as usize, FACTZ_BOUND_ABSOLUTE, config.bound);
+        let n = field.len();
+        for vertex in [n / 2, n - 1] {
+            other.components[1][vertex] += 1.0 + 3.0 * config.bound as f32;
+        }
+        let mut room = vec![0u8; fix.len() + 128 + 8 * n];
+        let mut report = MaybeUninit::<factz_fix_report>::uninit();
+        let [[u, v], [u1, v1]] =
+            [&field, &other].map(|f| f.components.each_ref().map(|c| c.as_ptr().cast::<c_void>()));
+        let (dst, bytes) = (room.as_mut_ptr().cast(), room.len());
+        // SAFETY: the pointers are those of live arrays of this size.
+        let status =
+            unsafe { factz_protect_host(u, v, n, &c, u1, v1, null(), dst, bytes, report.as_mut_ptr(), 1) };
+        expect(status, FACTZ_ERROR_INVALID_ARGUMENT, "leaves the bound");
+        // SAFETY: every call writes the report.
+        let report = unsafe { report.assume_init() };
+        assert_eq!((report.status, report.fix_bytes), (FACTZ_ERROR_INVALID_ARGUMENT, 0));
+        assert_eq!((report.vertices_outside, report.first_outside), (2, n as u64 / 2));
+    }
 }
 
 // ---------------------------------------------------------------- the command line

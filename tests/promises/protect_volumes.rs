@@ -8,8 +8,8 @@ use crate::volumes::{assert_kept, counts, with_solids, Volume};
 use factz::stream::checksum::seal;
 use factz::{
     apply, apply_volume, inspect_fix, max_volume_fix_bytes, protect_volume, BoundKind, Config, Error,
-    Execution, FixReport, Preserve, Real, Status, Ties, View, ViewMut, VolumeRequest, PERIODIC_X, PERIODIC_Y,
-    PERIODIC_Z, SIDES_ALL_OF_VOLUME,
+    Execution, FixReport, Outside, Preserve, Real, Status, Ties, View, ViewMut, VolumeRequest, PERIODIC_X,
+    PERIODIC_Y, PERIODIC_Z, SIDES_ALL_OF_VOLUME,
 };
 
 /// Lossy methods that know nothing of factz, within a bound.
@@ -250,6 +250,7 @@ fn a_reconstruction_that_leaves_the_bound_is_refused_with_its_place() {
     for part in ["leaves the bound", "(5, 2, 3)", "w = ", "other_w = "] {
         assert!(error.message.contains(part), "{error}");
     }
+    assert_eq!(error.outside, Some(Outside { vertices: 1, first: k as u64 }));
     let short = &mut [0; 100][..];
     let report =
         protect_volume(&request, volume.views(), volume.views(), short, Execution::default()).unwrap();

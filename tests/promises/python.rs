@@ -90,6 +90,11 @@ fn device_arrays_reach_the_library() {
     passes(python(), "test_device.py");
 }
 
+#[test]
+fn fixes_of_device_arrays_reach_the_library() {
+    passes(python(), "test_device_fixes.py");
+}
+
 /// The command line that was built together with this test writes what the reader's points are compared with.
 #[cfg(feature = "cli")]
 fn the_reader_passes(mut command: Command) {

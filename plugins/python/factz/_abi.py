@@ -246,6 +246,23 @@ FUNCTIONS = {
     ),
     "apply_volume_host": (c_int32, _memory + [_config] + _volume + [ctypes.POINTER(FixReport), c_int]),
     "inspect_fix_host": (c_int32, _memory + [ctypes.POINTER(FixInfo)]),
+    "protect_sizes": (c_int32, [_config, _sizes]),
+    "protect_volume_sizes": (c_int32, [_config, _sizes]),
+    "apply_sizes": (c_int32, [_config, _sizes]),
+    "apply_volume_sizes": (c_int32, [_config, _sizes]),
+    "protect_device": (
+        c_int32,
+        _field + [c_void_p, c_void_p, _config] + _memory + _memory + [c_void_p, c_void_p],
+    ),
+    "protect_volume_device": (
+        c_int32,
+        _volume + [_config] + 3 * [c_void_p] + [_config] + _memory + _memory + [c_void_p, c_void_p],
+    ),
+    "apply_device": (
+        c_int32,
+        _memory + [_config, c_void_p, c_void_p, c_size_t] + _memory + [c_void_p, c_void_p],
+    ),
+    "apply_volume_device": (c_int32, _memory + [_config] + _volume + _memory + [c_void_p, c_void_p]),
     "prepare_device": (c_int32, [c_void_p]),
     "compress_device": (c_int32, _field + _memory + _memory + [c_void_p, c_void_p]),
     "decompress_device": (

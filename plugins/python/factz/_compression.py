@@ -375,7 +375,8 @@ def compress(
     stream: Any = None,
     workspace: Any = None,
 ) -> Any:
-    """Compresses a field within an error bound and keeps every critical point.
+    """Compresses a field of two components within an error bound and keeps every critical point. For u, v and w
+    there is :func:`compress_volume`.
 
     Args:
         u, v: the components along x and y: arrays of the shape (ny, nx), float32 or float64, both in host

@@ -62,6 +62,11 @@ class CupyQueue:
         with self.active():
             return self._cupy.ascontiguousarray(array)
 
+    def copy(self, array: Any) -> Any:
+        """A copy without gaps, of CuPy, of any array."""
+        with self.active():
+            return self.own(array).copy()
+
     def own(self, array: Any) -> Any:
         """An array of CuPy in the memory of another array."""
         if isinstance(array, self._cupy.ndarray):
@@ -129,6 +134,11 @@ class TorchQueue:
         """A copy without gaps."""
         with self.active():
             return array.contiguous()
+
+    def copy(self, array: Any) -> Any:
+        """A copy without gaps, a tensor, of any array."""
+        with self.active():
+            return self.own(array).clone(memory_format=self._torch.contiguous_format)
 
     def own(self, array: Any) -> Any:
         """A tensor in the memory of another array."""

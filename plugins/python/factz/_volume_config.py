@@ -114,12 +114,27 @@ def outputs(out: Any, queue: Any = None) -> Tuple[Tuple[Any, Any, Any], List[Arr
     return (u, v, w), found
 
 
-def inputs_of_two(u: Any, v: Any, w: Any, u2: Any, v2: Any, w2: Any) -> Tuple[List[Array], List[Array]]:
-    """The components of a volume and of another. Each is three arrays or one; where both are one, v may be
+OTHER_NAMES = ("u2", "v2", "w2")
+Components = Tuple[Any, Any, Any]
+
+
+def two_volumes(u: Any, v: Any, w: Any, u2: Any, v2: Any, w2: Any) -> Tuple[Components, Components]:
+    """The arguments of a volume and of another. Each is three arrays or one; where both are one, v may be
     given in place of u2."""
-    if v is not None and w is u2 is v2 is w2 is None and (isinstance(u, (list, tuple)) or np.ndim(u) == 4):
+    if v is not None and w is u2 is v2 is w2 is None and (isinstance(u, (list, tuple)) or _axes(u) == 4):
         v, u2 = None, v
-    return inputs(u, v, w), inputs(u2, v2, w2, ("u2", "v2", "w2"))
+    return (u, v, w), (u2, v2, w2)
+
+
+def _axes(array: Any) -> int:
+    described = getattr(array, "__cuda_array_interface__", None)
+    return len(described["shape"]) if described else np.ndim(array)
+
+
+def inputs_of_two(u: Any, v: Any, w: Any, u2: Any, v2: Any, w2: Any) -> Tuple[List[Array], List[Array]]:
+    """The components of a volume and of another in host memory."""
+    first, other = two_volumes(u, v, w, u2, v2, w2)
+    return inputs(*first), inputs(*other, OTHER_NAMES)
 
 
 def room_of_volume(config: _abi.Config) -> int:

@@ -82,18 +82,23 @@ fn list_text(name: &str, all: &[Step], missing: Option<u64>) -> String {
     let bytes = bytes_text(all.iter().map(|step| step.info.stream_bytes).sum(), missing);
     let cut = if missing.is_some() { ", the last one cut off" } else { "" };
     let mut text = format!("{name}: {} streams{cut}, {bytes}\n", grouped(all.len() as u64));
+    let fields = all
+        .iter()
+        .map(|Step { info: i, .. }| format!("{} {}{}", Dims::of(i), i.dtype.name(), of_components(i)));
+    let fields: Vec<String> = fields.collect();
+    let width = fields.iter().map(String::len).max().unwrap_or(0).max(17);
     let mut line = |cells: [&str; 6]| {
         let [step, offset, bytes, field, bound, absolute] = cells;
-        let row = format!("{step:>6} {offset:>15} {bytes:>13}  {field:<17} {bound:<31} {absolute}");
+        let row = format!("{step:>6} {offset:>15} {bytes:>13}  {field:<width$} {bound:<31} {absolute}");
         let _ = writeln!(text, "{}", row.trim_end());
     };
     line(["step", "offset", "bytes", "field", "bound", "absolute bound"]);
-    for Step { number, offset, info: i } in all {
+    for (Step { number, offset, info: i }, field) in all.iter().zip(&fields) {
         line([
             &number.to_string(),
             &grouped(*offset),
             &grouped(i.stream_bytes),
-            &format!("{} {}{}", Dims::of(i), i.dtype.name(), of_component(i)),
+            field,
             &format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound),
             &format!("{:e}", i.absolute_bound),
         ]);
@@ -101,9 +106,13 @@ fn list_text(name: &str, all: &[Step], missing: Option<u64>) -> String {
     text
 }
 
-/// " of u" for the stream of one component.
-fn of_component(i: &StreamInfo) -> String {
-    component_name(i).map(|name| format!(" of {name}")).unwrap_or_default()
+/// " of u" for the stream of one component, " of u, v and w" for that of a volume.
+fn of_components(i: &StreamInfo) -> String {
+    match (i.components, component_name(i)) {
+        (3, _) => " of u, v and w".into(),
+        (_, Some(name)) => format!(" of {name}"),
+        (_, None) => String::new(),
+    }
 }
 
 /// A header, with the number of bytes of the stream that are missing.
@@ -292,7 +301,7 @@ fn good_text(tested: &Stream) -> String {
         tested.name,
         tested.dims(),
         i.dtype.name(),
-        of_component(i),
+        of_components(i),
         grouped(i.stream_bytes)
     )
 }

@@ -23,6 +23,15 @@ def field(nx, ny, dtype="f4"):
     return u.astype(dtype), v.astype(dtype)
 
 
+def rounded(values, bound):
+    """The middle of bins; what is not finite stays as it is."""
+    with np.errstate(invalid="ignore"):
+        found = (np.round(values / (2 * bound)) * (2 * bound)).astype(values.dtype)
+        outside = ~(np.abs(found.astype("f8") - values) < bound)
+    found[outside] = values[outside]
+    return found
+
+
 def exact_counts(cases):
     """The counts of tests/exact_verify.py: a case is (u, v, u2, v2) and its entries in the list."""
     with tempfile.TemporaryDirectory() as folder:

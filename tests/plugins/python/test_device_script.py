@@ -12,8 +12,8 @@ import types
 from unittest import mock
 
 import numpy as np
+from device_arrays import DLPack, aligned
 from support import ROOT
-from test_device import DLPack, aligned
 
 from factz import _abi, _arrays, _device
 from factz._library import library
@@ -113,6 +113,10 @@ TWINS = {
     "critical_points": (7, None),
     "compress_volume": (7, _abi.Report),
     "decompress_volume": (7, _abi.Report),
+    "protect": (9, _abi.FixReport),
+    "apply": (6, _abi.FixReport),
+    "protect_volume": (11, _abi.FixReport),
+    "apply_volume": (7, _abi.FixReport),
 }
 
 

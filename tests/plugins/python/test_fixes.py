@@ -3,18 +3,9 @@
 import unittest
 
 import numpy as np
-from support import VIOLATIONS, exact_counts, field
+from support import VIOLATIONS, exact_counts, field, rounded
 
 import factz
-
-
-def rounded(values, bound):
-    """The middle of bins; what is not finite stays as it is."""
-    with np.errstate(invalid="ignore"):
-        found = (np.round(values / (2 * bound)) * (2 * bound)).astype(values.dtype)
-        outside = ~(np.abs(found.astype("f8") - values) < bound)
-    found[outside] = values[outside]
-    return found
 
 
 class Fixes(unittest.TestCase):

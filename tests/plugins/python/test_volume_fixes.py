@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import numpy as np
-from support import ROOT
+from support import ROOT, rounded
 
 import factz
 
@@ -18,11 +18,6 @@ def noise(shape, dtype="f4", seed=1):
     u, v, w = (random.uniform(-1, 1, shape).astype(dtype) for _ in range(3))
     u[1, 2:4, 3] = v[1, 2:4, 3] = w[1, 2:4, 3] = 0
     return u, v, w
-
-
-def rounded(values, bound):
-    """The middle of bins."""
-    return (np.round(values / (2 * bound)) * (2 * bound)).astype(values.dtype)
 
 
 def exact_counts(before, after, bound):
