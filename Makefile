@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python plugins-tests-python zarr-oldest toolchain packages python nvcc lints checks clean
+.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python plugins-tests-python zarr-oldest netcdf-tools toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -143,11 +143,18 @@ plugins-python:
 	fi
 
 # The oldest zarr-python 3 that its authors did not withdraw. It needs Python 3.11; without it a test is skipped.
+# Beside it h5py 3.11, which has HDF5 1.14; where it has no wheel, the newest one before 3.16.
 zarr-oldest:
 	@if ! .venv-zarr-oldest/bin/python -W ignore -c 'import dask, xarray, zarr.abc.codec' 2> /dev/null; then
 	  python3 -m venv .venv-zarr-oldest
 	  .venv-zarr-oldest/bin/pip install --quiet --disable-pip-version-check dask xarray 'zarr==3.0.8' \
 	    || echo "make: pip could not install zarr 3.0.8 into .venv-zarr-oldest" >&2
+	fi
+	if ! .venv-zarr-oldest/bin/python -W ignore -c 'import h5py' 2> /dev/null; then
+	  old="install --quiet --disable-pip-version-check --only-binary :all:"
+	  .venv-zarr-oldest/bin/pip $$old 'h5py==3.11.*' 2> /dev/null \
+	    || .venv-zarr-oldest/bin/pip $$old 'h5py<3.16' \
+	    || echo "make: pip could not install h5py 3.11 into .venv-zarr-oldest" >&2
 	fi
 
 # What tests need alone: VTK for the reader of ParaView, auditwheel for the wheel, rattler-build for the recipe of
@@ -158,8 +165,12 @@ plugins-tests-python: plugins-python
 	    || { echo "make: pip could not install auditwheel and vtk into .venv-plugins" >&2; exit 1; }
 	fi
 
+# Programs that read netCDF files, for tests of packed ones.
+netcdf-tools:
+	@$(call install_missing,cdo:cdo ncks:nco)
+
 # More random cases, and what `cargo test` ignores.
-test-all: test plugins-tests-python zarr-oldest
+test-all: test plugins-tests-python zarr-oldest netcdf-tools
 	@export PROPTEST_CASES=1000
 	$(run_tests)
 	examples-c/gpu/compile.sh include target/examples-c-gpu

@@ -116,7 +116,7 @@ def stored(path, field, side, dtype, bound):
     with h5py.File(path, "w") as file:
         dataset = file.create_dataset("uv", data=field.astype(dtype), chunks=(2, *chunk), **options)
         dataset.flush()
-        words = dataset.id.get_create_plist().get_filter(0)[2]
+        words = factz.pack.words.words_of(dataset)
         stream = dataset.id.read_direct_chunk((0, 0, 0))[1]
         return np.ascontiguousarray(field[:, : chunk[0], : chunk[1]]), words, stream, dataset.id.get_storage_size()
 
@@ -174,6 +174,7 @@ def main():
     sys.path.insert(0, str(arguments.prefix / "lib" / "python3" / "site-packages"))
     try:
         import factz.hdf5
+        import factz.pack.words
         import h5py
         import numpy as np
     except ImportError as error:

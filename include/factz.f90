@@ -1,4 +1,4 @@
-! factz: error-bounded compression of 2D vector fields that keeps every critical point.
+! factz: error-bounded compression of 2D and 3D vector fields that keeps every critical point.
 !
 ! The Fortran interface, as source in Fortran 2018: compile this file with your own compiler before the files
 ! that use it, and link libfactz (CMake: factz::fortran; pkg-config: the variable fortran_source). factz.h is

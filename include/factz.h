@@ -1,5 +1,5 @@
 /*
- * factz: error-bounded compression of 2D vector fields that keeps every critical point.
+ * factz: error-bounded compression of 2D and 3D vector fields that keeps every critical point.
  *
  * Generated from src/capi by cbindgen; do not edit.
  *
@@ -612,8 +612,8 @@ typedef struct factz_config {
      */
     uint32_t halo;
     /**
-     * FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
-     * halo. Default 0.
+     * FACTZ_SIDE_* bits: sides whose border line is stored exactly, for neighbours without a halo. (With a bound
+     * above 0 a vertex that is zero may lose the signs of its zeros.) Default 0.
      */
     uint32_t pin;
     /**

@@ -1,5 +1,5 @@
 /*
- * factz: error-bounded compression of 2D vector fields that keeps every critical point.
+ * factz: error-bounded compression of 2D and 3D vector fields that keeps every critical point.
  *
  * The C++17 interface: header only, on top of factz.h, which is the reference manual, and without a
  * capability of its own. It adds views instead of pointers with sizes, the element type from the pointers,

@@ -1,5 +1,5 @@
-//! factz compresses 2D vector fields (u, v at the vertices of a regular grid) within an error bound
-//! and keeps every critical point: same triangle, none new, same type.
+//! factz compresses vector fields (u and v, or u, v and w, at the vertices of a regular grid) within an error bound
+//! and keeps every critical point: same triangle or tetrahedron, none new, same type.
 //!
 //! A [`Config`] says what is asked for, a [`Request`] is a configuration that was found consistent.
 //! [`compress`] and [`decompress`] run on threads of the host, [`device`] holds their twins for CUDA streams,

@@ -346,7 +346,8 @@ fn check_shape(c: &Config, least: u64) -> Result<()> {
         }
         if n < least {
             return Err(Error::config(format!(
-                "{name} = 1 makes no volume, which has at least 2 vertices along each axis: compress u and v as a plane"
+                "{name} = 1 makes no volume, which has at least 2 vertices along each axis besides ghosts: compress u \
+                 and v as a plane"
             )));
         }
     }

@@ -1,4 +1,4 @@
-// An operator plugin of ADIOS2 2.12 or later: blocks of a 2D vector field keep every critical point.
+// An operator plugin of ADIOS2 2.12 or later: blocks of a vector field keep every critical point.
 //
 //     g++ -shared -fPIC -std=c++14 -fvisibility=hidden factz_adios2.cpp -lfactz -ldl -o libfactz_adios2.so
 //

@@ -110,7 +110,7 @@ void hdf5_error(const void *caller, enum hdf5_action action, const char *message
         return;
     if (find_error_functions(&h5, handle, base)) {
         hid_t error_class = h5.add_class("factz", "libh5zfactz", factz_version());
-        hid_t major = h5.create_text(error_class, H5E_MAJOR, "HDF5 filter for 2D vector fields");
+        hid_t major = h5.create_text(error_class, H5E_MAJOR, "HDF5 filter for vector fields");
         hid_t minor = h5.create_text(error_class, H5E_MINOR,
             action == HDF5_CREATE_DATASET ? "Dataset refused" : "Chunk neither compressed nor read");
         /* While a filter runs, HDF5 2.0 takes no message on the current stack, but another stack. */

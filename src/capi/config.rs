@@ -124,8 +124,8 @@ pub struct factz_config {
     /// `factz_critical_points_host`, `factz_compare_host` and their device twins read them as well. Default
     /// 0.
     pub halo: u32,
-    /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
-    /// halo. Default 0.
+    /// FACTZ_SIDE_* bits: sides whose border line is stored exactly, for neighbours without a halo. (With a bound
+    /// above 0 a vertex that is zero may lose the signs of its zeros.) Default 0.
     pub pin: u32,
     /// 1: decompression compares the checksum (default). 0: it does not. Compression always writes the
     /// checksum.

@@ -4,6 +4,7 @@
 use crate::grid::element::Real;
 use crate::grid::tetrahedra::Vectors;
 use crate::request::{Config, Preserve, Ties};
+use crate::topology::exact_integer::last_exponent;
 use crate::topology::exact_type::sign_of_products;
 use crate::topology::signature::ROUNDING;
 use crate::topology::tetrahedron_type::certified_type;
@@ -107,10 +108,14 @@ pub fn sign_det3<T: Real>(rows: [&[T; 3]; 3]) -> i32 {
 }
 
 #[inline(never)]
-fn exact_sign([a, b, c]: &[[f64; 3]; 3]) -> i32 {
+fn exact_sign(rows: &[[f64; 3]; 3]) -> i32 {
+    let [a, b, c] = rows;
     let is_zero = |v: &[f64; 3]| v.iter().all(|&x| x == 0.0);
     if is_zero(a) || is_zero(b) || is_zero(c) {
         return 0;
+    }
+    if let Some(sign) = sign_in_small_integers(rows) {
+        return sign;
     }
     let mut terms = [([0.0; 3], false); 6];
     for k in 0..3 {
@@ -119,6 +124,28 @@ fn exact_sign([a, b, c]: &[[f64; 3]; 3]) -> i32 {
         terms[2 * k + 1] = ([a[k], b[j], c[i]], true);
     }
     sign_of_products(&terms)
+}
+
+/// The sign of a determinant whose values are multiples of a power of two, below 2^40 times that.
+fn sign_in_small_integers(rows: &[[f64; 3]; 3]) -> Option<i32> {
+    let unit = rows.iter().flatten().filter_map(|&x| last_exponent(x)).min().unwrap_or(0);
+    // The inverse of the unit is a normal number.
+    if !(-1022..=1022).contains(&unit) {
+        return None;
+    }
+    let inverse = f64::from_bits(((1023 - unit) as u64) << 52);
+    let mut n = [[0i128; 3]; 3];
+    for (integer, &x) in n.iter_mut().flatten().zip(rows.iter().flatten()) {
+        let scaled = x * inverse;
+        if scaled.abs() >= (1u64 << 40) as f64 {
+            return None;
+        }
+        *integer = scaled as i64 as i128;
+    }
+    // Three products below 2^121.
+    let [a, b, c] = n;
+    let minor = |i: usize, j: usize| b[i] * c[j] - b[j] * c[i];
+    Some((a[0] * minor(1, 2) + a[1] * minor(2, 0) + a[2] * minor(0, 1)).signum() as i32)
 }
 
 /// The signature of a tetrahedron whose steps are along these axes, one after another.

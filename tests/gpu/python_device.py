@@ -260,11 +260,16 @@ def planes_of_a_stack(lib):
             factz.enqueue_decompress(data, out, first=first).wait()
             same(lib.get(out[0]), all_u[first : first + count])
             same(lib.get(out[1]), all_v[first : first + count])
-    try:
-        factz.enqueue_decompress(data, out, first=1).wait()
-    except factz.InvalidArgumentError:
-        return
-    raise AssertionError("there is no plane 40")
+        for planes in (0, -1, slice(17, 22), slice(-3, None), slice(None), slice(5, 5)):
+            found = factz.decompress(data, planes=planes)
+            given = tuple(lib.empty(tuple(found[0].shape), "f4") for _ in range(2))
+            for pair in (found, factz.decompress(data, given, planes=planes)):
+                for array, values in zip(pair, (all_u, all_v)):
+                    assert lib.is_own(array)
+                    same(lib.get(array), values[planes])
+    raises(factz.InvalidArgumentError, "", lambda: factz.enqueue_decompress(data, out, first=1).wait())
+    raises(IndexError, "planes=40: the data have 40 planes", lambda: factz.decompress(data, planes=40))
+    raises(ValueError, "region= is for data in host", lambda: factz.decompress(data, region=np.s_[:3, :3]))
 
 
 def volume(shape, dtype="f4"):

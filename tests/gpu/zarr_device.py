@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The codec of Zarr on a GPU: chunks are arrays of CuPy, and have the bytes and values of the host.
+"""The codecs of Zarr on a GPU: chunks are arrays of CuPy, and have the bytes and values of the host.
 
     PYTHONPATH=FOLDER python3 tests/gpu/zarr_device.py [NAME ...]
 
@@ -106,6 +106,23 @@ def volumes():
                     same(array[part], np.asarray(expected[part]))
 
 
+def components():
+    """Arrays of u and of v. Their chunks, whole or in part, are decompressed on the host."""
+    u, v = np.ascontiguousarray(stack("f4").swapaxes(0, 1))
+    for name, half in zip("uv", factz.compress(u, v, abs=0.02, separate=True)):
+        like = {"shape": u.shape, "dtype": u.dtype, "chunks": u.shape, "compressors": None}
+        zarr.create_array(name, serializer=factz.zarr.Component(name), **like)
+        Path(name, "c/0/0").mkdir(parents=True)
+        Path(name, "c/0/0/0").write_bytes(half)
+        expected = factz.decompress(half)
+        with zarr.config.enable_gpu():
+            array = zarr.open_array(name)
+            for part in (np.s_[...], np.s_[1], np.s_[2, 40:70, 90:120], np.s_[:, 7, ::50], np.s_[0, 5, 6]):
+                same(array[part], np.asarray(expected[part]))
+            array[...] = cupy.asarray(u)
+            same(array[...], u)
+
+
 def changed_chunks():
     """zarr reads a chunk on the device, changes it and writes it again."""
     values = stack("f4")
@@ -137,7 +154,7 @@ def main():
     # zarr itself copies the index of a shard to the host.
     warnings.filterwarnings("ignore", message=".*slow copy")
     passed, failed = 0, 0
-    for function in (bytes_of_the_host, parts_of_chunks, volumes, changed_chunks, damaged_chunks):
+    for function in (bytes_of_the_host, parts_of_chunks, volumes, components, changed_chunks, damaged_chunks):
         if sys.argv[1:] and not any(name in function.__name__ for name in sys.argv[1:]):
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -221,6 +221,7 @@ fn demo_keeps_everything_and_draws() {
     let f = Folder::new("demo");
     let said = f.succeeds("demo --picture new/wind.png");
     assert!(said.contains("Everything that was promised is kept."), "{said}");
+    assert!(said.contains("1398 critical points, 4 of them between the last column and the first"), "{said}");
     assert!(said.contains("error/bound  lost / spurious / other type\n") && !said.contains("P1"), "{said}");
     assert_eq!(&f.read("new/wind.png")[..8], b"\x89PNG\r\n\x1a\n");
     let d = f.json("demo --picture new/wind.png --threads 1");

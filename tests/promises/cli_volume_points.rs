@@ -309,7 +309,20 @@ fn what_is_no_volume_is_refused() {
     f.fails("points planes.fz --dz 2", &["--dz 2"]);
     f.fails(&format!("points u.f32 v.f32 w.f32 {DIMS} --dz 0"), &["--dz"]);
     f.fails("verify u.f32 v.f32 s.fz", &["s.fz", "U0 V0 W0"]);
-    f.fails("verify u.f32 v.f32 w.f32 planes.fz", &["the number of files is 4"]);
+    f.fails("verify u.f32 v.f32 w.f32 planes.fz", &["the number of files is 4", "a stream of planes"]);
+    f.fails(&format!("verify u.f32 v.f32 w.f32 u.f32 v.f32 {DIMS}"), &["U0 V0 W0 U1 V1 W1"]);
+    let three = format!("u.f32 v.f32 w.f32 {DIMS}");
+    let six = format!("u.f32 v.f32 w.f32 {three}");
+    for command in [
+        format!("points {three}"),
+        format!("range {three}"),
+        format!("verify {six} --abs 1"),
+        format!("diff {six}"),
+        format!("render {three} -o p.png"),
+        format!("render --compare {six} -o p.png"),
+    ] {
+        f.fails(&format!("{command} --backend cuda"), &["--backend cuda", "found on the processor"]);
+    }
     f.fails(&format!("verify u.f32 v.f32 u.f32 v.f32 {DIMS} --dz 2"), &["--dz 2"]);
     f.fails(&format!("verify u.f32 v.f32 w.f32 u.f32 v.f32 no.f32 {DIMS}"), &["no.f32"]);
     f.fails(&format!("verify u.f32 v.f32 w.f32 u.f32 v.f32 w.f32 {DIMS} --ties sos"), &["ties = sos"]);

@@ -2,6 +2,7 @@
 //! files or one.
 
 use crate::support::cli::{npy, text, Folder};
+use crate::support::fields::{bytes_of, Random};
 use std::process::Stdio;
 
 const SIZES: [usize; 3] = [11, 9, 6];
@@ -105,6 +106,24 @@ fn three_files_or_one_are_written() {
         (&told["u"], &told["v"], &told["nz"]),
         (&"all.f32".into(), &serde_json::Value::Null, &6.into())
     );
+}
+
+/// Of random signs no vertex may change; the report says what is left to do.
+#[test]
+fn a_volume_that_is_stored_as_it_is_says_so() {
+    let f = Folder::new("volume-of-signs");
+    let mut random = Random(5);
+    for name in ["u.f32", "v.f32", "w.f32"] {
+        let signs: Vec<f32> = (0..512).map(|_| random.one_of(&[-1.0, 1.0])).collect();
+        f.write(name, &bytes_of(&signs));
+    }
+    let told = f.succeeds("compress u.f32 v.f32 w.f32 -o signs.fz --dims 8x8x8 --abs 0.9");
+    assert!(
+        told.contains("512 stored exactly") && told.contains("--preserve none keeps the bound"),
+        "{told}"
+    );
+    let told = f.succeeds("compress u.f32 v.f32 w.f32 -o s.fz --dims 8x8x8 --abs 0.9 --preserve none");
+    assert!(!told.contains("stored as it is"), "{told}");
 }
 
 /// A box of a volume, from a part of a file or from a pipe.

@@ -214,6 +214,10 @@ mod command_line {
         f.fails(&format!("protect {files} -o u1.f32 {options}"), &["-o u1.f32: is an input"]);
         f.fails("apply flow.fix u.f32 v.f32 u2.f32 v2.f32", &["flow.fix", "another reconstruction"]);
         f.fails("apply flow.fix u1.f32", &["required"]);
+        f.fails(
+            "apply flow.fix u1.f32 v1.f32 u1.f32 u2.f32 v2.f32 u3.f32",
+            &["the number of files is 6", "flow.fix belongs to planes", "U1 V1 U2 V2"],
+        );
         f.fails("apply u.f32 u1.f32 v1.f32 u2.f32 v2.f32", &["u.f32", "FCTR"]);
         f.fails("decompress flow.fix u2.f32 v2.f32", &["is a fix", "no factz stream"]);
         f.fails(&format!("compress flow.fix v.f32 -o x.fz {options}"), &["is a fix", "factz apply"]);

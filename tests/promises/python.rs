@@ -344,9 +344,10 @@ fn the_wheel_works_in_an_empty_environment() {
         let store = root().join("tests/golden/zarr");
         let read =
             "import sys, numcodecs, zarr; print(zarr.open_array(sys.argv[1], mode='r')[1, 0, 1, 2].shape, \
-             numcodecs.get_codec({'id': 'factz', 'abs': 1}))";
+             numcodecs.get_codec({'id': 'factz', 'abs': 1}), \
+             numcodecs.get_codec({'id': 'factz.component', 'component': 'u'}))";
         let told = text_of(python().args(["-W", "error", "-c", read]).arg(store));
-        assert_eq!(told, "(40,) Factz(byteorder='little', abs=1.0)");
+        assert_eq!(told, "(40,) Factz(byteorder='little', abs=1.0) Component('u', byteorder='little')");
         tests.extend(["test_zarr.py", "test_numcodecs.py"]);
     }
     for test in tests {

@@ -1,4 +1,4 @@
-"""Error-bounded compression of 2D vector fields that keeps every critical point.
+"""Error-bounded compression of 2D and 3D vector fields that keeps every critical point.
 
     import factz
 

@@ -12,9 +12,11 @@ from ._device import queue_of
 from ._fields import Placed, buffer, place
 from ._library import check, library
 from ._results import CRITICAL_POINT, Comparison, Range
+from ._two_components import of_planes
 from .errors import error_of
 
 
+@of_planes("compare_volume")
 def compare(
     u: Any,
     v: Any,
@@ -87,6 +89,7 @@ def _analyse(function: Any, call: Any, config: _abi.Config, kind: Any, workspace
     return found
 
 
+@of_planes("critical_points_volume")
 def critical_points(
     u: Any,
     v: Any,
@@ -166,6 +169,7 @@ def _points_device(config: _abi.Config, field: Placed, workspace: Any, queue: An
         capacity = count
 
 
+@of_planes("value_range_volume")
 def value_range(
     u: Any,
     v: Any,

@@ -187,6 +187,12 @@ class ChunkOptions:
         return sum(bits for (_, bits), (part, whole) in zip(_SIDES_OF_AXES, lengths) if part < whole)
 
 
+def check_name(component: Any) -> None:
+    """Refuses what names no component."""
+    if component not in ("u", "v"):
+        raise ValueError("component=%r is none of u, v" % (component,))
+
+
 def check_component(name: str, shape: Tuple[int, ...], dtype: Any) -> None:
     """Refuses shapes and types that hold no component of a field."""
     _check_dtype(name, dtype)

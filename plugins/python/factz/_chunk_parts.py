@@ -7,22 +7,20 @@ again: nothing waits inside the library, and the reader may be asynchronous.
 import dataclasses
 import math
 import os
-from typing import Any, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
 from . import _abi
-from ._chunk_options import PLANES, VOLUME, Content
-from ._chunk_streams import Shape, check_header, components
-from ._compression import decompress
-from ._volumes import decompress_volume
+from ._chunk_streams import Shape, axes_of_field, check_header, components, decode_part, leading
 from .errors import FactzError
 
 #: How many bytes are read at least where a chunk begins: its header, and usually its tables.
 HEAD = 4096
-#: Bytes of values per byte of group words: a word of 4 bytes for a group of 1 KiB, a 16th of its values. Groups of
-#: volumes are smaller.
-VALUES_PER_WORDS, VALUES_PER_WORDS_OF_VOLUMES = 4096, 1024
+#: Bytes of values per byte of group words, by what a stream holds: a word of 4 bytes for a group of 1 KiB, a
+#: 16th of its values. Groups of one component may have the tiles of those of both, and groups of volumes are
+#: smaller.
+VALUES_PER_WORDS = {None: 4096, "u": 2048, "v": 2048, "uvw": 1024}
 #: The side of a tile, and the most tiles of a group. Planes that lie closer are decoded together.
 TILE, GROUP_TILES = 32, 256
 
@@ -84,7 +82,8 @@ class _File:
         try:
             return self._pieces.read(at, count)
         except Missing as error:
-            if at < HEAD:
+            # Tables and group words begin with the stream or behind its header, groups behind them.
+            if at <= _abi.VOLUME_INSPECT_BYTES:
                 raise
             self.missing += error.args[0]
             return memoryview(bytes(count))
@@ -132,22 +131,26 @@ def _runs(wanted: np.ndarray, gap: int) -> List[slice]:
 class Part:
     """The part of a chunk that a selection takes.
 
+    Args:
+        component: what the stream of the chunk holds, as :func:`decode` takes it.
+
     Attributes:
         is_whole: whether the part is the chunk.
     """
 
-    def __init__(self, selection: Any, shape: Shape, dtype: Any, content: Content = PLANES):
-        self._selection, self._content = selection, content
+    def __init__(self, selection: Any, shape: Shape, dtype: Any, component: Optional[str] = None):
+        self._selection, self._component = selection, component
         self._shape, self._dtype = tuple(shape), np.dtype(dtype)
-        whole, leading = tuple(slice(0, size) for size in shape[-content.rank :]), len(shape) - content.rank - 1
-        wanted, self._region = np.ones(shape[:leading], bool), whole
+        rank, planes = axes_of_field(component), leading(self._shape, component)
+        whole = tuple(slice(0, size) for size in shape[-rank:])
+        wanted, self._region = np.ones(planes, bool), whole
         axes = selection if isinstance(selection, tuple) else (selection,)
         spans = [_span(part, size) for part, size in zip(axes, shape)]
         if len(axes) == len(shape) and None not in spans:
             wanted[...] = False
             if all(first < end for first, end in spans):
-                wanted[axes[:leading]] = True
-            self._region = tuple(slice(*span) for span in spans[-content.rank :])
+                wanted[axes[: len(planes)]] = True
+            self._region = tuple(slice(*span) for span in spans[-rank:])
         self.is_whole = self._region == whole and bool(wanted.all())
         self._runs = _runs(wanted, GROUP_TILES // math.prod(-(-size // TILE) for size in shape[-2:]))
         self._out = np.empty(self._shape, self._dtype.newbyteorder("="))
@@ -155,34 +158,26 @@ class Part:
     def decode(self, pieces: Pieces) -> np.ndarray:
         """The selection."""
         if self._runs:
-            is_volume = self._content is VOLUME
-            head = HEAD + self._out.nbytes // (
-                VALUES_PER_WORDS_OF_VOLUMES if is_volume else VALUES_PER_WORDS
-            )
-            least, component = (_abi.VOLUME_INSPECT_BYTES, "uvw") if is_volume else (_abi.INSPECT_BYTES, None)
-            info = check_header(pieces.read(0, least, head), self._shape, self._out.dtype, component)
+            head = HEAD + self._out.nbytes // VALUES_PER_WORDS[self._component]
+            least = _abi.VOLUME_INSPECT_BYTES if self._component == "uvw" else _abi.INSPECT_BYTES
+            start = pieces.read(0, least, head)
+            info = check_header(start, self._shape, self._out.dtype, self._component)
             file = _File(pieces, info.stream_bytes)
-            decode = self._decode_volume if is_volume else self._decode_runs
-            try:
-                decode(file)
-            except FactzError:
-                if not file.missing:
-                    raise
+            for planes in self._runs:
+                self._decode(file, planes)
             if file.missing:
                 raise Missing(_joined(file.missing))
         return np.asarray(self._out[self._selection]).astype(self._dtype, copy=False)
 
-    def _decode_runs(self, file: _File) -> None:
-        for planes in self._runs:
-            out = [component[(planes, *self._region)] for component in components(self._out)]
-            try:
-                decompress(file, out, region=self._region, planes=planes, threads=1)
-            except FactzError:
-                # The other runs tell what they miss.
-                if not file.missing:
-                    raise
-
-    def _decode_volume(self, file: _File) -> None:
-        volume = self._out.reshape(self._shape[-4:])
-        out = tuple(component[self._region] for component in volume)
-        decompress_volume(file, out=out, region=self._region, threads=1)
+    def _decode(self, file: _File, planes: slice) -> None:
+        place: Tuple[slice, ...] = self._region
+        part: Dict[str, Any] = {"region": place}
+        if self._component != "uvw":
+            place, part["planes"] = (planes, *place), planes
+        out = tuple(array[place] for array in components(self._out, self._component))
+        try:
+            decode_part(file, out, self._component, **part)
+        except FactzError:
+            # The other planes tell what they miss.
+            if not file.missing:
+                raise

@@ -1,5 +1,6 @@
 """Compressed data of one component: split, join, and decompress of one array."""
 
+import struct
 from typing import Any, Tuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from ._library import check, library
 from ._region import Reader, decompress_part, is_file, of_components
 from ._results import Info
 
+# The pair number in the header of a half: FORMAT.md, sections 2.1 and 4.7.
+_PAIR_NUMBER = struct.Struct("<104xQ")
 #: More than a half takes beyond the bytes of the data, unless these are tiny.
 ROOM = 4096
 
@@ -74,6 +77,17 @@ def join(du: Any, dv: Any, *, threads: int = 0) -> bytes:
         length = report.required_bytes
     check(status)
     return data[: report.stream_bytes].tobytes()
+
+
+def of_one_field(du: Any, dv: Any) -> bool:
+    """Whether the headers of the data of u and of v have the pair number of one field.
+
+    Values without any error need no partner: programs may have written them into one component.
+    """
+    from ._compression import inspect
+
+    numbers = [_PAIR_NUMBER.unpack_from(data)[0] for data in (du, dv)]
+    return numbers[0] == numbers[1] or not all(inspect(data).absolute_bound for data in (du, dv))
 
 
 def exact(values: Any, component: str, threads: int = 0) -> bytes:

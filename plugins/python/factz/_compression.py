@@ -11,22 +11,24 @@ from ._arrays import Array
 from ._component import decompress_one, holds_one, split
 from ._config import DTYPES, Shape, Sides, configured, count_of, name_of, stack_shape_of
 from ._device import queue_of
-from ._fields import buffer, find_bytes, place, place_output
-from ._library import HOLDS_VOLUME, check, library, refusal
-from ._region import decompress_part, is_file
+from ._fields import buffer, find_bytes, find_output, place, place_output
+from ._library import HOLDS_ONE, HOLDS_VOLUME, check, library, refusal
+from ._region import check_shapes, decompress_part, is_file, planes_of
 from ._results import Info, Report, Sizes
+from ._two_components import of_planes
 from .errors import WideRangeWarning, error_of
 
 REPORT_BYTES = ctypes.sizeof(_abi.Report)
 
 
-def _warn(found: _abi.Report) -> None:
+def _warn(found: _abi.Report, callers: int = 2) -> None:
+    """Warns in the name of the caller that is so many calls away."""
     if found.warnings & _abi.WARNING_WIDE_RANGE:
         warnings.warn(
             "outliers make the range of the field, and the bound of %g may be larger than most data: give "
             "fill=, or an absolute bound" % found.bound,
             WideRangeWarning,
-            stacklevel=3,
+            stacklevel=callers + 1,
         )
 
 
@@ -352,6 +354,7 @@ def prepare_device(array: Any, *, stream: Any = None) -> None:
 # ---------------------------------------------------------------- compress, decompress, inspect
 
 
+@of_planes("compress_volume")
 def compress(
     u: Any,
     v: Any,
@@ -443,7 +446,7 @@ def compress(
         data, found = _compress_host(config, u, v, threads)
     if report is not None:
         report._take(found)
-    _warn(found)
+    _warn(found, 3)
     return split(data, threads=threads) if separate else data
 
 
@@ -508,16 +511,16 @@ def decompress(
         region: two slices (rows, columns) without a step, such as ``numpy.s_[100:200, -300:]``: the result
             is the same part of u and v, bit for bit. Only the groups of tiles that hold it are decoded. Then
             ``data`` may also be a binary file that can seek, at the start of the data, of which only these
-            groups are read. For data in host memory. Of a stack it is that part of each plane.
+            groups are read. Of a stack it is that part of each plane. For data in host memory.
         planes: a plane of a stack, or a slice of planes without a step: the result is the same part of u and
             v, bit for bit; ``planes=3`` gives arrays (ny, nx), ``planes=slice(3, 5)`` arrays (2, ny, nx).
             Negative numbers count from the end. As for ``region``, with which it may be given, only their
-            groups are decoded, and ``data`` may be a file.
+            groups are decoded, and ``data`` may be a file, or a device array.
         verify: whether the checksum is compared. Of a region or of planes it is compared only if these take
-            all groups: other damage of the data may go unnoticed.
+            all groups, and of planes of a device array not at all: damage of the data may go unnoticed.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         stream, workspace: device arrays: as in :func:`compress`; the size of the workspace is that of
-            :func:`decompress_sizes`.
+            :func:`decompress_sizes`, with ``some_planes`` for ``planes``.
 
     Returns:
         (u, v): ``out``, or new NumPy arrays for data in host memory, and device arrays of the library of
@@ -540,34 +543,53 @@ def decompress(
     if (not is_file(data) or is_part and out is not None) and holds_one(data):
         _no_workspace(workspace)
         return decompress_one(data, out, region, planes, verify, threads)
-    arrays = {} if out is None else dict(zip(("out[0]", "out[1]"), _pair(out)))
+    out = None if out is None else _pair(out)
+    arrays = {} if out is None else dict(zip(("out[0]", "out[1]"), out))
     if is_file(data) and not is_part:
         raise TypeError(
             "data is a file: pass its bytes, data.read(), or a part of the field, region= or planes="
         )
     queue = queue_of(stream, **({} if is_file(data) else {"data": data}), **arrays)
-    if queue is None:
-        _no_workspace(workspace)
+    if queue is not None:
+        return _decompress_device(queue, data, out, region, planes, verify, workspace)
+    _no_workspace(workspace)
     if is_part:
-        if queue is not None:
-            raise ValueError("region= and planes= are for data in host memory")
-        found = decompress_part(data, None if out is None else _pair(out), region, planes, verify, threads)
+        found = decompress_part(data, out, region, planes, verify, threads)
         return found if len(found) == 2 else found[0]
-    info = _inspect(data, queue)
-    if queue is not None and info.component == _abi.COMPONENT_VOLUME:
-        # The device would find it after the output was allocated, with less to say.
-        raise refusal(HOLDS_VOLUME)
+    info = _inspect(data, None)
     if out is None:
         shape, dtype = Info.shape_of(info), np.dtype(name_of(info.dtype, DTYPES))
-        empty = np.empty if queue is None else queue.empty
-        out = (empty(shape, dtype), empty(shape, dtype))
+        out = (np.empty(shape, dtype), np.empty(shape, dtype))
     config = configured(abs=0.0)
     config.verify_checksum, config.predictor = bool(verify), info.predictor
-    if queue is not None:
-        _enqueue_decompress(queue, config, data, out, workspace, None).wait()
-        return out[0], out[1]
     source = find_bytes("data", data, None)
     field = place_output(config, out, None)
     call = (*source.memory, config, *field.call)
     check(library.decompress_host(*call, _abi.Report(), count_of("threads", threads)))
+    return out[0], out[1]
+
+
+def _decompress_device(
+    queue: Any, data: Any, out: Any, region: Any, planes: Any, verify: bool, workspace: Any
+) -> Tuple[Any, Any]:
+    """decompress of data in device memory, or of planes of them."""
+    if region is not None:
+        raise ValueError(
+            "region= is for data in host memory: copy the data there (cupy.asnumpy, .cpu()), or leave it out "
+            "and slice the result"
+        )
+    info = _inspect(data, queue)
+    # The device would find it after the output was allocated, with less to say.
+    if info.component != _abi.COMPONENT_BOTH:
+        raise refusal(HOLDS_VOLUME if info.component == _abi.COMPONENT_VOLUME else HOLDS_ONE)
+    first, shape = (None, Info.shape_of(info)) if planes is None else planes_of(info, planes)
+    if out is None:
+        dtype = np.dtype(name_of(info.dtype, DTYPES))
+        out = (queue.empty(shape, dtype), queue.empty(shape, dtype))
+    elif planes is not None:
+        check_shapes([find_output("out[%d]" % k, array, queue).shape for k, array in enumerate(out)], shape)
+    if 0 not in shape:
+        config = configured(abs=0.0)
+        config.verify_checksum, config.predictor = bool(verify), info.predictor
+        _enqueue_decompress(queue, config, data, out, workspace, None, first).wait()
     return out[0], out[1]

@@ -5,6 +5,7 @@ from typing import Any, Dict, Iterable, Optional, Tuple, Union
 
 from . import _abi
 from ._library import check, library
+from ._sides import SIDES, SIDES_OF_VOLUME
 
 # The options that are a choice of names.
 CHOICES = {
@@ -25,15 +26,7 @@ COMPONENTS = {
     _abi.COMPONENT_V: "v",
     _abi.COMPONENT_VOLUME: "uvw",
 }
-SIDES = {
-    "xmin": _abi.SIDE_X_MIN,
-    "xmax": _abi.SIDE_X_MAX,
-    "ymin": _abi.SIDE_Y_MIN,
-    "ymax": _abi.SIDE_Y_MAX,
-}
-
 AXES = {"x": _abi.PERIODIC_X, "y": _abi.PERIODIC_Y, "z": _abi.PERIODIC_Z}
-SIDES_OF_VOLUME = {**SIDES, "zmin": _abi.SIDE_Z_MIN, "zmax": _abi.SIDE_Z_MAX}
 
 Sides = Union[str, Iterable[str], None]
 #: (ny, nx), or (nz, ny, nx) of a stack.

@@ -11,8 +11,10 @@ from ._device import queue_of
 from ._fields import find_bytes, place, place_output
 from ._library import check, library
 from ._results import FixInfo, FixReport
+from ._two_components import of_planes
 
 
+@of_planes("protect_volume")
 def protect(
     u: Any,
     v: Any,

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Iterator, Tuple
 
-from . import _abi
+from . import _abi, _sides
 from .errors import FactzError, error_of
 
 SONAME = "libfactz.so.0"
@@ -69,6 +69,10 @@ library = _load()
 
 HOLDS_VOLUME = "the data hold a volume of u, v and w: call factz.decompress_volume"
 HOLDS_PLANES = "the data hold planes with u and v, no volume: call factz.decompress"
+HOLDS_ONE = (
+    "the data hold one component, and a device decompresses both together: copy the data to the host "
+    "(cupy.asnumpy, .cpu())"
+)
 
 # What C calls it, and what this package does.
 NAMES = (
@@ -101,7 +105,7 @@ def _name(status: int) -> str:
 def check(status: int) -> None:
     """Raises the exception of a status that is not OK, with the library's text."""
     if status != _abi.OK:
-        text = library.last_error().decode()
+        text = _sides.named(library.last_error().decode())
         for in_c, here in NAMES:
             text = text.replace(in_c, here)
         raise error_of(status, "%s: %s" % (_name(status), text))

@@ -91,10 +91,10 @@ def _planes(planes: Any, nz: int) -> Tuple[int, int]:
         raise TypeError("planes=%r is neither an integer nor a slice" % (planes,))
     number = count_of("planes", planes, -(2**63), 2**63 - 1)
     if not -nz <= number < nz:
-        raise IndexError(
-            "planes=%d: the data have %d planes: give 0 to %d, or %d to -1 from the end"
-            % (number, nz, nz - 1, -nz)
-        )
+        known = "%d planes: give 0 to %d, or %d to -1 from the end" % (nz, nz - 1, -nz)
+        if nz == 1:
+            known = "one plane, 0: give planes=0, or leave it out"
+        raise IndexError("planes=%d: the data have %s" % (number, known))
     return number % nz, 1
 
 
@@ -106,6 +106,12 @@ def _part(info: _abi.Info, region: Any, planes: Any) -> Tuple[Tuple[int, int, in
     if isinstance(planes, slice) or planes is None and len(Info.shape_of(info)) == 3:
         return (x0, y0, z0), (nz, *shape)
     return (x0, y0, z0), shape
+
+
+def planes_of(info: _abi.Info, planes: Any) -> Tuple[int, Tuple[int, ...]]:
+    """The first of some planes, and their shape."""
+    (_, _, first), shape = _part(info, None, planes)
+    return first, shape
 
 
 def of_components(info: _abi.Info, field: Placed) -> Tuple[Optional[int], Optional[int], int]:
@@ -157,11 +163,16 @@ def _outputs(
     if out is None:
         dtype = np.dtype(name_of(info.dtype, DTYPES))
         return tuple(np.empty(shape, dtype) for _ in range(count))
-    for number, array in enumerate(out):
-        if np.shape(array) != shape:
-            given = (number, np.shape(array), shape)
-            raise ValueError("out[%d] has the shape %s, and the part of the field %s" % given)
+    check_shapes([np.shape(array) for array in out], shape)
     return out
+
+
+def check_shapes(given: List[Tuple[int, ...]], shape: Tuple[int, ...]) -> None:
+    """Refuses arrays that do not have the shape of a part."""
+    for number, found in enumerate(given):
+        if found != shape:
+            text = "out[%d] has the shape %s, and the part of the field %s" % (number, found, shape)
+            raise ValueError(text)
 
 
 def decompress_part(

@@ -9,7 +9,7 @@ from ._arrays import Array, set_layout
 from ._compression import EnqueuedCompression, EnqueuedDecompression, _enqueued, _memory, _required, _sizes
 from ._config import DTYPES, Sides, configured_volume, lengths_of
 from ._device import queue_of
-from ._fields import buffer, find_bytes
+from ._fields import find_bytes
 from ._library import check, library
 from ._results import Sizes
 from ._volume_config import given, given_outputs, inputs, outputs

@@ -26,6 +26,7 @@ import ctypes
 import importlib.util
 import math
 import os
+import sys
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -75,16 +76,27 @@ class _FilterClass(ctypes.Structure):
 
 def _filter_id(folder: Path) -> int:
     """The number that the plugin was built with."""
-    plugin = ctypes.CDLL(str(folder / _PLUGIN))
+    try:
+        plugin = ctypes.CDLL(str(folder / _PLUGIN))
+    except OSError as error:
+        raise ImportError(
+            "the HDF5 filter %s cannot be loaded (%s): install it anew, from this version of factz"
+            % (folder / _PLUGIN, error)
+        ) from None
     plugin.H5PLget_plugin_info.restype = ctypes.POINTER(_FilterClass)
     return plugin.H5PLget_plugin_info().contents.id
 
 
-#: The folder of the plugin, for HDF5_PLUGIN_PATH.
-PLUGIN_FOLDER: str = str(_find())
+try:
+    #: The folder of the plugin, for HDF5_PLUGIN_PATH.
+    PLUGIN_FOLDER: str = str(_find())
 
-#: The number of the filter in HDF5 files.
-FILTER_ID: int = _filter_id(Path(PLUGIN_FOLDER))
+    #: The number of the filter in HDF5 files.
+    FILTER_ID: int = _filter_id(Path(PLUGIN_FOLDER))
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit("factz.hdf5: error: %s" % error)
 
 
 def plugin_path() -> str:

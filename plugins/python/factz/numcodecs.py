@@ -1,4 +1,4 @@
-"""The codec `factz` of numcodecs, for Zarr v2 and other programs with codecs of numcodecs.
+"""The codecs `factz` and `factz.component` of numcodecs, for Zarr v2 and other programs with such codecs.
 
     import factz.numcodecs
 
@@ -9,16 +9,16 @@ Where the package is installed by pip, readers need no import.
 """
 
 import sys
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 import numcodecs
 import numcodecs.abc
 import numpy as np
 
-from ._chunk_options import VOLUME, ChunkOptions, check_array, check_chunks
-from ._chunk_streams import decode, encode, shape_of_content
+from ._chunk_options import VOLUME, ChunkOptions, check_array, check_chunks, check_component, check_name
+from ._chunk_streams import decode, encode, encode_component, shape_of_content
 
-__all__ = ["Factz"]
+__all__ = ["Component", "Factz"]
 
 _ORDERS = {"little": "<", "big": ">"}
 
@@ -28,7 +28,35 @@ def _order(dtype: np.dtype) -> str:
     return {"=": native, "|": native}.get(dtype.byteorder, dtype.byteorder)
 
 
-class Factz(numcodecs.abc.Codec):
+class _Codec(numcodecs.abc.Codec):
+    """What both codecs have in common: the layout and the byte order of chunks."""
+
+    def __init__(self, byteorder: str) -> None:
+        if byteorder not in _ORDERS:
+            raise ValueError("byteorder=%r is none of %s" % (byteorder, ", ".join(_ORDERS)))
+        self.byteorder = byteorder
+
+    def _check_layout(self, array: np.ndarray) -> None:
+        if not array.flags.c_contiguous:
+            raise ValueError(
+                "the chunk has no C order: create the array with order='C', or pass "
+                "numpy.ascontiguousarray(a)"
+            )
+        if _order(array.dtype) != _ORDERS[self.byteorder]:
+            other = "big" if self.byteorder == "little" else "little"
+            raise ValueError(
+                "dtype=%s of the chunk, and the codec has byteorder=%r: give byteorder=%r"
+                % (array.dtype.str, self.byteorder, other)
+            )
+
+    def _decode(self, buf: Any, out: Any, component: Optional[str] = None) -> Any:
+        data = numcodecs.compat.ensure_contiguous_ndarray(buf).view(np.uint8)
+        shape, dtype, component = shape_of_content(data, component)
+        array = decode(data, shape, dtype.newbyteorder(_ORDERS[self.byteorder]), component)
+        return array if out is None else numcodecs.compat.ndarray_copy(array, out)
+
+
+class Factz(_Codec):
     """The compressor of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v, or with mode="repair" of
     arrays (..., 3, nz, ny, nx) of volumes.
 
@@ -41,9 +69,8 @@ class Factz(numcodecs.abc.Codec):
     codec_id = "factz"
 
     def __init__(self, byteorder: str = "little", **options: Any):
-        if byteorder not in _ORDERS:
-            raise ValueError("byteorder=%r is none of %s" % (byteorder, ", ".join(_ORDERS)))
-        self.byteorder, self.options = byteorder, ChunkOptions.of(options)
+        super().__init__(byteorder)
+        self.options = ChunkOptions.of(options)
 
     def get_config(self) -> Dict[str, Any]:
         return {"id": self.codec_id, "byteorder": self.byteorder, **self.options.to_json()}
@@ -56,24 +83,48 @@ class Factz(numcodecs.abc.Codec):
         check_array("the chunk", array.shape, array.dtype, content)
         if content is VOLUME:
             check_chunks(array.shape, "shape of the chunk", content)
-        if not array.flags.c_contiguous:
-            raise ValueError(
-                "the chunk has no C order: create the array with order='C', or pass "
-                "numpy.ascontiguousarray(a)"
-            )
-        if _order(array.dtype) != _ORDERS[self.byteorder]:
-            other = "big" if self.byteorder == "little" else "little"
-            raise ValueError(
-                "dtype=%s of the chunk, and the codec has byteorder=%r: give byteorder=%r"
-                % (array.dtype.str, self.byteorder, other)
-            )
+        self._check_layout(array)
         return encode(array, self.options.of_chunk(array.shape), content)
 
     def decode(self, buf: Any, out: Any = None) -> Any:
-        data = numcodecs.compat.ensure_contiguous_ndarray(buf).view(np.uint8)
-        shape, dtype, component = shape_of_content(data)
-        array = decode(data, shape, dtype.newbyteorder(_ORDERS[self.byteorder]), component)
-        return array if out is None else numcodecs.compat.ndarray_copy(array, out)
+        return self._decode(buf, out)
+
+
+class Component(_Codec):
+    """The compressor of arrays (..., ny, nx) whose chunks (..., cy, cx) hold u or v alone, as those of
+    :class:`factz.zarr.Component`.
+
+    It reads what was compressed with the other component. What is written through it is stored without any
+    error: compress both components by :func:`factz.compress` with ``separate=True``, and write the bytes as
+    chunks.
+
+    Args:
+        component: "u" or "v".
+        byteorder: as in :class:`Factz`.
+    """
+
+    codec_id = "factz.component"
+
+    def __init__(self, component: str, byteorder: str = "little"):
+        super().__init__(byteorder)
+        check_name(component)
+        self.component = component
+
+    def get_config(self) -> Dict[str, Any]:
+        return {"id": self.codec_id, "component": self.component, "byteorder": self.byteorder}
+
+    def __repr__(self) -> str:
+        return "Component(%r, byteorder=%r)" % (self.component, self.byteorder)
+
+    def encode(self, buf: Any) -> bytes:
+        array = np.asanyarray(buf)
+        check_component("the chunk", array.shape, array.dtype)
+        self._check_layout(array)
+        return encode_component(array, self.component)
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        return self._decode(buf, out, self.component)
 
 
 numcodecs.register_codec(Factz)
+numcodecs.register_codec(Component)

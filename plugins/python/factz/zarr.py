@@ -1,4 +1,4 @@
-"""The codec `factz` of Zarr v3, for zarr-python 3 and xarray.
+"""The codecs `factz` and `factz.component` of Zarr v3, for zarr-python 3 and xarray.
 
     import factz.zarr
 
@@ -25,7 +25,8 @@ from zarr.abc.store import RangeByteRequest
 from zarr.registry import register_codec
 
 from ._arrays import is_device
-from ._chunk_options import PLANES, VOLUME, ChunkOptions, check_array, check_chunks, check_component
+from ._chunk_options import PLANES, VOLUME, ChunkOptions
+from ._chunk_options import check_array, check_chunks, check_component, check_name
 from ._chunk_parts import Missing, Part, Pieces, Range
 from ._chunk_streams import corrupt, decode, encode, encode_component
 
@@ -37,8 +38,56 @@ def _numpy_dtype(dtype: Any) -> np.dtype:
     return np.dtype(dtype.to_native_dtype() if hasattr(dtype, "to_native_dtype") else dtype)
 
 
+class _Codec(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
+    """What both codecs have in common: chunks that are streams, of which parts are decoded."""
+
+    is_fixed_size = False
+
+    @property
+    def _holds(self) -> Optional[str]:
+        """What the streams of chunks hold, as :func:`decode` takes it."""
+        raise NotImplementedError
+
+    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
+        raise NotImplementedError("the size of a compressed chunk is not known before")
+
+    def _encode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        raise NotImplementedError
+
+    def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        shape, dtype, holds = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype), self._holds
+        # The library decodes one component in host memory only.
+        data = chunk_data.as_numpy_array() if holds in ("u", "v") else chunk_data.as_array_like()
+        return _nd_buffer(chunk_spec, decode(data, shape, dtype, holds))
+
+    # Each chunk has a thread: the library releases the interpreter's lock.
+
+    async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        return await asyncio.to_thread(self._encode_sync, chunk_data, chunk_spec)
+
+    async def _decode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
+        return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
+
+    async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Any:
+        part = Part(selection, tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype), self._holds)
+        if part.is_whole:
+            data = await byte_getter.get(chunk_spec.prototype)
+            return None if data is None else (await self._decode_single(data, chunk_spec))[selection]
+        source = _Source(byte_getter, chunk_spec.prototype)
+        try:
+            return _nd_buffer(chunk_spec, await source.supply(part.decode))
+        except _NoChunk:
+            return None
+
+
+def _nd_buffer(chunk_spec: Any, array: Any) -> Any:
+    """The buffer of an array, in the memory that the store's reader asks for."""
+    kind = chunk_spec.prototype.nd_buffer
+    return kind.from_ndarray_like(array) if is_device(array) else kind.from_numpy_array(array)
+
+
 @dataclasses.dataclass(frozen=True, init=False, repr=False)
-class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
+class Pair(_Codec):
     """The serializer of arrays (..., 2, ny, nx) whose chunks (..., 2, cy, cx) hold u and v, or with mode="repair" of
     arrays (..., 3, nz, ny, nx) whose chunks (1, ..., 3, cz, cy, cx) hold u, v and w of volumes.
 
@@ -54,8 +103,6 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
     """
 
     options: ChunkOptions
-
-    is_fixed_size = False
 
     def __init__(self, **options: Any):
         object.__setattr__(self, "options", ChunkOptions.of(options))
@@ -95,9 +142,6 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         check_array("the array", shape, _numpy_dtype(array_spec.dtype), content)
         return self
 
-    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
-        raise NotImplementedError("the size of a compressed chunk is not known before")
-
     # ------------------------------------------------------------ chunks
 
     def _encode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
@@ -108,46 +152,20 @@ class Pair(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
         buffer = chunk_spec.prototype.buffer
         return buffer.from_array_like(data) if is_device(data) else buffer.from_bytes(data)
 
-    def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        shape, dtype = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype)
-        array = decode(chunk_data.as_array_like(), shape, dtype, self._component)
-        return chunk_spec.prototype.nd_buffer.from_ndarray_like(array)
-
     @property
-    def _component(self) -> Optional[str]:
-        """What the streams of chunks hold, as :func:`decode` takes it."""
+    def _holds(self) -> Optional[str]:
         return "uvw" if self.options.content is VOLUME else None
-
-    # Each chunk has a thread: the library releases the interpreter's lock.
-
-    async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        return await asyncio.to_thread(self._encode_sync, chunk_data, chunk_spec)
-
-    async def _decode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
-
-    async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Any:
-        shape, dtype = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype)
-        part = Part(selection, shape, dtype, self.options.content)
-        if part.is_whole:
-            data = await byte_getter.get(chunk_spec.prototype)
-            return None if data is None else (await self._decode_single(data, chunk_spec))[selection]
-        source = _Source(byte_getter, chunk_spec.prototype)
-        try:
-            array = await source.supply(part.decode)
-        except _NoChunk:
-            return None
-        return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
 
 
 @dataclasses.dataclass(frozen=True)
-class Component(ArrayBytesCodec):
+class Component(_Codec):
     """The serializer of arrays (..., ny, nx) whose chunks (..., cy, cx) hold u or v alone: data of
     :func:`factz.split`, with the leading axes as planes.
 
-    It reads what was compressed with the other component. What is written through it is stored without any
-    error: compress both components by :func:`factz.compress` with ``separate=True``, and write the bytes as
-    chunks.
+    It reads what was compressed with the other component, and of a chunk what a selection takes, as
+    :class:`Pair` does. What is written through it is stored without any error: compress both components by
+    :func:`factz.compress` with ``separate=True``, and write the bytes as chunks. Data of one component are
+    compressed and decompressed on the host: with arrays of CuPy chunks are copied.
 
     Args:
         component: "u" or "v".
@@ -155,11 +173,8 @@ class Component(ArrayBytesCodec):
 
     component: str
 
-    is_fixed_size = False
-
     def __post_init__(self) -> None:
-        if self.component not in ("u", "v"):
-            raise ValueError("component=%r is none of u, v" % (self.component,))
+        check_name(self.component)
 
     @classmethod
     def from_dict(cls, data: Dict[str, Any]) -> "Component":
@@ -171,23 +186,13 @@ class Component(ArrayBytesCodec):
     def validate(self, *, shape: Tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
         check_component("the array", tuple(shape), _numpy_dtype(dtype))
 
-    def compute_encoded_size(self, input_byte_length: int, chunk_spec: Any) -> int:
-        raise NotImplementedError("the size of a compressed chunk is not known before")
-
     def _encode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
         data = encode_component(chunk_data.as_numpy_array(), self.component)
         return chunk_spec.prototype.buffer.from_bytes(data)
 
-    def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        shape, dtype = tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype)
-        array = decode(chunk_data.as_numpy_array(), shape, dtype, self.component)
-        return chunk_spec.prototype.nd_buffer.from_numpy_array(array)
-
-    async def _encode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        return await asyncio.to_thread(self._encode_sync, chunk_data, chunk_spec)
-
-    async def _decode_single(self, chunk_data: Any, chunk_spec: Any) -> Any:
-        return await asyncio.to_thread(self._decode_sync, chunk_data, chunk_spec)
+    @property
+    def _holds(self) -> Optional[str]:
+        return self.component
 
 
 class _NoChunk(Exception):

@@ -77,7 +77,7 @@ impl std::str::FromStr for Dims {
         if !(2..=3).contains(&parts.len()) {
             return Err(
                 "give NXxNY (columns x rows, x fastest), for example 360x181, or NXxNYxNZ for a stack of \
-                        NZ planes"
+                        NZ planes or for a volume"
                     .into(),
             );
         }

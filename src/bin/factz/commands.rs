@@ -267,7 +267,19 @@ pub fn vertices_text(report: &Report, config: &Config) -> String {
             Some(_) => format!(", {} with the fill value", grouped(report.filled_vertices)),
             None => String::new(),
         }
-    )
+    ) + stored_text(report, config)
+}
+
+/// What to do where critical points leave no vertex inexact.
+fn stored_text(report: &Report, config: &Config) -> &'static str {
+    let hidden = report.zero_vertices + report.nonfinite_vertices + report.filled_vertices;
+    let all = config.nx * config.ny * config.nz;
+    match report.exact_vertices > 0 && report.exact_vertices + hidden == all {
+        true if config.preserve != Preserve::None && config.bound > 0.0 => {
+            ": the field is stored as it is, for its critical points; --preserve none keeps the bound alone"
+        }
+        _ => "",
+    }
 }
 
 /// The line of what a report warns of; empty without a warning.

@@ -11,7 +11,7 @@ use crate::picture::{of_comparison, Column, Style};
 use crate::render::refuse_other_ending;
 use crate::say::Voice;
 use crate::{engine, output, Verdict};
-use factz::{BoundKind, Config, CriticalPoint, Mode, Preserve};
+use factz::{BoundKind, Config, CriticalPoint, Mode, Preserve, PERIODIC_X};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -46,15 +46,17 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
         u: component(U),
         v: component(V),
         fill_value: None,
-        periodic: 0,
+        periodic: PERIODIC_X,
         is_slice: false,
     };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
     let points = engine::critical_points(&field, SPACING, 0)?;
     let voice = Voice::new(&a.talk);
     voice.text(&format!(
-        "wind_global: 10 m wind of the globe at one degree, {DIMS} values of f32 each, {} critical points\n\n{}",
+        "wind_global: 10 m wind around the globe at one degree, {DIMS} values of f32 each, {} critical points, {} of \
+         them between the last column and the first\n\n{}",
         points.len(),
+        points.iter().filter(|point| point.cell_x + 1 == DIMS.nx).count(),
         head(&threads)
     ))?;
     let configurations = [
@@ -67,7 +69,7 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
         for bound in BOUNDS {
             let Spacing { dx, dy } = SPACING;
             let plain = Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound);
-            let config = Config { mode, preserve, dx, dy, ..plain };
+            let config = Config { mode, preserve, dx, dy, periodic: field.periodic, ..plain };
             let (m, decoded) = measure(&field, &config, &threads, 5)?;
             voice.text(&row(&m))?;
             measured.push((m, decoded));

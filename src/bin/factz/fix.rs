@@ -138,6 +138,14 @@ pub fn report_json(report: &FixReport) -> Value {
 
 pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|path| path.as_path()).collect();
+    if !(2..=4).contains(&files.len()) {
+        return Err(failure!(
+            "the number of files is {}, and {} belongs to planes: give U1 V1 U2 V2, or one file with both components \
+             in place of U1 V1, of U2 V2, or of each",
+            files.len(),
+            a.fix.display()
+        ));
+    }
     let [inputs, outputs] = pair::split(&files, false)?;
     let places = Places::new(outputs[0], outputs.get(1).copied(), a.format)?;
     places.check(&a.fix)?;

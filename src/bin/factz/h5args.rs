@@ -78,8 +78,9 @@ pub fn h5args(a: &H5args) -> Result<Verdict, Failure> {
     let parts_of_fields = a.field.is_none() || a.chunk.is_some_and(|chunk| Some(chunk) != a.field);
     if bound.0 == BoundKind::Relative && parts_of_fields {
         return Err(failure!(
-            "--rel needs --field NXxNY, and chunks of that size: the range is that of a chunk, which must be \
-             a whole field; or give --abs E"
+            "--rel needs --field {}, and chunks of that size: the range is that of a chunk, which must be a whole \
+             field; or give --abs E",
+            if is_volume(a) { "NXxNYxNZ" } else { "NXxNY" }
         ));
     }
     if a.allow_wide_range && bound.0 != BoundKind::Relative {

@@ -568,16 +568,18 @@ impl<T: Element> Intake<T> {
         } else if bytes == other.1 {
             format!("the size is that of {}: give --dtype {}", other.0, other.0)
         } else if bytes > expected && bytes % expected == 0 && !together {
+            let planes = bytes / expected;
             format!(
-                "if it holds {} planes (steps, levels), give --dims {nx}x{ny}x{}; otherwise {advice}",
-                bytes / expected,
-                nz * (bytes / expected)
+                "if it holds {planes} planes (steps, levels), give --dims {nx}x{ny}x{}; otherwise {advice}",
+                nz * planes
             )
         } else if bytes > expected && bytes % expected == 0 {
+            let planes = bytes / expected;
             format!(
-                "if it holds {} fields or levels, cut one out: `tail -c +{} FILE | head -c {expected} > NEW` is the \
-                 second; otherwise {advice}",
-                bytes / expected,
+                "if it holds u of {planes} planes (steps, levels) and then v of these, give --dims {nx}x{ny}x{}; if \
+                 it holds {planes} fields one behind the other, cut one out: `tail -c +{} FILE | head -c {expected} > \
+                 NEW` is the second; otherwise {advice}",
+                nz * planes,
                 expected + 1
             )
         } else {

@@ -195,8 +195,8 @@ fn no_pair(name: &str, axes: &[u64]) -> String {
             two + if axes.len() == 4 { OF_VOLUME } else { "" }
         }
         [3, ..] => {
-            let two = format!("save the first two of three components (or steps): {}", part(name, ":2"));
-            two + if axes.len() == 4 { OF_VOLUME } else { "" }
+            let two = format!("save the first two of three components: {}", part(name, ":2"));
+            two + if axes.len() == 4 { OF_VOLUME } else { "; if it is u of three planes, give the file of v as well" }
         }
         _ => "if it is one component in planes (steps, levels), give it together with the file of the other one".into(),
     }

@@ -133,7 +133,8 @@ pub fn parse_bound(text: &str) -> Result<f64, String> {
 /// A value that marks vertices without data.
 #[derive(Args)]
 pub struct FillArguments {
-    /// Vertices of which a component has exactly this value hold no data (rounded to f32 for such fields)
+    /// Vertices of which a component has exactly this value, bit for bit (0 is not -0), hold no data (rounded to f32
+    /// for such fields)
     #[arg(long, value_name = "X", value_parser = parse_fill)]
     pub fill_value: Option<f64>,
 }
@@ -395,6 +396,19 @@ pub struct Place {
     /// Threads on the processor; 0 means one per core, 1 starts none
     #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
     pub threads: usize,
+}
+
+impl Place {
+    /// The threads that analyse a volume; a device that was asked for is refused.
+    pub fn threads_for_volume(&self) -> Result<usize, Failure> {
+        match self.backend {
+            BackendName::Cuda => Err(failure!(
+                "--backend cuda: ranges, points and comparisons of volumes are found on the processor; leave --backend \
+                 cuda out"
+            )),
+            BackendName::Auto | BackendName::Cpu => Ok(self.threads),
+        }
+    }
 }
 
 /// Options of a stream besides the bound.

@@ -109,7 +109,7 @@ pub fn split<'a>(files: &'a [&'a Path], last_is_stream: bool) -> Result<[&'a [&'
         (2 | 3, true) => files.split_at(files.len() - 1),
         (n, true) => {
             return Err(failure!(
-                "the number of files is {n}, and the last one is a stream: give U0 V0 STREAM, or one file \
+                "the number of files is {n}, and the last one is a stream of planes: give U0 V0 STREAM, or one file \
                  with both components in place of U0 V0"
             ));
         }
@@ -119,8 +119,8 @@ pub fn split<'a>(files: &'a [&'a Path], last_is_stream: bool) -> Result<[&'a [&'
         (3, false) => files.split_at(2),
         (n, false) => {
             return Err(failure!(
-                "the number of files is {n}: give U0 V0 U1 V1, or one file with both components in place of U0 V0, \
-                 of U1 V1, or of each"
+                "the number of files is {n}: give U0 V0 U1 V1, of volumes U0 V0 W0 U1 V1 W1, or one file with all \
+                 components in place of those of a field"
             ));
         }
     };

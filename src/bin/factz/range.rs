@@ -42,6 +42,7 @@ fn of_volume(a: &Range, files: &[&Path], voice: &Voice) -> Result<Found, Failure
     fn range<T: Element>(volume: &mut Volume, config: Config, threads: usize) -> factz::Result<ValueRange> {
         factz::range_volume(&VolumeRequest::new(config)?, volume.views::<T>(), threads)
     }
+    let threads = a.place.threads_for_volume()?;
     let options = (&a.field.shape, &a.fill, &a.step);
     let Given { mut volume, info, .. } = Given::read(files, options, None, &a.place, voice)?;
     let Dims { nx, ny, nz } = volume.dims;
@@ -51,8 +52,8 @@ fn of_volume(a: &Range, files: &[&Path], voice: &Voice) -> Result<Found, Failure
         ..Config::volume([nx, ny, nz], BoundKind::Absolute, 0.0)
     };
     let range = match config.dtype {
-        Dtype::F32 => range::<f32>(&mut volume, config, a.place.threads),
-        Dtype::F64 => range::<f64>(&mut volume, config, a.place.threads),
+        Dtype::F32 => range::<f32>(&mut volume, config, threads),
+        Dtype::F64 => range::<f64>(&mut volume, config, threads),
     }?;
     Ok(Found { range, dims: volume.dims, dtype: config.dtype, components: 3 })
 }

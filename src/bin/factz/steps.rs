@@ -218,10 +218,10 @@ impl Walk {
             offset,
         };
         let Some(last) = &self.last else {
-            return garbage(
-                foreign::of_stream(&self.path, start)
-                    .unwrap_or("is no factz stream: it does not begin with the mark FCTZ".into()),
-            );
+            return garbage(foreign::of_stream(&self.path, start).unwrap_or(match start.is_empty() {
+                true => "is empty: it holds no stream".into(),
+                false => "is no factz stream: it does not begin with the mark FCTZ".into(),
+            }));
         };
         let bytes_of = |n: u64| counted(n, "byte", "bytes");
         let place = format!("behind stream {}, from byte {offset} on", last.number);
@@ -233,8 +233,8 @@ impl Walk {
                 self.apart(offset, next)
             )),
             (None, bytes) => garbage(format!(
-                "has {} {place}, in which no stream begins; {} leaves them out, and --step K reads one of the \
-                 streams before",
+                "has {} {place}, in which no stream begins; {} leaves them out, and `factz decompress --step K` reads \
+                 one of the streams before",
                 bytes.map_or("more bytes".into(), bytes_of),
                 self.cutting(offset)
             )),

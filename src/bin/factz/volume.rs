@@ -101,8 +101,8 @@ pub fn chosen(
 ) -> Result<Config, Failure> {
     if let Some(mode @ (Mode::BlockWise | Mode::Speculative)) = choices.mode {
         return Err(failure!(
-            "--mode {} is one of planes: volumes are coded without constraints, verified and repaired, which \
-             takes as little; leave --mode out",
+            "--mode {} is one of planes: volumes have one mode, repair, which codes them without constraints, verifies \
+             and repairs them; leave --mode out",
             mode.name()
         ));
     }

@@ -43,12 +43,13 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     if let Some(path) = target.path() {
         refuse_input(path, &files, "list")?;
     }
+    let threads = a.place.threads_for_volume()?;
     let (options, selection) = ((&a.field.shape, &a.fill, &a.step), a.part.selection());
     let mut given = Given::read(&files, options, selection.as_ref(), &a.place, &voice)?;
     let names = || input_names(&files, ", ");
     let config = given.config((&a.spacing, &a.depth), &a.fill).map_err(|e| e.about(names()))?;
     let start = Instant::now();
-    let points = given.volume.critical_points(config, a.place.threads);
+    let points = given.volume.critical_points(config, threads);
     let mut points = points.map_err(|e| Failure::from(e).about(names()))?;
     let seconds = start.elapsed().as_secs_f64();
     points.iter_mut().for_each(|point| shift(point, given.first, &config));

@@ -27,13 +27,14 @@ pub fn slice(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failur
 }
 
 fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
+    let threads = a.place.threads_for_volume()?;
     let given = Given::read(files, (&a.shape, &a.fill, &a.step), None, &a.place, voice)?;
     let about_files = |e: Failure| e.about(input_names(files, ", "));
     let config = given.config((&a.spacing, &a.depth), &a.fill).map_err(about_files)?;
     let mut volume = given.volume;
     let slice = Slice::chosen(a, volume.dims, config, voice)?;
     let field = slice.flow(&volume, config.fill_value)?;
-    let points = volume.critical_points(config, a.place.threads).map_err(|e| about_files(e.into()))?;
+    let points = volume.critical_points(config, threads).map_err(|e| about_files(e.into()))?;
     let mut points = slice.turned(points);
     points.retain(|point| slice.is_nearest(point));
     let about = format!("{}, {}", slice.name(), critical_points_text(points.len() as u64));
@@ -42,12 +43,13 @@ fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
 }
 
 fn beside(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
-    let mut pair = VolumePair::read(files, &a.shape, &a.fill, (&a.step, a.place.threads), voice)?;
+    let threads = a.place.threads_for_volume()?;
+    let mut pair = VolumePair::read(files, &a.shape, &a.fill, (&a.step, threads), voice)?;
     let about_files = |e: Failure| e.about(input_names(files, ", "));
     let config = pair.before.config((&a.spacing, &a.depth), &a.fill, pair.info.as_ref());
     let config = config.map_err(about_files)?;
     let slice = Slice::chosen(a, pair.before.dims, config, voice)?;
-    let points = pair.critical_points(config, a.place.threads).map_err(|e| about_files(e.into()))?;
+    let points = pair.critical_points(config, threads).map_err(|e| about_files(e.into()))?;
     let [before, after] = points.map(|points| slice.turned(points));
     // A point may move to the other side of the middle between two planes and is kept all the same.
     let mut pairings = paired(&before, &after);

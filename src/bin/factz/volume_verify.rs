@@ -34,7 +34,7 @@ fn compared<T: Element>(
 pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let voice = Voice::new(&a.talk);
-    let threads = a.place.threads;
+    let threads = a.place.threads_for_volume()?;
     let mut pair = VolumePair::read(&files, &a.shape, &a.fill, (&a.step, threads), &voice)?;
     let info = pair.info;
     let info = info.as_ref();

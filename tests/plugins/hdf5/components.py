@@ -1,7 +1,7 @@
 """Datasets of one component: chunks are halves of streams; what goes through the filter is stored exactly."""
 import os
 
-from common import Fields, expect, field, h5py, np, options, read_with_tools, run, same
+from common import Fields, expect, field, h5py, np, options, read_with_tools, run, same, words_of
 
 os.environ["FACTZ_HDF5_LOG"] = os.path.abspath("log.txt")
 wind = field("wind_global")
@@ -21,7 +21,7 @@ def create(path, shape, dtype="f4", chunks=None, component=0, **more):
     more = dict(dict(compression=411, compression_opts=words(component)), **more)
     with h5py.File(path, "w") as file:
         made = file.create_dataset("uv", shape, dtype, chunks=chunks or shape, **more)
-        return made.id.get_create_plist().get_filter(0)[2]
+        return words_of(made)
 
 
 # Any values, types and chunks come back bit for bit, when they are written at once and in parts.
@@ -45,7 +45,7 @@ expect("a chunk of one component is stored exactly" in open("log.txt").read(), "
 
 # HDF5 describes the chunks, whatever the words of a copy say of them.
 found = create("other.h5", (5, 20, 30), "f8", (2, 10, 30), component=1)
-expect(tuple(found[27:36]) == (1, 3, 30, 10, 0, 0, 0, 0, 2), f"the words of other chunks: {found}")
+expect(found[27:36] == (1, 3, 30, 10, 0, 0, 0, 0, 2), f"the words of other chunks: {found}")
 
 # Shapes and types that hold no component are refused.
 for more, reason in (

@@ -1,7 +1,7 @@
 """Datasets that the filter cannot compress are refused when they are created, with advice."""
 import os
 
-from common import expect, h5py, np, options, read, run, same, text_options, write
+from common import expect, h5py, np, options, read, run, same, text_options, words_of, write
 
 good = options("--abs 0.1")["compression_opts"]
 relative = options("--rel 1e-3 --field 360x181")["compression_opts"]
@@ -68,17 +68,17 @@ create(words=relative, chunks=(2, 181, 360))
 create()
 # Words of another dataset, as a copy of its properties brings them.
 with h5py.File("file.h5") as file:
-    words = file["uv"].id.get_create_plist().get_filter(0)[2]
+    words = words_of(file["uv"])
 create(words=words, dtype="f8", chunks=(2, 10, 20))
 # The size of the field in them is forgotten where it is not that of the dataset; a field that grows to its
 # size is right.
 with h5py.File("file.h5", "w") as file:
     file.create_dataset("uv", shape, "f4", chunks=chunks, **options("--abs 0.1 --field 360x181"))
-    words = file["uv"].id.get_create_plist().get_filter(0)[2]
+    words = words_of(file["uv"])
     expect(words[25:27] == (360, 181), "the size of the field")
     part = file.create_dataset("part", (2, 90, 360), "f4", chunks=(2, 64, 64), compression=411,
                                compression_opts=words)
-    expect(part.id.get_create_plist().get_filter(0)[2][25:27] == (0, 0), "the size of another field")
+    expect(words_of(part)[25:27] == (0, 0), "the size of another field")
     file.create_dataset("grows", (2, 90, 360), "f4", maxshape=shape, chunks=chunks,
                         **options("--abs 0.1 --field 360x181"))
 

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 
-from common import ROOT, expect, h5py, np, options, read, read_with_tools, run, same, text_options, write
+from common import (
+    ROOT, expect, h5py, np, options, read, read_with_tools, run, same, text_options, words_of, write
+)
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "plugins", "python"))
 from support import volume_violations as violations  # noqa: E402
@@ -52,7 +54,7 @@ expect(sizes["whole volumes"] < sizes["parts"] < steps.nbytes, f"{sizes}")
 
 # A chunk is a stream of the program.
 with h5py.File("whole-volumes.h5") as file:
-    words = file["uv"]._filters["411"]
+    words = words_of(file["uv"])
     expect(len(words) == 37 and words[28] == 4 and words[35:] == (NZ, NZ), f"the words are {words}")
     open("chunk.fz", "wb").write(file["uv"].id.read_direct_chunk((0, 0, 0, 0, 0))[1])
 run(os.environ["FACTZ"], "decompress", "chunk.fz", "u.npy", "v.npy", "w.npy")
@@ -93,7 +95,7 @@ words = text_options(f"--mode repair --abs 0.1 {SIZE} --dz 1", "h5repack")
 run("h5repack", "-l", f"uv:CHUNK={'x'.join(map(str, WHOLE))}", "-f", f"uv:{words}", "plain.h5", "packed.h5")
 expect(violations(steps[0], read("packed.h5"), 0.1) == 0, "h5repack")
 with h5py.File("packed.h5") as file:
-    expect(len(file["uv"]._filters["411"]) == 37, "h5repack used the filter")
+    expect(len(words_of(file["uv"])) == 37, "h5repack used the filter")
 
 refused("the dataset has 3 axes, and factz compresses u, v and w", steps[0, 0], (4, 4, 4), "--mode repair --abs 1")
 refused("mode=repair is that of volumes", steps[0], (2, 10, 12, 16), "--mode repair --abs 1")

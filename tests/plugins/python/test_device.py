@@ -177,6 +177,46 @@ class Handed(WithCupy):
         )
         self.assertEqual(factz.inspect(data), factz.inspect(fast))
 
+    def test_planes(self):
+        """The part of the host, of the same shape, by the function for planes."""
+        fields = [np.stack(5 * [a]) for a in (self.u, self.v)]
+        expected = factz.compress(*fields, abs=0.5, predictor="lorenzo")
+        data = FakeCupyArray(device_copy(np.frombuffer(expected, np.uint8)))
+        for planes, first, count in (
+            (3, 3, 1),
+            (-1, 4, 1),
+            (np.int64(0), 0, 1),
+            (slice(1, 3), 1, 2),
+            (slice(-2, None), 3, 2),
+            (slice(None), 0, 5),
+            (slice(4, 99), 4, 1),
+        ):
+            shape = factz.decompress(expected, planes=planes)[0].shape
+            for out in (None, tuple(FakeCupyArray(aligned(shape, "f4")) for _ in range(2))):
+                arguments, _, found = self.called(
+                    "decompress_planes_device",
+                    lambda: factz.decompress(data, out, planes=planes, verify=False),
+                )
+                for array in found:
+                    self.assertEqual((array.array.shape, array.array.dtype), (shape, np.dtype("f4")))
+                source, _, config, of_first, u, v, n, _, workspace_bytes, _, stream = arguments
+                self.assertEqual((source, stream), (data.array.ctypes.data, STREAM))
+                self.assertEqual((of_first, config.nz, n), (first, count, count * 2400))
+                self.assertEqual([u, v], [a.array.ctypes.data for a in found])
+                self.assertEqual((config.predictor, config.verify_checksum), (1, 0))
+                sizes = factz.decompress_sizes((count, 40, 60), "f4", some_planes=True)
+                self.assertEqual(workspace_bytes, sizes.workspace_bytes)
+        # No planes are no work.
+        u, v = factz.decompress(data, planes=slice(2, 2))
+        self.assertEqual((u.array.shape, v.array.dtype), ((0, 40, 60), np.dtype("f4")))
+        # Of one plane the shape has two axes, and a slice three.
+        data = FakeCupyArray(device_copy(np.frombuffer(factz.compress(self.u, self.v, abs=0.5), np.uint8)))
+        for planes, shape in ((0, (40, 60)), (slice(None), (1, 40, 60))):
+            _, _, found = self.called(
+                "decompress_planes_device", lambda: factz.decompress(data, planes=planes)
+            )
+            self.assertEqual([a.array.shape for a in found], 2 * [shape])
+
     def test_analysis(self):
         u, v = FakeCupyArray(self.u), FakeCupyArray(self.v)
         arguments, _, found = self.called("compare_device", lambda: factz.compare(u, v, u, v, abs=0.5))
@@ -373,6 +413,32 @@ class Refused(WithCupy):
                 "dst",
                 lambda: factz.enqueue_compress(u, v, abs=1, dst=bytes_[1:]),
             ),
+        ):
+            with self.assertRaises(kind) as caught:
+                call()
+            self.assertIn(part, str(caught.exception))
+
+    def test_arguments_of_planes(self):
+        fields = [np.stack(5 * [a]) for a in (self.u, self.v)]
+        both = factz.compress(*fields, abs=0.5)
+        contents = both, factz.split(both)[0]
+        data, half = (FakeCupyArray(device_copy(np.frombuffer(d, np.uint8))) for d in contents)
+        two = tuple(FakeCupyArray(aligned((2, 40, 60), "f4")) for _ in range(2))
+        flipped = two[0], two[1][::-1]
+        region, host = np.s_[:3, :3], "region= is for data in host memory: copy the data there"
+        shape, copy = "out[0] has the shape (2, 40, 60), and", "copy the data to the host"
+        for kind, part, call in (
+            (ValueError, host, lambda: factz.decompress(data, region=region)),
+            (ValueError, host, lambda: factz.decompress(data, region=region, planes=1)),
+            (IndexError, "planes=5: the data have 5 planes", lambda: factz.decompress(data, planes=5)),
+            (IndexError, "give 0 to 4, or -5 to -1", lambda: factz.decompress(data, planes=-6)),
+            (ValueError, "has a step", lambda: factz.decompress(data, planes=slice(0, 4, 2))),
+            (TypeError, "planes='1' is neither", lambda: factz.decompress(data, planes="1")),
+            (ValueError, shape, lambda: factz.decompress(data, two, planes=1)),
+            (ValueError, "out[1] has the strides", lambda: factz.decompress(data, flipped, planes=slice(2))),
+            (factz.NoDeviceError, "no usable", lambda: factz.decompress(data, two, planes=slice(2))),
+            (factz.InvalidArgumentError, copy, lambda: factz.decompress(half)),
+            (factz.InvalidArgumentError, copy, lambda: factz.decompress(half, planes=1)),
         ):
             with self.assertRaises(kind) as caught:
                 call()

@@ -9,7 +9,7 @@ import numpy as np
 from support import field
 
 import factz
-from factz import _abi
+from factz import _abi, _sides
 
 U, V = field(40, 30)
 DATA = factz.compress(U, V, abs=0.01)
@@ -40,6 +40,18 @@ class Refused(unittest.TestCase):
         refuses(TypeError, "u is a masked array|filled", np.ma.masked_invalid(U), V)
         refuses(factz.InvalidConfigError, "nx is 0", U[:, :0], V[:, :0])
         refuses(factz.InvalidConfigError, "ny is 0", U[:0], V[:0])
+
+    def test_functions_of_planes_name_their_twins(self):
+        for call, arrays in (
+            (factz.compress, (U, V, U)),
+            (factz.protect, (U, V, U, U, V, U)),
+            (factz.compare, (U, V, U, U, V, U)),
+            (factz.critical_points, (U, V, U)),
+            (factz.value_range, (U, V, U)),
+        ):
+            name, count = call.__name__, len(arrays)
+            parts = "%s takes %s arrays|%d are given|factz.%s_volume" % (name, 2 if count == 3 else 4, count, name)
+            self.refuses(TypeError, parts, call, *arrays)
 
     def test_options(self):
         def refuses(kind, parts, **options):
@@ -98,6 +110,21 @@ class Refused(unittest.TestCase):
             self.refuses(kind, part, factz.compress_sizes, shape, "f4", abs=1)
             self.refuses(kind, part, factz.decompress_sizes, shape, "f4")
         self.refuses(ValueError, "stream= is for arrays in device", factz.inspect, DATA, stream=0)
+
+    def test_sides_have_the_names_of_the_options(self):
+        volume = np.zeros((3, 4, 5, 6), "f4")
+        for option, sides, named, axis in (
+            ("halo", "xmax+xmin", "xmin+xmax", "x"),
+            ("pin", ["ymin"], "ymin", "y"),
+            ("pin", "all", "xmin+xmax+ymin+ymax", "x"),
+            ("pin", "zmin+xmin", "xmin+zmin", "z"),
+        ):
+            call, arrays = (factz.compress, (U, V)) if axis != "z" else (factz.compress_volume, volume)
+            message = "invalid configuration: %s=%r names a side of %s, which" % (option, named, axis)
+            options = {"abs": 1, "periodic": axis, option: sides}
+            self.refuses(factz.InvalidConfigError, message, call, *arrays, **options)
+        self.assertEqual(_sides.named("halo = 0x40 has bits"), "halo = 0x40 has bits")
+        self.assertEqual(_sides.named("pin = 0x0, pitch = 0x3"), "pin='none', pitch = 0x3")
 
     def test_data(self):
         for call in (factz.decompress, factz.inspect):

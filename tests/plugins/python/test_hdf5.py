@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -254,6 +255,23 @@ class Plugin(unittest.TestCase):
         last = found.stderr.strip().splitlines()[-1]
         self.assertTrue(last.startswith("ImportError: the HDF5 filter libh5zfactz.so is in none of"), last)
         self.assertIn("HDF5_PLUGIN_PATH", last)
+
+    def test_the_command_says_in_a_line_that_the_plugin_is_missing_or_damaged(self):
+        for damaged in (False, True):
+            with tempfile.TemporaryDirectory() as folder:
+                if damaged:
+                    Path(folder, "libh5zfactz.so").write_text("no library")
+                code = (
+                    "from pathlib import Path\nimport factz._library, runpy, sys\n"
+                    "factz._library.HERE = Path(%r, 'a', 'b', 'c')\nsys.argv[1:] = ['--path']\n"
+                    "runpy.run_module('factz.hdf5', run_name='__main__')" % folder
+                )
+                command = [sys.executable, "-B", "-c", code]
+                environment = dict(os.environ, HDF5_PLUGIN_PATH=folder)
+                done = subprocess.run(command, capture_output=True, text=True, env=environment)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, r"^factz.hdf5: error: the HDF5 filter .*\n\Z")
+            self.assertIn("cannot be loaded" if damaged else "is in none of", done.stderr)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import factz.hdf5
 import factz.pack.copying
 from factz.pack import PackError, append, pack, unpack
 from factz.pack.command import main
+from factz.pack.words import words_of
 
 
 class Separate(Folder):
@@ -243,6 +244,62 @@ class Separate(Folder):
             self.assertEqual([a[:2].tobytes() for a in after], [b.tobytes() for b in before])
             self.assert_kept(whole, after, fill=float(FILL))
             unpack("copy.nc", "plain.nc")
+
+    def refused_by_unpack(self, *parts):
+        self.refused(*parts, call=lambda *_, **o: unpack("out.nc", "x.nc"))
+
+    def test_halves_of_different_fields_are_refused(self):
+        simple()
+        simple("other.nc", data=series(2, 5))
+        for options, place in (({}, (1, 0, 0, 0)), ({"chunk": (8, 16)}, (0, 1, 16, 16))):
+            self.packed(force=True, **options)
+            pack("other.nc", "other_out.nc", abs=BOUND, layout="separate", force=True, **options)
+            with h5py.File("out.nc", "r+") as file, h5py.File("other_out.nc") as other:
+                halves = file["u10"], other["v10"]
+                streams = [half.id.read_direct_chunk(place)[1] for half in halves]
+                file["v10"].id.write_direct_chunk(place, streams[1])
+            with self.assertRaises(factz.FactzError):
+                factz.join(*streams)
+            self.refused_by_unpack("out.nc: the chunks at %s of u10, v10 are halves" % list(place))
+
+    def test_values_of_another_file_are_stored_exactly(self):
+        """What programs write into u or v belongs to no stream of both, and unpack takes it."""
+        simple()
+        self.packed()
+        values = np.rint(series(2, 5)[1])
+        with h5py.File("out.nc", "r+") as file:
+            file["v10"][1] = values[1]
+        unpack("out.nc", "plain.nc")
+        self.assertEqual(read("plain.nc", "v10")[0][1].tobytes(), values[1].tobytes())
+        with h5py.File("out.nc", "r+") as file:
+            file["v10"].resize(3, axis=0)
+        self.refused_by_unpack("out.nc: u10, v10 have the shapes (2, 2, 19, 36) and (3, 2, 19, 36)")
+        with h5py.File("out.nc", "r+") as file:
+            file["u10"].resize(3, axis=0)
+        unpack("out.nc", "plain.nc", force=True)
+        self.assertTrue((read("plain.nc", "u10")[0][2] == FILL).all())
+
+    def test_all_words_of_the_filter_are_read(self):
+        simple()
+        self.packed(chunk=(8, 16), fill=float(FILL))
+        given = factz.hdf5.options(
+            abs=BOUND, dx=10, dy=-10, fill=float(FILL), field=(NY, NX)
+        )["compression_opts"]
+        with h5py.File("out.nc") as file:
+            for component, name in enumerate(("u10", "v10")):
+                expected = (*given, 0, 2 + component, 16, 8, 0, 0, 0, 0, 1)
+                self.assertEqual(words_of(file[name]), expected)
+            self.assertEqual(words_of(file["time"]), ())
+
+    def test_a_copy_without_the_filter_is_told(self):
+        simple()
+        self.packed()
+        with h5py.File("out.nc") as old, h5py.File("copy.nc", "w") as new:
+            for name in ("u10", "v10"):
+                new[name] = old[name][...]
+                new[name].attrs["factz_storage"] = old[name].attrs["factz_storage"]
+        told = "copy.nc has no pair that is compressed: pack compressed u10, v10"
+        self.refused(told, "without the filter", call=lambda *_, **o: unpack("copy.nc", "x.nc"))
 
     def test_the_command_line(self):
         simple()

@@ -197,6 +197,11 @@ class Parts(unittest.TestCase):
     def test_errors(self):
         with self.assertRaisesRegex(IndexError, "planes=5: the data have 5 planes: give 0 to 4, or -5 to -1"):
             factz.decompress(self.data, planes=NZ)
+        one = factz.compress(*field(NX, NY), abs=1e-3)
+        for planes in (1, -2):
+            message = "^planes=%d: the data have one plane, 0: give planes=0, or leave it out$" % planes
+            with self.assertRaisesRegex(IndexError, message):
+                factz.decompress(one, planes=planes)
         with self.assertRaisesRegex(ValueError, "planes=slice.* has a step"):
             factz.decompress(self.data, planes=np.s_[::2])
         with self.assertRaisesRegex(TypeError, "planes='1' is neither an integer nor a slice"):

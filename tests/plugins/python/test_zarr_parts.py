@@ -4,24 +4,30 @@ import unittest
 
 import numpy as np
 import zarr
-from zarr_fields import Counting, Folder, stack
+from zarr_fields import Counting, Folder, put, stack
 
+import factz
 from factz._chunk_parts import HEAD, Part, _runs, _span
-from factz.zarr import Pair
+from factz.zarr import Component, Pair
 
 NX, NY = 700, 500
 
 
-class Parts(Folder):
-    def setUp(self):
-        super().setUp()
+def noisy(*lead):
+    values = stack(*lead, nx=NX, ny=NY)
+    values[np.isfinite(values)] += np.random.default_rng(3).normal(0, 0.02, np.isfinite(values).sum())
+    return values
+
+
+class OneChunk(Folder):
+    """An array of one chunk, in a store that counts."""
+
+    def create(self, shape, codec):
         self.store = Counting("a.zarr")
-        values = stack(4, 2, nx=NX, ny=NY)
-        values[np.isfinite(values)] += np.random.default_rng(3).normal(0, 0.02, np.isfinite(values).sum())
-        codec = Pair(abs=1e-3, field=(NY, NX))
-        layout = {"shape": values.shape, "dtype": "f4", "chunks": (4, 2, 2, NY, NX), "compressors": None}
+        layout = {"shape": shape, "dtype": "f4", "chunks": shape, "compressors": None, "overwrite": True}
         self.array = zarr.create_array(self.store, serializer=codec, **layout)
-        self.array[...] = values
+
+    def read_all(self):
         [self.size] = self.store.sizes().values()
         self.whole = self.array[...]
         self.store.forget()
@@ -34,6 +40,15 @@ class Parts(Folder):
         self.assertEqual((found.shape, found.tobytes()), (expected.shape, expected.tobytes()))
         for measured, most in zip(read, (of_chunk, requests, rounds)):
             self.assertLessEqual(measured, most, read)
+
+
+class Parts(OneChunk):
+    def setUp(self):
+        super().setUp()
+        values = noisy(4, 2)
+        self.create(values.shape, Pair(abs=1e-3, field=(NY, NX)))
+        self.array[...] = values
+        self.read_all()
 
     def test_steps(self):
         # The start of the chunk, then the groups of all selected steps at once.
@@ -85,6 +100,70 @@ class Parts(Folder):
         self.array.resize((8, 2, 2, NY, NX))
         self.assertTrue((self.array[6, 1, :, 3:5] == 0).all())
         self.assertTrue((self.array[6] == 0).all())
+
+
+class Components(OneChunk):
+    """u and v as arrays of their own, whose chunks are halves of pairs."""
+
+    def fill(self, component, half, shape):
+        self.create(shape, Component(component))
+        put(self.store, "/".join(["c"] + ["0"] * len(shape)), half)
+        self.read_all()
+        self.assertEqual(self.whole.tobytes(), factz.decompress(half).tobytes())
+
+    def test_steps_and_regions(self):
+        values = noisy(4, 2)
+        u, v = values.reshape((-1, *values.shape[2:])).swapaxes(0, 1)
+        for component, half in zip("uv", factz.compress(u, v, abs=1e-3, separate=True)):
+            self.fill(component, half, (4, 2, NY, NX))
+            for part, of_chunk, requests, rounds in (
+                (np.s_[3, 1], 0.13, 2, 2),
+                (np.s_[1:3, 1], 0.26, 3, 2),
+                (np.s_[::3, 0], 0.26, 3, 2),
+                (np.s_[2:2], 0, 0, 0),
+                (np.s_[:], 1, 1, 1),
+                (np.s_[0, 0, 250:314, 300:364], 0.012, 5, 2),
+                (np.s_[0, 1, 250, 300], 0.007, 3, 2),
+                (np.s_[2, 0, 3:300:50, 5:699:9], 0.08, 3, 2),
+            ):
+                with self.subTest(component=component, part=part):
+                    self.check(part, of_chunk, requests, rounds)
+
+    def test_contents(self):
+        values = stack(40, nx=90, ny=70)
+        for options in ({"predictor": "lorenzo"}, {"coder": "huffman", "mode": "speculative"}):
+            [half, _] = factz.compress(values[:, 0], values[:, 1], abs=0.01, separate=True, **options)
+            self.fill("u", half, (40, 70, 90))
+            # The groups of plane 2 begin within the start of the chunk that is read first.
+            for part in (np.s_[::3], np.s_[39], np.s_[2::30, 31:33, :], np.s_[-1, 3, 3]):
+                with self.subTest(options=options, part=part):
+                    self.check(part, 1.1, 3, 2)
+        # What is written through the codec, also within shards.
+        v = np.ascontiguousarray(values[:, 1])
+        layout = {"shape": v.shape, "dtype": "f4", "compressors": None, "chunks": (20, 70, 90)}
+        for name, shards in (("b.zarr", None), ("c.zarr", (40, 70, 90))):
+            array = zarr.create_array(name, serializer=Component("v"), shards=shards, **layout)
+            array[...] = v
+            for part in (np.s_[7], np.s_[::19, 31:33, 3], np.s_[39, 69, 89]):
+                self.assertEqual(array[part].tobytes(), v[part].tobytes())
+
+    def test_a_half_that_is_longer_than_its_values(self):
+        rng = np.random.default_rng(0)
+        u = (rng.normal(size=(256, 256)) * 10.0 ** rng.integers(-30, 30, (256, 256))).astype("f4")
+        [half, _] = factz.compress(u, np.zeros_like(u), abs=1e-9, separate=True)
+        self.assertGreater(len(half), u.nbytes + 1000)
+        self.fill("u", half, u.shape)
+        self.check(np.s_[100:103, 200], 0.12, 3, 2)
+
+    def test_damage(self):
+        values = noisy(1)[0]
+        half, other = factz.compress(*values, abs=1e-3, separate=True)
+        self.fill("u", half, (NY, NX))
+        both = factz.compress(*values, abs=1e-3)
+        for data in (b"", half[:100], half[: len(half) // 2], b"\0" * 9999, other, both):
+            put(self.store, "c/0/0", data)
+            with self.assertRaises(factz.CorruptStreamError):
+                self.array[-2:, 3]
 
 
 class Contents(Folder):
@@ -196,6 +275,10 @@ class Selections(unittest.TestCase):
     def test_unknown_selections_take_the_whole_chunk(self):
         for selection in (..., (slice(1), ...), np.ones((3, 2, 4, 5), bool), (0, 0, 0, None), ()):
             self.assertTrue(Part(selection, (3, 2, 4, 5), "f4").is_whole, selection)
+        for selection in (..., (slice(1), ...), np.ones((3, 4, 5), bool), (0, 0, None), ()):
+            self.assertTrue(Part(selection, (3, 4, 5), "f4", "u").is_whole, selection)
+        self.assertTrue(Part((0, slice(4), slice(5)), (1, 4, 5), "f4", "u").is_whole)
+        self.assertFalse(Part((0, slice(4), slice(5)), (3, 4, 5), "f4", "u").is_whole)
         self.assertFalse(Part((0, slice(2), slice(4), slice(5)), (3, 2, 4, 5), "f4").is_whole)
         self.assertTrue(Part((0, slice(2), slice(4), slice(5)), (1, 2, 4, 5), "f4").is_whole)
         self.assertGreaterEqual(HEAD, 128)

@@ -9,7 +9,7 @@ from spack.package import *
 
 
 class Factz(CMakePackage, CudaPackage):
-    """Error-bounded compression of 2D vector fields that keeps every critical point."""
+    """Error-bounded compression of 2D and 3D vector fields that keeps every critical point."""
 
     # The clone that this recipe lies in. A recipe elsewhere names the address of the sources.
     git = Path(__file__).resolve().parents[4].as_uri()

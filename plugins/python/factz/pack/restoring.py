@@ -27,12 +27,23 @@ def unpack_file(source: str, target: str, force: bool, say: Say, quiet: bool) ->
     check_paths(source, target, force)
     with opened(source) as old:
         pairs = packed_pairs(old)
+        for pair in pairs:
+            _check_shapes(pair)
         with finished_file(target, force) as partial:
             with create_file(partial) as new:
                 _create(old, new, pairs)
                 for pair in pairs:
                     _copy_values(pair, new, quiet)
                     say("%s: plain variables" % pair.text)
+
+
+def _check_shapes(pair: Packed) -> None:
+    """Refuses components one of which a program made longer, or copied from another file."""
+    if pair.u.shape != pair.v.shape:
+        raise PackError(
+            "%s: %s have the shapes %s and %s: write as many steps to both, or copy both from one file"
+            % (pair.u.file.filename, pair.text, pair.u.shape, pair.v.shape)
+        )
 
 
 def _create(old: h5py.File, new: h5py.File, pairs: List[Packed]) -> None:

@@ -6,7 +6,7 @@ are written as they are.
 
 import itertools
 import json
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import h5py
 import numpy as np
@@ -103,15 +103,49 @@ class SeparatePair(Packed):
                 **self._options,
             )
             file.flush()
-            rows, columns = (range(0, n, chunk) for n, chunk in zip(joint.shape[1:], joint.chunks[1:]))
-            for corner in itertools.product(rows, columns):
+            for corner in _corners(joint):
                 without_filters, stream = joint.id.read_direct_chunk((0, *corner))
                 if without_filters:
                     raise MemoryError("there is no memory to compress a field of %s" % self.text)
                 yield corner, stream
 
     def read(self, place: Tuple[int, ...]) -> Any:
-        return [half[place] for half in self.components]
+        field = [half[place] for half in self.components]
+        # After the filter, which refuses damaged chunks.
+        for corner in _corners(self.u):
+            self._check_chunk((*place, *corner))
+        return field
+
+    def _check_chunk(self, place: Tuple[int, ...]) -> None:
+        """Refuses chunks of u and of v that are halves of different fields."""
+        from .._component import of_one_field
+
+        halves = [_stream_at(half, place) for half in self.components]
+        if None not in halves and not of_one_field(*halves):
+            raise PackError(
+                "%s: the chunks at %s of %s are halves of different fields, as one variable was copied from "
+                "another file: copy both from one file" % (self.u.file.filename, list(place), self.text)
+            )
+
+
+def _corners(dataset: h5py.Dataset) -> Iterator[Tuple[int, ...]]:
+    """The first row and column of each chunk of a field."""
+    lengths = zip(dataset.shape[-2:], dataset.chunks[-2:])
+    return itertools.product(*(range(0, length, chunk) for length, chunk in lengths))
+
+
+def _stream_at(half: h5py.Dataset, place: Tuple[int, ...]) -> Optional[bytes]:
+    """The data of the chunk around a value; None where HDF5 has no chunk, or one without the filter."""
+    corner = tuple(index - index % length for index, length in zip(place, half.chunks))
+    # Programs that add filters write all values anew, without any error.
+    if half.id.get_create_plist().get_nfilters() > 1:
+        return None
+    try:
+        without_filters, stream = half.id.read_direct_chunk(corner)
+    except (OSError, RuntimeError, ValueError):
+        # The chunk was never written. HDF5 would go through all chunks to tell so.
+        return None
+    return None if without_filters else stream
 
 
 def _storage(half: h5py.Dataset) -> Dict[str, Any]:

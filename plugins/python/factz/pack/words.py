@@ -1,5 +1,6 @@
 """The words (cd_values) of the HDF5 filter, which hold the options of a packed dataset."""
 
+import ctypes
 from typing import Any, Dict, Optional, Tuple
 
 import h5py
@@ -7,23 +8,46 @@ import numpy as np
 
 from .._config import DTYPES
 
+# The most words of a filter for which HDF5 can be asked.
+_MOST_WORDS = 256
 
-def _words_of(dataset: h5py.Dataset) -> Tuple[int, ...]:
+
+def words_of(dataset: h5py.Dataset) -> Tuple[int, ...]:
     """The words of the filter of a dataset; empty where it is not the first one."""
     from ..hdf5 import FILTER_ID
 
     plist = dataset.id.get_create_plist()
-    if not plist.get_nfilters():
+    if not plist.get_nfilters() or plist.get_filter(0)[0] != FILTER_ID:
         return ()
-    number, _, words, _ = plist.get_filter(0)
-    return tuple(words) if number == FILTER_ID else ()
+    # Before 3.16 h5py has room for 16 words, and reads the others from the memory behind it.
+    if h5py.version.version_tuple[:2] < (3, 16):
+        return _words_from_hdf5(plist)
+    return tuple(plist.get_filter(0)[2])
+
+
+def _words_from_hdf5(plist: h5py.h5p.PropDCID) -> Tuple[int, ...]:
+    """The words of the first filter, from the HDF5 library that h5py is linked to."""
+    # The module of h5py is loaded already. Symbols of a module include those of its libraries.
+    get_filter = getattr(ctypes.PyDLL(h5py.h5p.__file__), "H5Pget_filter2", None)
+    if get_filter is None:
+        raise ImportError(
+            "h5py %s reads 16 words of a filter, and pack needs them all: install h5py 3.16 or later"
+            % h5py.__version__
+        )
+    flags, count, words = ctypes.c_uint(), ctypes.c_size_t(_MOST_WORDS), (ctypes.c_uint * _MOST_WORDS)()
+    plist_id, no_name = ctypes.c_int64(plist.id), ctypes.c_size_t(0)
+    with h5py.h5p.phil:
+        number = get_filter(plist_id, 0, ctypes.byref(flags), ctypes.byref(count), words, no_name, None, None)
+    if number < 0:
+        raise OSError("HDF5 %s gives no words of a filter" % h5py.version.hdf5_version)
+    return tuple(words[: count.value])
 
 
 def component_of(dataset: h5py.Dataset) -> Optional[int]:
     """0 where the chunks of a dataset are streams of u, 1 where they are of v."""
     from ..hdf5 import LAYOUT_U, LAYOUT_WORD
 
-    words = _words_of(dataset)
+    words = words_of(dataset)
     component = words[LAYOUT_WORD] - LAYOUT_U if len(words) > LAYOUT_WORD else -1
     return component if component in (0, 1) else None
 
@@ -32,7 +56,7 @@ def options_of(dataset: h5py.Dataset) -> Dict[str, Any]:
     """The options of the filter, as :func:`factz.hdf5.options` makes them, of a dataset that has it."""
     from ..hdf5 import FILTER_ID, GIVEN_WORDS
 
-    return {"compression": FILTER_ID, "compression_opts": _words_of(dataset)[:GIVEN_WORDS]}
+    return {"compression": FILTER_ID, "compression_opts": words_of(dataset)[:GIVEN_WORDS]}
 
 
 def words_of_component(

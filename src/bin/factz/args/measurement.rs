@@ -142,8 +142,8 @@ pub struct Sweep {
 
 /// Compresses a real wind field, verifies it, and shows which critical points are kept or would be lost.
 ///
-/// The field is built in: 10 m wind of the whole globe at one degree, 360 x 181 vertices, with 1394
-/// critical points. It is compressed in both modes and, for comparison, with --preserve none.
+/// The field is built in: 10 m wind of the whole globe at one degree, 360 x 181 vertices, periodic along x, with
+/// 1398 critical points. It is compressed in both modes and, for comparison, with --preserve none.
 #[derive(Args)]
 #[command(after_long_help = "\
 The picture shows the wind after block-wise compression at 1e-2, and the same with --preserve none, with the critical \
