@@ -143,7 +143,7 @@ plugins-python:
 	fi
 
 # The oldest zarr-python 3 that its authors did not withdraw. It needs Python 3.11; without it a test is skipped.
-# Beside it h5py 3.11, which has HDF5 1.14; where it has no wheel, the newest one before 3.16.
+# Also h5py 3.11 (HDF5 1.14), or the newest wheel before 3.16.
 zarr-oldest:
 	@if ! .venv-zarr-oldest/bin/python -W ignore -c 'import dask, xarray, zarr.abc.codec' 2> /dev/null; then
 	  python3 -m venv .venv-zarr-oldest
@@ -165,12 +165,12 @@ plugins-tests-python: plugins-python
 	    || { echo "make: pip could not install auditwheel and vtk into .venv-plugins" >&2; exit 1; }
 	fi
 
-# Programs that read netCDF files, for tests of packed ones.
+# cdo and nco, which read packed netCDF files in tests.
 netcdf-tools:
 	@$(call install_missing,cdo:cdo ncks:nco)
 
-# More random cases, and what `cargo test` ignores.
-test-all: test plugins-tests-python zarr-oldest netcdf-tools
+# More random cases, and what `cargo test` ignores. Tests of `make test` use what is installed here, too.
+test-all: packages python plugins-tests-python zarr-oldest netcdf-tools test
 	@export PROPTEST_CASES=1000
 	$(run_tests)
 	examples-c/gpu/compile.sh include target/examples-c-gpu

@@ -3,7 +3,7 @@
 
     FACTZ_LIBRARY=.../libfactz.so PYTHONPATH=plugins/python benches/stacks.py [--planes 16] [--size 256]
 
-The planes are random fields with the spectrum of a turbulence. The bound is a fraction of the range of the whole
+The planes are random fields with a turbulence spectrum. The bound is a fraction of the range of the whole
 stack, the same for planes alone.
 """
 
@@ -47,11 +47,11 @@ def main():
     a = parser.parse_args()
     one = np.ones(a.planes, "f4")
     kinds = {
-        "alike": (-2.6 * one, one),
+        "similar": (-2.6 * one, one),
         "amplitudes 1 to 50": (-2.6 * one, np.geomspace(1, 50, a.planes).astype("f4")),
         "spectral slopes -2 to -4": (np.linspace(-2, -4, a.planes), one),
     }
-    print("| planes | bound | block-wise, alone | one stack | | speculative, alone | one stack | |")
+    print("| planes | bound | block-wise, alone | one stack | change | speculative, alone | one stack | change |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     for name, (slopes, amplitudes) in kinds.items():
         u, v = stack(a.planes, a.size, slopes, amplitudes)

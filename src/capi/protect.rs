@@ -57,7 +57,7 @@ assert_layout! {
 }
 
 impl factz_fix_report {
-    /// Of a call that fails; the status is filled in later.
+    /// The report of a failed call; its caller sets the status.
     pub(super) fn failed(error: &Error) -> Self {
         let outside = error.outside.unwrap_or(Outside { vertices: 0, first: 0 });
         let blank = factz_fix_report::from(&FixReport::default());

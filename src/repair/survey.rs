@@ -57,8 +57,7 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
         let parts = in_bands(self.grid, threads, |z, rows| self.band(z, rows))?;
         let outside: u64 = parts.iter().map(|part| part.outside).sum();
         if let Some(vertex) = parts.iter().find_map(|part| part.first_outside) {
-            let outside = Outside { vertices: outside, first: vertex };
-            return Err(Error { outside: Some(outside), ..self.leaves_the_bound(outside) });
+            return Err(self.leaves_the_bound(Outside { vertices: outside, first: vertex }));
         }
         let most = parts.iter().map(|part| part.restored.len()).sum();
         let empty = Survey { checksum: 0, radius: 0.0, restored: memory::with_capacity(most)? };
@@ -187,13 +186,14 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
     }
 
     /// The error of a reconstruction that is not within the bound at some vertices, of which one is told.
-    fn leaves_the_bound(&self, Outside { vertices, first: vertex }: Outside) -> Error {
+    fn leaves_the_bound(&self, outside: Outside) -> Error {
+        let Outside { vertices, first: vertex } = outside;
         let (z, [x, y]) = place(self.grid, vertex);
         let [original, other] = [&self.original, &self.other].map(|views| at(views, self.grid, vertex));
-        let outside = |i: &usize| {
+        let is_outside = |i: &usize| {
             !other[*i].is_finite() || exceeds(original[*i].to_f64(), other[*i].to_f64(), self.bound)
         };
-        let i = (0..N).find(outside).unwrap_or(0);
+        let i = (0..N).find(is_outside).unwrap_or(0);
         let name = ["u", "v", "w"][i];
         let at = match (N, self.grid.nz) {
             (3, _) => format!("({x}, {y}, {z})"),
@@ -204,7 +204,7 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
             1 => String::new(),
             n => format!(", as do {} vertices behind it", n - 1),
         };
-        Error::argument(format!(
+        let error = Error::argument(format!(
             "the reconstruction leaves the bound {:e} at vertex {at}: {name} = {:e}, \
              other_{name} = {:e}{more}. {}",
             self.bound,
@@ -214,6 +214,7 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
                 true => "Give the bound that it was made with",
                 false => "A reconstruction must be finite where the field is",
             }
-        ))
+        ));
+        Error { outside: Some(outside), ..error }
     }
 }

@@ -126,7 +126,8 @@ fn exact_sign(rows: &[[f64; 3]; 3]) -> i32 {
     sign_of_products(&terms)
 }
 
-/// The sign of a determinant whose values are multiples of a power of two, below 2^40 times that.
+/// The sign of a determinant in integer arithmetic. None unless all values are integers below 2^40 times one power of
+/// two.
 fn sign_in_small_integers(rows: &[[f64; 3]; 3]) -> Option<i32> {
     let unit = rows.iter().flatten().filter_map(|&x| last_exponent(x)).min().unwrap_or(0);
     // The inverse of the unit is a normal number.

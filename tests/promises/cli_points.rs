@@ -206,6 +206,7 @@ fn rows_run_from_north_to_south() {
         assert_eq!([&c["violations"], &c["dy"]], [&0.into(), &Value::from(dy)], "{options}");
         f.succeeds("diff u.f32 v.f32 w.fz");
     }
+    f.fails("h5args --mode repair --rel 1e-2", &["--field NXxNYxNZ"]);
     let args = |options: &str| f.succeeds(&format!("h5args --abs 0.05 --format h5repack {options}"));
     assert!(args("--north-first") == args("--spacing 1,-1") && args("--north-first") != args(""));
     let b = f.json(&format!("bench {north} --bounds 1e-2 --repeat 1 --threads 1 --mode block --coder ans"));

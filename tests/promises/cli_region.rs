@@ -145,7 +145,7 @@ fn points_of_a_part_of_a_volume_are_those_of_the_volume() {
     for (line, parts) in [
         ("s.fz --planes 1", &["--planes 1: has 13 x 11 x 1 vertices", "at least 2"][..]),
         ("s.fz --region 12,0,2x2", &["--region 12,0,2x2: is not inside"]),
-        ("s.fz --planes 0:3 --backend cuda", &["found on the processor", "leave --backend cuda out"]),
+        ("s.fz --planes 0:3 --backend cuda", &["computed on the processor", "leave --backend cuda out"]),
         (
             "u.f32 v.f32 w.f32 --dims 13x11x9 --planes 0:3",
             &["--planes 0:3: is a part of a stream", "w.f32 is none"],

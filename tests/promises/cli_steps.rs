@@ -129,6 +129,8 @@ fn info_lists_and_test_tests_all_streams() {
     let list = f.succeeds("info steps.fz");
     let lines: Vec<Vec<&str>> = list.lines().map(|line| line.split_whitespace().collect()).collect();
     assert!(list.starts_with("steps.fz: 3 streams, "), "{list}");
+    f.write("empty.fz", b"");
+    f.fails("info empty.fz", &["empty.fz: is empty"]);
     assert_eq!(lines[1][..5], ["step", "offset", "bytes", "field", "bound"]);
     let grouped = |n: usize| match n {
         0..1000 => n.to_string(),

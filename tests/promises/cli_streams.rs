@@ -534,7 +534,7 @@ fn raw_values_of_another_make_are_told_from_ours() {
     w.fails(&compress("series v.f32"), &["series: has", "3 planes", "give --dims 360x181x3"]);
     w.write("pairs", &w.both().repeat(3));
     let cut = format!("`tail -c +{} FILE | head -c {} > NEW`", 2 * record + 1, 2 * record);
-    w.fails(&compress("pairs"), &["pairs: has", "3 fields", &cut]);
+    w.fails(&compress("pairs"), &["pairs: has", "u of 3 planes", "give --dims 360x181x3", &cut]);
 }
 
 #[test]
@@ -550,7 +550,7 @@ fn arrays_that_are_no_field_come_with_advice() {
         ("steps.npy v.f32", ["v.f32: has 260640 bytes", "360x181x4 values of f32"]),
         ("steps.npy", [both, "together with the file of the other one"]),
         ("fields.npy v.f32", ["(3, 2, 181, 360)", "mmap_mode='r').reshape(-1, 181, 360))"]),
-        ("xyz.npy", ["three components", "mmap_mode='r')[:2])"]),
+        ("xyz.npy", ["mmap_mode='r')[:2])", "if it is u of three planes, give the file of v as well"]),
         ("vectors.npy", ["three components", "mmap_mode='r')[..., :2])"]),
         ("both.npy v.f32", ["(3, 3, 2)", "holds both components: give this file alone"]),
     ] {

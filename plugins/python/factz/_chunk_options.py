@@ -188,9 +188,9 @@ class ChunkOptions:
 
 
 def check_name(component: Any) -> None:
-    """Refuses what names no component."""
+    """Refuses an unknown component name."""
     if component not in ("u", "v"):
-        raise ValueError("component=%r is none of u, v" % (component,))
+        raise ValueError("component=%r: give 'u' or 'v'" % (component,))
 
 
 def check_component(name: str, shape: Tuple[int, ...], dtype: Any) -> None:

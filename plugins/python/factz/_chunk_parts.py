@@ -17,8 +17,8 @@ from .errors import FactzError
 
 #: How many bytes are read at least where a chunk begins: its header, and usually its tables.
 HEAD = 4096
-#: Bytes of values per byte of group words, by what a stream holds: a word of 4 bytes for a group of 1 KiB, a
-#: 16th of its values. Groups of one component may have the tiles of those of both, and groups of volumes are
+#: Bytes of values per byte of group words, by the content of a stream: a word of 4 bytes for a group of about 1 KiB.
+#: The least ratio counts: a group of one component may have as few tiles as one of both, and groups of volumes are
 #: smaller.
 VALUES_PER_WORDS = {None: 4096, "u": 2048, "v": 2048, "uvw": 1024}
 #: The side of a tile, and the most tiles of a group. Planes that lie closer are decoded together.
@@ -82,7 +82,7 @@ class _File:
         try:
             return self._pieces.read(at, count)
         except Missing as error:
-            # Tables and group words begin with the stream or behind its header, groups behind them.
+            # Reads that begin here hold tables and group words; groups begin later.
             if at <= _abi.VOLUME_INSPECT_BYTES:
                 raise
             self.missing += error.args[0]

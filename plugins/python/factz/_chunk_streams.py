@@ -1,6 +1,6 @@
 """The content of a chunk (..., 2, ny, nx), or (..., ny, nx) of one component: a stream whose planes are the
-fields of the chunk in order. That of a chunk (..., 3, nz, ny, nx) is the stream of a volume. This file and
-``_chunk_parts.py`` are all that knows it.
+fields of the chunk in order. That of a chunk (..., 3, nz, ny, nx) is the stream of a volume. Only this file and
+``_chunk_parts.py`` depend on this layout.
 
 What a stream holds is named as :attr:`factz.Info.component` names it: None for u and v, "u" or "v" for one
 component, "uvw" for a volume.
@@ -121,9 +121,9 @@ def check_header(start: Any, shape: Shape, dtype: np.dtype, component: Optional[
 
 
 def most_bytes(shape: Shape, dtype: np.dtype, component: Optional[str]) -> int:
-    """What the stream of a chunk takes at most."""
+    """The most bytes of the stream of a chunk."""
     values = math.prod(shape) * dtype.itemsize
-    # A half is coded where the stream of both is, even if its values are shorter: both bound its length.
+    # A half is coded wherever the stream of both components is, even if its own values take less.
     return 2 * values + ROOM if component in ("u", "v") else values + _abi.VOLUME_INSPECT_BYTES
 
 

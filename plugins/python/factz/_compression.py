@@ -2,7 +2,7 @@
 
 import ctypes
 import warnings
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
 
@@ -124,7 +124,7 @@ class Enqueued:
         return self._found
 
 
-def _raise(found: _abi.Report, hint: str) -> None:
+def _raise(found: Union[_abi.Report, _abi.FixReport], hint: str) -> None:
     """Raises what a device reports; the hint says what an argument that does not suit the data may be."""
     if found.status == _abi.OK:
         return
@@ -402,8 +402,8 @@ def compress(
         dx, dy: the grid spacing, negative where the axis runs backwards: ``dy=-1`` if row 0 is the
             northernmost and v positive to the north. Only types of critical points depend on it; with the
             wrong sign those of the mirrored field are kept, in which vortices are saddles.
-        pin: sides whose border line is kept bit for bit: "all", or of "xmin+xmax+ymin+ymax". xmin is column
-            0, ymin is row 0.
+        pin: sides whose border line is stored exactly (zero vertices may lose their signs): "all", or of
+            "xmin+xmax+ymin+ymax". xmin is column 0, ymin is row 0.
         halo: sides where the outermost line of u and v is a ghost line of a neighbour's original values. It
             belongs to the shape of u and v but not to the compressed data.
         fill: vertices where u or v has this value hold no data; they are kept bit for bit.
@@ -446,7 +446,7 @@ def compress(
         data, found = _compress_host(config, u, v, threads)
     if report is not None:
         report._take(found)
-    _warn(found, 3)
+    _warn(found, 3)  # of_planes calls this function
     return split(data, threads=threads) if separate else data
 
 
@@ -575,8 +575,8 @@ def _decompress_device(
     """decompress of data in device memory, or of planes of them."""
     if region is not None:
         raise ValueError(
-            "region= is for data in host memory: copy the data there (cupy.asnumpy, .cpu()), or leave it out "
-            "and slice the result"
+            "region= is for data in host memory: copy the data there (.get() of CuPy, .cpu().numpy() of PyTorch), "
+            "or leave it out and slice the result"
         )
     info = _inspect(data, queue)
     # The device would find it after the output was allocated, with less to say.

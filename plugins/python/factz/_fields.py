@@ -59,6 +59,13 @@ def _dense(array: Array, queue: Any) -> Array:
     return find(array.name, queue.dense(array.owner), queue)
 
 
+def copy_of(array: Array, queue: Any) -> Any:
+    """A copy without gaps in the byte order of the machine, in the memory of the array."""
+    if queue is None:
+        return np.array(array.owner, array.dtype.newbyteorder("="), order="C")
+    return queue.copy(array.owner)
+
+
 def find_output(name: str, given: Any, queue: Any) -> Array:
     """An array to write."""
     # NumPy makes arrays of lists and the like, which their owners would never see.

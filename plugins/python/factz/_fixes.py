@@ -2,13 +2,12 @@
 
 from typing import Any, Optional, Tuple
 
-import numpy as np
-
-from . import _abi, _fix_device
+from . import _abi, _fix_calls
 from ._compression import _pair, _sizes
-from ._config import Sides, configured, count_of
+from ._config import Sides, configured
 from ._device import queue_of
 from ._fields import find_bytes, place, place_output
+from ._fix_calls import Functions, Outputs
 from ._library import check, library
 from ._results import FixInfo, FixReport
 from ._two_components import of_planes
@@ -63,19 +62,12 @@ def protect(
     field = place(config, u, v, queue)
     reconstruction = place(other, u2, v2, queue, ("u2", "v2"))
     call = (*field.call, config, reconstruction.u, reconstruction.v, other)
-    result: Any
-    if queue is not None:
-        functions = library.protect_sizes, library.protect_device
-        result, found = _fix_device.make(queue, functions, call, config, reconstruction.arrays[0].shape)
-    else:
-        # Pages that nothing is written to take no memory.
-        fix, found = np.empty(_sizes(config).max_stream_bytes, np.uint8), _abi.FixReport()
-        target = find_bytes("fix", fix, None).memory
-        check(library.protect_host(*call, *target, found, count_of("threads", threads)))
-        result = fix[: found.fix_bytes].tobytes()
+    functions = Functions(library.protect_host, library.protect_device, library.protect_sizes)
+    room = _sizes(config).max_stream_bytes
+    fix, found = _fix_calls.protect(queue, functions, config, call, room, threads)
     if report is not None:
         report._take(found)
-    return result
+    return fix
 
 
 def apply(
@@ -94,87 +86,31 @@ def apply(
         fix: bytes or another contiguous buffer, or a device array of uint8. Bytes behind the end are ignored.
         u, v: the reconstruction, arrays in the memory where the fix is. Another one, of the same field even, is
             refused.
-        out: arrays (u, v) that receive the result; they may be u and v themselves. By default new arrays.
+        out: arrays (u, v) that receive the result; they may be u and v themselves. By default new arrays. If the
+            call fails, they keep their values.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         report: filled with what was done.
         stream: device arrays: the CUDA stream, as in :func:`compress`; the call waits for it.
 
     Returns:
-        (u, v): ``out``, or new arrays. If the call fails and ``out`` is u and v, they keep their values.
+        (u, v): ``out``, or new arrays.
 
     Raises:
         InvalidArgumentError: the fix belongs to another reconstruction, shape or dtype.
-        ValueError: ``out`` has another shape or dtype than u and v, or shares values with the other.
+        ValueError: ``out`` has another shape or dtype than u and v, or an array of it shares values with the other
+            component.
         CorruptStreamError, UnsupportedVersionError: as :func:`decompress`.
     """
-    outputs = {} if out is None else dict(zip(("out[0]", "out[1]"), _pair(out)))
-    queue = queue_of(stream, fix=fix, u=u, v=v, **outputs)
-    if queue is not None:
-        result, found = _apply_on_device(queue, fix, (u, v), None if out is None else _pair(out))
-    else:
-        if out is None:
-            result = tuple(np.array(x, _native(x), order="C") for x in (u, v))
-        else:
-            result = _pair(out)
-            _copy(result, (u, v))
-        config, found = configured(abs=0.0), _abi.FixReport()
-        call = (*find_bytes("fix", fix, None).memory, config, *place_output(config, result, None).call)
-        check(library.apply_host(*call, found, count_of("threads", threads)))
+    pair = () if out is None else _pair(out)
+    queue = queue_of(stream, fix=fix, u=u, v=v, **dict(zip(("out[0]", "out[1]"), pair)))
+    given = place(configured(abs=0.0), u, v, queue).arrays
+    outputs = Outputs(pair, place_output(configured(abs=0.0), pair, queue).arrays) if pair else None
+    functions = Functions(library.apply_host, library.apply_device, library.apply_sizes)
+    config = configured(abs=0.0)
+    result, found = _fix_calls.apply(queue, functions, config, fix, given, outputs, threads, "a volume")
     if report is not None:
         report._take(found)
     return result[0], result[1]
-
-
-def _apply_on_device(
-    queue: Any, fix: Any, arrays: Tuple[Any, Any], out: Optional[Tuple[Any, Any]]
-) -> Tuple[Tuple[Any, ...], _abi.FixReport]:
-    """Arrays with the result, and the report."""
-    source, config = find_bytes("fix", fix, queue), configured(abs=0.0)
-    is_in_place = out is not None and out[0] is arrays[0] and out[1] is arrays[1]
-    given = place(configured(abs=0.0), *arrays, queue)
-    if out is not None:
-        targets = place_output(configured(abs=0.0), out, queue).arrays
-        for target, array in zip(targets, given.arrays):
-            _check_alike(target.name, target, array)
-    # A fix that is refused leaves the values as they are.
-    result = out if is_in_place else tuple(queue.copy(array.owner) for array in given.arrays)
-    field = place_output(config, result, queue)
-    functions = library.apply_sizes, library.apply_device
-    found = _fix_device.put(
-        queue, functions, (*source.memory, config, *field.call), config, _fix_device.BELONGS % "a volume"
-    )
-    if out is None or is_in_place:
-        return result, found
-    with queue.active():
-        for target, values in zip(out, result):
-            queue.own(target)[...] = values
-    return out, found
-
-
-def _check_alike(name: str, target: Any, source: Any) -> None:
-    """Refuses an output of another shape or dtype than the reconstruction."""
-    if target.shape != source.shape or target.dtype != source.dtype:
-        raise ValueError(
-            "%s has the shape %s and the dtype %s, and the reconstruction has %s and %s"
-            % (name, target.shape, target.dtype, source.shape, source.dtype)
-        )
-
-
-def _native(array: Any) -> np.dtype:
-    return np.asarray(array).dtype.newbyteorder("=")
-
-
-def _copy(targets: Any, sources: Tuple[Any, Any]) -> None:
-    """Checks all arrays before the first value is written."""
-    given = [np.asarray(source) for source in sources]
-    for k, (target, source) in enumerate(zip(targets, given)):
-        view = np.asarray(target)
-        _check_alike("out[%d]" % k, view, source)
-        if np.may_share_memory(view, given[1 - k]) and np.shares_memory(view, given[1 - k]):
-            raise ValueError("out[%d] shares values with %s: pass another array" % (k, "vu"[k]))
-    for target, source in zip(targets, sources):
-        if target is not source:
-            target[...] = source
 
 
 def inspect_fix(fix: Any) -> FixInfo:

@@ -71,7 +71,7 @@ HOLDS_VOLUME = "the data hold a volume of u, v and w: call factz.decompress_volu
 HOLDS_PLANES = "the data hold planes with u and v, no volume: call factz.decompress"
 HOLDS_ONE = (
     "the data hold one component, and a device decompresses both together: copy the data to the host "
-    "(cupy.asnumpy, .cpu())"
+    "(.get() of CuPy, .cpu().numpy() of PyTorch)"
 )
 
 # What C calls it, and what this package does.

@@ -1,4 +1,4 @@
-"""Functions of u and v that are called with u, v and w say which function takes these."""
+"""Errors of functions of planes that are called with three components name the function for volumes."""
 
 import functools
 import inspect
@@ -18,8 +18,8 @@ def of_planes(volume: str) -> Callable[[F], F]:
         def call(*arrays: Any, **options: Any) -> Any:
             if len(arrays) > most:
                 raise TypeError(
-                    "%s takes %d arrays, with u and v, and %d are given: for u, v and w call factz.%s; options have names"
-                    % (function.__name__, most, len(arrays), volume)
+                    "%s takes %d arrays and %d positional arguments are given: name the options (abs=0.1), and for "
+                    "u, v and w call factz.%s" % (function.__name__, most, len(arrays), volume)
                 )
             return function(*arrays, **options)
 

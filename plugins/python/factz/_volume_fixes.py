@@ -2,16 +2,14 @@
 
 from typing import Any, Optional, Tuple
 
-import numpy as np
-
-from . import _abi, _fix_device
+from . import _fix_calls
 from ._arrays import set_layout
-from ._config import Sides, configured_volume, count_of
+from ._config import Sides, configured_volume
 from ._device import queue_of
-from ._fields import find_bytes
-from ._library import check, library
+from ._fix_calls import Functions, Outputs
+from ._library import library
 from ._results import FixReport
-from ._volume_config import OTHER_NAMES, given, inputs, outputs, room_of_volume, two_volumes
+from ._volume_config import OTHER_NAMES, given, given_outputs, inputs, outputs, room_of_volume, two_volumes
 
 
 def protect_volume(
@@ -68,19 +66,13 @@ def protect_volume(
     *addresses, vertices = set_layout(config, *components)
     *of_others, _ = set_layout(other, *others)
     call = (*addresses, vertices, config, *of_others, other)
-    result: Any
-    if queue is not None:
-        functions = library.protect_volume_sizes, library.protect_volume_device
-        result, found = _fix_device.make(queue, functions, call, config, others[0].shape)
-    else:
-        # Pages that nothing is written to take no memory.
-        fix, found = np.empty(room_of_volume(config), np.uint8), _abi.FixReport()
-        target = find_bytes("fix", fix, None).memory
-        check(library.protect_volume_host(*call, *target, found, count_of("threads", threads)))
-        result = fix[: found.fix_bytes].tobytes()
+    functions = Functions(
+        library.protect_volume_host, library.protect_volume_device, library.protect_volume_sizes
+    )
+    fix, found = _fix_calls.protect(queue, functions, config, call, room_of_volume(config), threads)
     if report is not None:
         report._take(found)
-    return result
+    return fix
 
 
 def apply_volume(
@@ -89,6 +81,7 @@ def apply_volume(
     v: Any = None,
     w: Any = None,
     *,
+    out: Any = None,
     threads: int = 0,
     report: Optional[FixReport] = None,
     stream: Any = None,
@@ -97,32 +90,29 @@ def apply_volume(
 
     Args:
         fix: bytes or another contiguous buffer, or a device array of uint8. Bytes behind the end are ignored.
-        u, v, w: the reconstruction, three arrays or u alone, in the memory where the fix is, which keep their
-            values. Another one, of the same volume even, is refused.
+        u, v, w: the reconstruction, three arrays or u alone, in the memory where the fix is. Another one, of the
+            same volume even, is refused.
+        out: arrays (u, v, w), or one array with all of them, that receive the result; they may be those of the
+            reconstruction. By default new arrays. If the call fails, they keep their values.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         report: filled with what was done.
         stream: device arrays: the CUDA stream, as in :func:`compress`; the call waits for it.
 
     Returns:
-        New arrays (u, v, w) of the shape (nz, ny, nx).
+        Arrays (u, v, w) of the shape (nz, ny, nx): those of ``out``, or new ones.
 
     Raises:
         InvalidArgumentError: the fix belongs to another reconstruction, shape or dtype, or to planes.
+        ValueError: ``out`` has another shape or dtype than the reconstruction, or an array of it shares values with
+            another component.
         CorruptStreamError, UnsupportedVersionError: as :func:`decompress_volume`.
     """
-    queue = queue_of(stream, fix=fix, **given(u, v, w))
-    arrays, config, found = inputs(u, v, w, queue=queue), configured_volume(abs=0.0), _abi.FixReport()
-    if queue is None:
-        result = tuple(np.array(a.owner, a.dtype.newbyteorder("="), order="C") for a in arrays)
-    else:
-        result = tuple(queue.copy(a.owner) for a in arrays)
-    _, placed = outputs(result, queue)
-    call = (*find_bytes("fix", fix, queue).memory, config, *set_layout(config, *placed))
-    if queue is None:
-        check(library.apply_volume_host(*call, found, count_of("threads", threads)))
-    else:
-        functions = library.apply_volume_sizes, library.apply_volume_device
-        found = _fix_device.put(queue, functions, call, config, _fix_device.BELONGS % "planes")
+    queue = queue_of(stream, fix=fix, **given(u, v, w), **({} if out is None else given_outputs(out)))
+    arrays = inputs(u, v, w, queue=queue)
+    targets = None if out is None else Outputs(*outputs(out, queue))
+    functions = Functions(library.apply_volume_host, library.apply_volume_device, library.apply_volume_sizes)
+    config = configured_volume(abs=0.0)
+    result, found = _fix_calls.apply(queue, functions, config, fix, arrays, targets, threads, "planes")
     if report is not None:
         report._take(found)
-    return result
+    return result[0], result[1], result[2]

@@ -29,11 +29,11 @@ def _order(dtype: np.dtype) -> str:
 
 
 class _Codec(numcodecs.abc.Codec):
-    """What both codecs have in common: the layout and the byte order of chunks."""
+    """The base of both codecs: the layout and the byte order of chunks."""
 
     def __init__(self, byteorder: str) -> None:
         if byteorder not in _ORDERS:
-            raise ValueError("byteorder=%r is none of %s" % (byteorder, ", ".join(_ORDERS)))
+            raise ValueError("byteorder=%r: give %s" % (byteorder, " or ".join(map(repr, _ORDERS))))
         self.byteorder = byteorder
 
     def _check_layout(self, array: np.ndarray) -> None:

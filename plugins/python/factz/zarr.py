@@ -39,7 +39,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype:
 
 
 class _Codec(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
-    """What both codecs have in common: chunks that are streams, of which parts are decoded."""
+    """The base of both codecs: chunks that are streams, of which parts are decoded."""
 
     is_fixed_size = False
 

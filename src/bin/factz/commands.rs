@@ -270,15 +270,15 @@ pub fn vertices_text(report: &Report, config: &Config) -> String {
     ) + stored_text(report, config)
 }
 
-/// What to do where critical points leave no vertex inexact.
+/// Advice where all vertices are exact.
 fn stored_text(report: &Report, config: &Config) -> &'static str {
     let hidden = report.zero_vertices + report.nonfinite_vertices + report.filled_vertices;
-    let all = config.nx * config.ny * config.nz;
-    match report.exact_vertices > 0 && report.exact_vertices + hidden == all {
-        true if config.preserve != Preserve::None && config.bound > 0.0 => {
-            ": the field is stored as it is, for its critical points; --preserve none keeps the bound alone"
-        }
-        _ => "",
+    // Of a field that is stored without codes all vertices count as exact.
+    let all_exact = report.exact_vertices + hidden >= config.nx * config.ny * config.nz;
+    if all_exact && report.exact_vertices > 0 && config.preserve != Preserve::None && config.bound > 0.0 {
+        ": no vertex has an error; --preserve none, which keeps the bound alone, may take less"
+    } else {
+        ""
     }
 }
 

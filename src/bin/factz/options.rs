@@ -399,12 +399,12 @@ pub struct Place {
 }
 
 impl Place {
-    /// The threads that analyse a volume; a device that was asked for is refused.
+    /// The threads of an analysis of a volume; refuses --backend cuda.
     pub fn threads_for_volume(&self) -> Result<usize, Failure> {
         match self.backend {
             BackendName::Cuda => Err(failure!(
-                "--backend cuda: ranges, points and comparisons of volumes are found on the processor; leave --backend \
-                 cuda out"
+                "--backend cuda: ranges, critical points and comparisons of volumes are computed on the processor; leave \
+                 --backend cuda out"
             )),
             BackendName::Auto | BackendName::Cpu => Ok(self.threads),
         }

@@ -110,7 +110,7 @@ pub fn split<'a>(files: &'a [&'a Path], last_is_stream: bool) -> Result<[&'a [&'
         (n, true) => {
             return Err(failure!(
                 "the number of files is {n}, and the last one is a stream of planes: give U0 V0 STREAM, or one file \
-                 with both components in place of U0 V0"
+                 with both components in place of U0 V0; the stream of a volume takes U0 V0 W0"
             ));
         }
         (2 | 4, false) => files.split_at(files.len() / 2),
@@ -120,7 +120,7 @@ pub fn split<'a>(files: &'a [&'a Path], last_is_stream: bool) -> Result<[&'a [&'
         (n, false) => {
             return Err(failure!(
                 "the number of files is {n}: give U0 V0 U1 V1, of volumes U0 V0 W0 U1 V1 W1, or one file with all \
-                 components in place of those of a field"
+                 components in place of U0 V0 (W0), of U1 V1 (W1), or of each"
             ));
         }
     };

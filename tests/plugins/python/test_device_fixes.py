@@ -1,6 +1,5 @@
 """Fixes of arrays in device memory, without a device: the host functions stand in for those of the device."""
 
-import ctypes
 import unittest
 from unittest import mock
 
@@ -42,8 +41,8 @@ class Fixes(WithCupy):
             patch.start()
             self.addCleanup(patch.stop)
 
-    def called(self):
-        """The arguments of the last call, of the name and the rest."""
+    def last_call(self):
+        """Name and arguments."""
         return self.calls[-1]
 
     def test_planes(self):
@@ -58,8 +57,8 @@ class Fixes(WithCupy):
             arrays = [FakeCupyArray(device_copy(a)) for a in (u, v, u2, v2)]
             fix = factz.protect(*arrays, abs=0.05, report=reports[1], **options)
             self.assertEqual((bytes_of(fix), reports[1]), (expected, reports[0]))
-            name, arguments = self.called()
-            self.assertEqual((name, arguments[2], arguments[8]), ("protect", u2.size, arguments[8]))
+            name, arguments = self.last_call()
+            self.assertEqual((name, arguments[2]), ("protect", u2.size))
             # The workspace of the library, whole.
             sizes = _abi.Sizes()
             library.protect_sizes(arguments[3], sizes)
@@ -78,7 +77,7 @@ class Fixes(WithCupy):
                 self.assertEqual([bytes_of(array) for array in found], [values.tobytes() for values in of_host])
 
     def test_volumes(self):
-        fields = [a for a in waves((9, 11, 12))]
+        fields = waves((9, 11, 12))
         others = [rounded(a, 0.1) for a in fields]
         report, applied = factz.FixReport(), factz.FixReport()
         expected = factz.protect_volume(*fields, *others, abs=0.1)
@@ -97,25 +96,38 @@ class Fixes(WithCupy):
             found = factz.apply_volume(fix, *second, report=applied)
             self.assertEqual([bytes_of(a) for a in found], [a.tobytes() for a in result])
             self.assertEqual(applied.repaired_vertices, report.repaired_vertices)
+            # In one array of the caller, and in place.
+            out = FakeCupyArray(device_copy(np.zeros((9, 11, 12, 3), "f4")))
+            factz.apply_volume(fix, *second, out=out)
+            self.assertEqual([out.array[..., k].tobytes() for k in range(3)], [a.tobytes() for a in result])
         # The reconstruction keeps its values.
         for array, values in zip(apart[3:], others):
             self.assertEqual(bytes_of(array), values.tobytes())
+        self.assertIs(factz.apply_volume(fix, *apart[3:], out=apart[3:])[2], apart[5])
+        self.assertEqual([bytes_of(a) for a in apart[3:]], [a.tobytes() for a in result])
 
     def test_what_the_device_refuses(self):
         u, v = field(60, 40)
         u2, v2 = rounded(u, 0.05), rounded(v, 0.05)
         arrays = [FakeCupyArray(device_copy(a)) for a in (u, v, u2, v2)]
+        stacks = [FakeCupyArray(device_copy(np.stack([a, a]))) for a in (u, v, u2, v2)]
+        volumes = [FakeCupyArray(device_copy(np.stack([a, a]))) for a in (u, v, u, u2, v2, u2)]
         fix = factz.protect(*arrays, abs=0.05)
+        for call, name, report, text in (
+            (lambda: factz.protect(*arrays, abs=0.05), "protect", 11, r"\(9, 7\), as do 2 others: give the bound"),
+            (lambda: factz.protect(*stacks, abs=0.05), "protect", 11, r"\(9, 7\) of plane 0, as do 2 others"),
+            (lambda: factz.protect_volume(*volumes, abs=0.05), "protect_volume", 13, r"\(9, 7, 0\), as do 2 others"),
+        ):
 
-        def leaves_the_bound(*arguments):
-            report = _abi.FixReport.from_address(arguments[11])
-            report.status, report.vertices_outside = _abi.ERROR_INVALID_ARGUMENT, 3
-            report.first_outside = 60 * 7 + 9
-            return _abi.OK
+            def leaves_the_bound(*arguments):
+                found = _abi.FixReport.from_address(arguments[report])
+                found.status, found.vertices_outside = _abi.ERROR_INVALID_ARGUMENT, 3
+                found.first_outside = 60 * 7 + 9
+                return _abi.OK
 
-        with mock.patch.object(library, "protect_device", leaves_the_bound):
-            with self.assertRaisesRegex(factz.InvalidArgumentError, r"at 3 vertices, the first of which is \[7, 9\]"):
-                factz.protect(*arrays, abs=0.05)
+            with mock.patch.object(library, name + "_device", leaves_the_bound):
+                with self.assertRaisesRegex(factz.InvalidArgumentError, "leaves the bound at vertex " + text):
+                    call()
         with self.assertRaisesRegex(factz.InvalidArgumentError, "another reconstruction, shape or dtype, or to a vol"):
             factz.apply(fix, *arrays[:2])
         damaged = FakeCupyArray(fix.array.copy())
@@ -134,6 +146,7 @@ class Fixes(WithCupy):
         du, dv = (FakeCupyArray(device_copy(a)) for a in (u, v))
         fix = factz.protect(du, dv, du, dv, abs=0.05)
         other = FakeCupyArray(device_copy(u[1:].copy()))
+        same = FakeCupyArray(device_copy(u))
         locked = Interface(du.array, data=(du.array.ctypes.data, True))
         calls = len(self.calls)
         for kind, part, call in (
@@ -146,6 +159,8 @@ class Fixes(WithCupy):
             (ValueError, "out[0] has the shape (39, 60)", lambda: factz.apply(fix, du, dv, out=(other, other))),
             (ValueError, "out[0] is read-only", lambda: factz.apply(fix, du, dv, out=(locked, dv))),
             (ValueError, "out must be two arrays", lambda: factz.apply(fix, du, dv, out=(du,))),
+            (ValueError, "out[0] shares values with out[1]", lambda: factz.apply(fix, du, dv, out=(same, same))),
+            (ValueError, "out[0] shares values with", lambda: factz.apply(fix, du, dv, out=(dv, du))),
             (TypeError, "contiguous array of uint8", lambda: factz.apply(du, du, dv)),
             (ValueError, "and u2 is not", lambda: factz.protect_volume(du, du, du, u, u, u, abs=1)),
             (TypeError, "w2 is missing", lambda: factz.protect_volume(du, du, du, du, du, abs=1)),

@@ -50,7 +50,7 @@ class Refused(unittest.TestCase):
             (factz.value_range, (U, V, U)),
         ):
             name, count = call.__name__, len(arrays)
-            parts = "%s takes %s arrays|%d are given|factz.%s_volume" % (name, 2 if count == 3 else 4, count, name)
+            parts = "%s takes %s arrays and %d positional|factz.%s_volume" % (name, 2 if count == 3 else 4, count, name)
             self.refuses(TypeError, parts, call, *arrays)
 
     def test_options(self):

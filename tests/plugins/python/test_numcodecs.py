@@ -149,7 +149,7 @@ class OneComponent(Codecs):
         for text, call in (
             ("byteorder='big'", lambda: codec.encode(values[0].astype(">f4"))),
             ("byteorder='middle'", lambda: Component("u", "middle")),
-            ("component='w' is none of u, v", lambda: Component("w")),
+            ("component='w': give 'u' or 'v'", lambda: Component("w")),
             ("order='C'", lambda: codec.encode(values[0].T)),
             ("must be (..., ny, nx)", lambda: codec.encode(values.ravel())),
             ("dtype=int16", lambda: codec.encode(np.zeros((NY, NX), "i2"))),

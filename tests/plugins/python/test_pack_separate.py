@@ -260,7 +260,7 @@ class Separate(Folder):
                 file["v10"].id.write_direct_chunk(place, streams[1])
             with self.assertRaises(factz.FactzError):
                 factz.join(*streams)
-            self.refused_by_unpack("out.nc: the chunks at %s of u10, v10 are halves" % list(place))
+            self.refused_by_unpack("out.nc: the chunks at %s of u10, v10 come from different fields" % list(place))
 
     def test_values_of_another_file_are_stored_exactly(self):
         """What programs write into u or v belongs to no stream of both, and unpack takes it."""
@@ -298,7 +298,7 @@ class Separate(Folder):
             for name in ("u10", "v10"):
                 new[name] = old[name][...]
                 new[name].attrs["factz_storage"] = old[name].attrs["factz_storage"]
-        told = "copy.nc has no pair that is compressed: pack compressed u10, v10"
+        told = "copy.nc has no compressed pair: a program without the filter 411 copied u10, v10 plain"
         self.refused(told, "without the filter", call=lambda *_, **o: unpack("copy.nc", "x.nc"))
 
     def test_the_command_line(self):

@@ -49,6 +49,15 @@ class VolumeFixes(unittest.TestCase):
             self.assertEqual(exact_counts(field, found, 0.20001)["violations"], 0)
             self.assertEqual(applied.repaired_vertices, report.repaired_vertices)
             self.assertEqual(found[0].dtype, field[0].dtype)
+            out = np.zeros((*field[0].shape, 3), dtype)
+            factz.apply_volume(fix, *other, out=out)
+            copies = [c.copy() for c in other]
+            self.assertIs(factz.apply_volume(fix, copies, out=copies)[1], copies[1])
+            for k, values in enumerate(found):
+                self.assertEqual(out[..., k].tobytes(), values.tobytes())
+                self.assertEqual(copies[k].tobytes(), values.tobytes())
+            with self.assertRaisesRegex(ValueError, "shares values"):
+                factz.apply_volume(fix, *other, out=other[::-1])
             self.assertTrue(all((rounded(c, 0.2) == o).all() for c, o in zip(field, other)))
 
     def test_headers(self):

@@ -429,7 +429,7 @@ class Components(Folder):
             with self.assertRaisesRegex(factz.CorruptStreamError, text):
                 array[...]
         for wrong in ("w", None, 1):
-            with self.assertRaisesRegex(ValueError, "none of u, v"):
+            with self.assertRaisesRegex(ValueError, "give .u. or .v."):
                 factz.zarr.Component(wrong)
         with self.assertRaisesRegex(TypeError, "dtype=int32"):
             self.create("i", np.zeros((1, NY, NX), "i4"), "u")

@@ -49,10 +49,10 @@ class Axis(NamedTuple):
     @property
     def periodic(self) -> bool:
         """Whether the columns surround the Earth: one step after the last comes the first."""
-        return self.kind == "longitude" and self.degrees and self.closed
+        return self.kind == "longitude" and self.degrees and self.spans_360
 
     @property
-    def closed(self) -> bool:
+    def spans_360(self) -> bool:
         """Whether the steps add up to 360, whatever their unit is."""
         whole = abs(self.length * abs(self.step) - 360) <= 0.01 * abs(self.step)
         return self.regular and whole and self.length >= _LEAST_PERIODIC
@@ -169,13 +169,12 @@ def find_grid(variable: Any, dx: Optional[float], dy: Optional[float], periodic:
         _check_rectilinear(variable, y, x)
     notes: List[str] = []
     alike = y.regular and x.regular and (y.degrees and x.degrees or y.units == x.units)
-    steps = []
-    if not given:
-        open_seam = periodic == "auto" and x.closed and not x.periodic
-        steps = [
-            _signed(x, alike, notes, "columns", _unused(x, y, open_seam)),
-            _signed(y, alike, notes, "rows", _unused(y, x, False)),
-        ]
+    steps = [] if given else [_signed(axis, alike, notes, what) for axis, what in ((x, "columns"), (y, "rows"))]
+    if not given and x.text and y.text and not alike:
+        notes.append(
+            "spacing: %s and %s have no regular steps of one unit, and dx and dy are their signs (--spacing)"
+            % (x.name, y.name)
+        )
     dx = steps[0] if dx is None else dx
     dy = steps[1] if dy is None else dy
     notes.append("dx = %g, dy = %g%s" % (dx, dy, ", as given" if given else ""))
@@ -186,27 +185,16 @@ def find_grid(variable: Any, dx: Optional[float], dy: Optional[float], periodic:
                 notes.append(
                     "%s is periodic: %d steps of %g degrees" % (axis.name, axis.length, abs(axis.step))
                 )
+        if x.spans_360 and not x.periodic and (x.kind == "longitude" or x.units in ("", "1")):
+            notes.append(
+                "%s is not periodic: %d steps of %g, and the unit is not degrees_east (--periodic)"
+                % (x.name, x.length, abs(x.step))
+            )
     _check_periodic(periodic, x, y)
     return Grid(dx, dy, "" if periodic == "none" else periodic, notes)
 
 
-def _unused(axis: Axis, other: Axis, open_seam: bool) -> str:
-    """The clause that tells what is not taken from a coordinate because of its unit.
-
-    Args:
-        open_seam: whether the axis would be periodic in degrees.
-    """
-    if other.text and not axis.degrees and axis.units != other.units:
-        lost = "spacing and periodic axis are" if open_seam else "the spacing is"
-        options = "--spacing, --periodic" if open_seam else "--spacing"
-        known = "the unit is neither degrees nor that of %s" % other.name
-        return ": %s, and %s not taken from it (%s)" % (known, lost, options)
-    if open_seam:
-        return ": the unit is not degrees_east, and the periodic axis is not taken from it (--periodic)"
-    return ""
-
-
-def _signed(axis: Axis, alike: bool, notes: List[str], what: str, unused: str) -> float:
+def _signed(axis: Axis, alike: bool, notes: List[str], what: str) -> float:
     """The spacing along an axis: its sign, and its size where both axes can be compared."""
     if axis.length > 1 and axis.text == "":
         notes.append(
@@ -215,7 +203,7 @@ def _signed(axis: Axis, alike: bool, notes: List[str], what: str, unused: str) -
         )
         return 1.0
     if axis.text:
-        notes.append("%s: %s%s" % (what, axis.text, unused))
+        notes.append("%s: %s" % (what, axis.text))
     return axis.step if alike and axis.step else float(np.sign(axis.step) or 1)
 
 

@@ -27,10 +27,15 @@ def _why_none(file: h5py.File) -> str:
     from ..hdf5 import FILTER_ID
 
     plain: List[str] = []
-    file.visititems(lambda path, item: plain.append(path) if text_of(item, STORAGE) else None)
+
+    def visit(path: str, item: object) -> None:
+        if text_of(item, STORAGE):
+            plain.append(path)
+
+    file.visititems(visit)
     if not plain:
         return "is no file of factz.pack: it has no pair that pack compressed"
     return (
-        "has no pair that is compressed: pack compressed %s, and a program copied them without the filter "
-        "%d: they need no unpacking, and pack compresses them again" % (", ".join(plain), FILTER_ID)
+        "has no compressed pair: a program without the filter %d copied %s plain; use them as they are, or pack "
+        "them again" % (FILTER_ID, ", ".join(plain))
     )

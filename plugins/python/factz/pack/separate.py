@@ -111,7 +111,7 @@ class SeparatePair(Packed):
 
     def read(self, place: Tuple[int, ...]) -> Any:
         field = [half[place] for half in self.components]
-        # After the filter, which refuses damaged chunks.
+        # The filter has refused damaged chunks by now.
         for corner in _corners(self.u):
             self._check_chunk((*place, *corner))
         return field
@@ -123,7 +123,7 @@ class SeparatePair(Packed):
         halves = [_stream_at(half, place) for half in self.components]
         if None not in halves and not of_one_field(*halves):
             raise PackError(
-                "%s: the chunks at %s of %s are halves of different fields, as one variable was copied from "
+                "%s: the chunks at %s of %s come from different fields; a variable was probably copied from "
                 "another file: copy both from one file" % (self.u.file.filename, list(place), self.text)
             )
 
@@ -143,7 +143,7 @@ def _stream_at(half: h5py.Dataset, place: Tuple[int, ...]) -> Optional[bytes]:
     try:
         without_filters, stream = half.id.read_direct_chunk(corner)
     except (OSError, RuntimeError, ValueError):
-        # The chunk was never written. HDF5 would go through all chunks to tell so.
+        # A chunk that was never written, mostly. To tell, HDF5 would go through all chunks.
         return None
     return None if without_filters else stream
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._config import DTYPES
 
-# The most words of a filter for which HDF5 can be asked.
+# Room for the words of the filter, which are fewer.
 _MOST_WORDS = 256
 
 
@@ -27,7 +27,7 @@ def words_of(dataset: h5py.Dataset) -> Tuple[int, ...]:
 
 def _words_from_hdf5(plist: h5py.h5p.PropDCID) -> Tuple[int, ...]:
     """The words of the first filter, from the HDF5 library that h5py is linked to."""
-    # The module of h5py is loaded already. Symbols of a module include those of its libraries.
+    # The module of h5py is loaded already, and its symbols include those of its libraries.
     get_filter = getattr(ctypes.PyDLL(h5py.h5p.__file__), "H5Pget_filter2", None)
     if get_filter is None:
         raise ImportError(
@@ -39,7 +39,10 @@ def _words_from_hdf5(plist: h5py.h5p.PropDCID) -> Tuple[int, ...]:
     with h5py.h5p.phil:
         number = get_filter(plist_id, 0, ctypes.byref(flags), ctypes.byref(count), words, no_name, None, None)
     if number < 0:
-        raise OSError("HDF5 %s gives no words of a filter" % h5py.version.hdf5_version)
+        raise OSError(
+            "HDF5 %s cannot read the words of the factz filter: install h5py 3.16 or later"
+            % h5py.version.hdf5_version
+        )
     return tuple(words[: count.value])
 
 
