@@ -76,20 +76,18 @@ pub(super) fn check_components_apart(
     components: [*mut c_void; 3],
     config: &Config,
 ) -> Result<()> {
-    let [u, v, w] = layouts(config);
-    let (stride, bytes) = (u.stride as usize, config.dtype.bytes() as usize);
+    let (layouts, bytes) = (layouts(config), config.dtype.bytes() as usize);
     for (i, j) in [(0, 1), (0, 2), (1, 2)] {
         if !spans[i].overlaps(&spans[j]) {
             continue;
         }
+        let Layout { stride, pitch, .. } = layouts[i];
+        let (stride, pitch) = (stride as usize * bytes, pitch as usize * bytes);
         let apart = (components[i] as usize).abs_diff(components[j] as usize);
-        let is_between = u == v && v == w && apart >= bytes && apart + bytes <= stride * bytes;
-        let is_plane = u == v
-            && v == w
-            && apart % (u.pitch as usize * bytes) == 0
-            && (apart / (u.pitch as usize * bytes)) as u64 >= config.ny
-            && (apart / (u.pitch as usize * bytes)) as u64 + config.ny <= config.plane_rows;
-        if !is_between && !is_plane {
+        let is_between = apart >= bytes && apart + bytes <= stride;
+        let rows = (apart / pitch) as u64;
+        let is_plane = apart % pitch == 0 && rows >= config.ny && rows + config.ny <= config.plane_rows;
+        if layouts[i] != layouts[j] || !(is_between || is_plane) {
             return Err(Error::argument(format!(
                 "{} at {:p} and {} at {:p} share values: every vertex of the output needs its own u, v and w",
                 NAMES[i], components[i], NAMES[j], components[j]

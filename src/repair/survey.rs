@@ -202,6 +202,7 @@ impl<T: Real, const N: usize> Pair<'_, T, N> {
         };
         let more = match vertices {
             1 => String::new(),
+            2 => ", as does 1 vertex behind it".to_owned(),
             n => format!(", as do {} vertices behind it", n - 1),
         };
         let error = Error::argument(format!(

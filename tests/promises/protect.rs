@@ -415,7 +415,10 @@ fn a_reconstruction_that_leaves_the_bound_is_refused_with_its_place() {
     other.components[0][k + 1] = f32::NAN;
     let error = refused(&other);
     assert_eq!(error.outside, Some(Outside { vertices: 2, first: k as u64 }));
-    assert!(error.message.contains("(5, 3)") && error.message.contains("1 vertices behind it"), "{error}");
+    assert!(
+        error.message.contains("(5, 3)") && error.message.contains("as does 1 vertex behind it"),
+        "{error}"
+    );
     let too_short = &mut [0; 100][..];
     let other = Lossy::Means.reconstruct(&field, config.bound);
     let report = protect(&request, field.views(0), other.views(0), too_short, Execution::default()).unwrap();

@@ -135,7 +135,7 @@ class Part:
         component: what the stream of the chunk holds, as :func:`decode` takes it.
 
     Attributes:
-        is_whole: whether the part is the chunk.
+        is_most: whether the part has more than half of the chunk, which is read as a whole then, with its checksum.
     """
 
     def __init__(self, selection: Any, shape: Shape, dtype: Any, component: Optional[str] = None):
@@ -151,7 +151,8 @@ class Part:
             if all(first < end for first, end in spans):
                 wanted[axes[: len(planes)]] = True
             self._region = tuple(slice(*span) for span in spans[-rank:])
-        self.is_whole = self._region == whole and bool(wanted.all())
+        taken = int(wanted.sum()) * math.prod(max(part.stop - part.start, 0) for part in self._region)
+        self.is_most = 2 * taken > wanted.size * math.prod(shape[-rank:])
         self._runs = _runs(wanted, GROUP_TILES // math.prod(-(-size // TILE) for size in shape[-2:]))
         self._out = np.empty(self._shape, self._dtype.newbyteorder("="))
 

@@ -66,7 +66,7 @@ def apply(
     threads: int,
     other: str,
 ) -> Tuple[Tuple[Any, ...], _abi.FixReport]:
-    """Arrays with the repaired field, and the report. If the call fails, all arrays keep their values.
+    """Arrays with the repaired field, and the report. If the library refuses, all arrays keep their values.
 
     Args:
         given: the reconstruction.
@@ -109,10 +109,11 @@ def _leaves_the_bound(found: _abi.FixReport, config: _abi.Config) -> str:
         place = "(%d, %d, %d)" % (x, y, z)
     else:
         place = "(%d, %d)" % (x, y) + (" of plane %d" % z if config.nz > 1 else "")
-    more = found.vertices_outside - 1
+    count = found.vertices_outside - 1
+    more = "" if count == 0 else ", as does 1 other" if count == 1 else ", as do %d others" % count
     return (
         "the reconstruction leaves the bound at vertex %s%s: give the bound that it was made with; where the "
-        "original is finite the reconstruction must be finite" % (place, ", as do %d others" % more if more else "")
+        "original is finite the reconstruction must be finite" % (place, more)
     )
 
 

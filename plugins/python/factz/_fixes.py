@@ -87,7 +87,7 @@ def apply(
         u, v: the reconstruction, arrays in the memory where the fix is. Another one, of the same field even, is
             refused.
         out: arrays (u, v) that receive the result; they may be u and v themselves. By default new arrays. If the
-            call fails, they keep their values.
+            call fails, they keep their values; an interrupt may come when one of them is written.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         report: filled with what was done.
         stream: device arrays: the CUDA stream, as in :func:`compress`; the call waits for it.

@@ -9,7 +9,7 @@ import numpy as np
 from . import _abi
 from ._config import DTYPES, configured, count_of, name_of
 from ._fields import Placed, find_bytes, place_output
-from ._library import check, library
+from ._library import HOLDS_PLANES, HOLDS_VOLUME, check, library, refusal
 from ._results import Info
 
 
@@ -180,6 +180,8 @@ def decompress_part(
 ) -> Tuple[Any, ...]:
     with _Source(data) as source:
         info = source.info
+        if info.component == _abi.COMPONENT_VOLUME:
+            raise refusal(HOLDS_VOLUME)
         first, shape = _part(info, region, planes)
         out = _outputs(out, shape, info, 2 if info.component == _abi.COMPONENT_BOTH else 1)
         # NumPy has empty slices, the library no empty fields.
@@ -205,6 +207,8 @@ def decompress_volume_part(
     """The part of a volume; ``place`` gives the arguments of a call that name arrays."""
     with _Source(data) as source:
         info = source.info
+        if info.component != _abi.COMPONENT_VOLUME:
+            raise refusal(HOLDS_PLANES)
         (z0, y0, x0), shape = _bounds(region, (info.nz, info.ny, info.nx))
         out = _outputs(out, shape, info, 3)
         if 0 not in shape:

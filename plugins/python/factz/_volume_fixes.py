@@ -93,7 +93,8 @@ def apply_volume(
         u, v, w: the reconstruction, three arrays or u alone, in the memory where the fix is. Another one, of the
             same volume even, is refused.
         out: arrays (u, v, w), or one array with all of them, that receive the result; they may be those of the
-            reconstruction. By default new arrays. If the call fails, they keep their values.
+            reconstruction. By default new arrays. If the call fails, they keep their values; an
+            interrupt may come when one of them is written.
         threads: the largest number of threads; 0 is one per processor. No effect on a device.
         report: filled with what was done.
         stream: device arrays: the CUDA stream, as in :func:`compress`; the call waits for it.

@@ -70,7 +70,7 @@ class _Codec(ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodec):
 
     async def _decode_partial_single(self, byte_getter: Any, selection: Any, chunk_spec: Any) -> Any:
         part = Part(selection, tuple(chunk_spec.shape), _numpy_dtype(chunk_spec.dtype), self._holds)
-        if part.is_whole:
+        if part.is_most:
             data = await byte_getter.get(chunk_spec.prototype)
             return None if data is None else (await self._decode_single(data, chunk_spec))[selection]
         source = _Source(byte_getter, chunk_spec.prototype)

@@ -52,9 +52,9 @@ Of a volume every cube is cut into six tetrahedra along the diagonal from (x, y,
 place of triangles.
 
 Devices:
-  The commands on fields run on the first CUDA device (--backend auto), with the same results as on the processor. \
-The processor does the work if there is no device, or not enough memory on it. --backend cuda insists on the device; \
-CUDA_VISIBLE_DEVICES chooses among several.
+  Commands with the option --backend run on the first CUDA device (--backend auto), with the same results as on the \
+processor. The processor does the work if there is no device, or not enough memory on it, and analyses volumes. \
+--backend cuda insists on the device; CUDA_VISIBLE_DEVICES chooses among several.
 
 Several streams in one file:
   Streams may follow each other, as the time steps of a simulation or the blocks of a domain do: `cat a.fz b.fz > all.fz` \

@@ -574,12 +574,18 @@ impl<T: Element> Intake<T> {
                 nz * planes
             )
         } else if bytes > expected && bytes % expected == 0 {
-            let planes = bytes / expected;
+            let fields = bytes / expected;
+            let stack = match self.components() {
+                3 => String::new(),
+                _ => format!(
+                    "if it holds u of {} planes (steps, levels) and then v of these, give --dims {nx}x{ny}x{}; ",
+                    nz * fields,
+                    nz * fields
+                ),
+            };
             format!(
-                "if it holds u of {planes} planes (steps, levels) and then v of these, give --dims {nx}x{ny}x{}; if \
-                 it holds {planes} fields one behind the other, cut one out: `tail -c +{} FILE | head -c {expected} > \
-                 NEW` is the second; otherwise {advice}",
-                nz * planes,
+                "{stack}if it holds {fields} fields one behind the other, cut one out: `tail -c +{} FILE | head -c \
+                 {expected} > NEW` is the second; otherwise {advice}",
                 expected + 1
             )
         } else {

@@ -75,10 +75,11 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 Preserve::Points => format!("{points} kept, none new"),
                 Preserve::Types => format!("{points} kept with their types, none new"),
             };
+            let file = output_name(&a.output);
+            let name = if a.append { steps::name_of(&file, added.number) } else { file };
             format!(
-                "{}: {} bytes of {}, ratio {ratio:.2}; compressed{} in {seconds:.3} s ({speed:.0} MB/s)\n\
+                "{name}: {} bytes of {}, ratio {ratio:.2}; compressed{} in {seconds:.3} s ({speed:.0} MB/s)\n\
                  largest error {:.6e}, bound {:.6e}\n{kept}\n{}\n{}",
-                output_name(&a.output),
                 grouped(report.stream_bytes),
                 grouped(bytes),
                 done.place(),

@@ -90,6 +90,17 @@ class Arrays(unittest.TestCase):
                 with self.subTest(name, dtype=dtype):
                     self.assertEqual(results(three(layout(field)), three(layout(other), OTHERS), fix), expected)
 
+    def test_outputs_of_different_layouts(self):
+        field = noise()
+        data = factz.compress_volume(*field, abs=BOUND)
+        wide, dense = np.zeros((*field[0].shape, 7), "f4"), np.zeros_like(field[0])
+        out = (wide[..., 6], wide[..., 1], dense)
+        for found, values in zip(factz.decompress_volume(data, out=out), factz.decompress_volume(data)):
+            self.assertEqual(found.tobytes(), values.tobytes())
+        for shared in ((wide[..., 6], dense, wide[..., 6]), (wide[..., 0], wide[:, :, :, 0], dense)):
+            with self.assertRaisesRegex(factz.InvalidArgumentError, "share values"):
+                factz.decompress_volume(data, out=shared)
+
     def test_a_reconstruction_keeps_its_values(self):
         field = noise()
         other = np.stack(moved(field))

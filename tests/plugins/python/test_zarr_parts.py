@@ -274,13 +274,15 @@ class Selections(unittest.TestCase):
 
     def test_unknown_selections_take_the_whole_chunk(self):
         for selection in (..., (slice(1), ...), np.ones((3, 2, 4, 5), bool), (0, 0, 0, None), ()):
-            self.assertTrue(Part(selection, (3, 2, 4, 5), "f4").is_whole, selection)
+            self.assertTrue(Part(selection, (3, 2, 4, 5), "f4").is_most, selection)
         for selection in (..., (slice(1), ...), np.ones((3, 4, 5), bool), (0, 0, None), ()):
-            self.assertTrue(Part(selection, (3, 4, 5), "f4", "u").is_whole, selection)
-        self.assertTrue(Part((0, slice(4), slice(5)), (1, 4, 5), "f4", "u").is_whole)
-        self.assertFalse(Part((0, slice(4), slice(5)), (3, 4, 5), "f4", "u").is_whole)
-        self.assertFalse(Part((0, slice(2), slice(4), slice(5)), (3, 2, 4, 5), "f4").is_whole)
-        self.assertTrue(Part((0, slice(2), slice(4), slice(5)), (1, 2, 4, 5), "f4").is_whole)
+            self.assertTrue(Part(selection, (3, 4, 5), "f4", "u").is_most, selection)
+        self.assertTrue(Part((0, slice(4), slice(5)), (1, 4, 5), "f4", "u").is_most)
+        self.assertFalse(Part((0, slice(4), slice(5)), (3, 4, 5), "f4", "u").is_most)
+        self.assertTrue(Part((slice(2), slice(4), slice(5)), (3, 4, 5), "f4", "u").is_most)
+        self.assertFalse(Part((slice(2), slice(3), slice(5)), (3, 4, 5), "f4", "u").is_most)
+        self.assertFalse(Part((0, slice(2), slice(4), slice(5)), (3, 2, 4, 5), "f4").is_most)
+        self.assertTrue(Part((0, slice(2), slice(4), slice(5)), (1, 2, 4, 5), "f4").is_most)
         self.assertGreaterEqual(HEAD, 128)
 
 

@@ -185,7 +185,7 @@ def find_grid(variable: Any, dx: Optional[float], dy: Optional[float], periodic:
                 notes.append(
                     "%s is periodic: %d steps of %g degrees" % (axis.name, axis.length, abs(axis.step))
                 )
-        if x.spans_360 and not x.periodic and (x.kind == "longitude" or x.units in ("", "1")):
+        if x.spans_360 and not x.periodic and (x.kind == "longitude" or x.degrees or x.units in ("", "1")):
             notes.append(
                 "%s is not periodic: %d steps of %g, and the unit is not degrees_east (--periodic)"
                 % (x.name, x.length, abs(x.step))
