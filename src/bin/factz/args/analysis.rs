@@ -254,13 +254,7 @@ pub struct Render {
     pub zoom: Option<Zoom>,
     /// Plane of a stack or a volume to draw, counted from 0; -1 is the last one; default: 0. Of a volume x:K and
     /// y:K are planes of constant x and y; z:K is K
-    #[arg(
-        long,
-        visible_alias = "planes",
-        value_name = "[AXIS:]K",
-        value_parser = parse_plane_choice,
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "[AXIS:]K", value_parser = parse_plane_choice, allow_hyphen_values = true)]
     pub plane: Option<PlaneChoice>,
     /// Width of the picture in pixels, 300 to 10000
     #[arg(long, value_name = "PIXELS", value_parser = parse_width, default_value = "1600")]
