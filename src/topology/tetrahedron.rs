@@ -127,7 +127,7 @@ fn exact_sign(rows: &[[f64; 3]; 3]) -> i32 {
 }
 
 /// The sign of a determinant in integer arithmetic. None unless all values are integers below 2^40 times one power of
-/// two.
+/// two. On the host alone: the long sums would take a quarter of the time of fields of integers.
 fn sign_in_small_integers(rows: &[[f64; 3]; 3]) -> Option<i32> {
     let unit = rows.iter().flatten().filter_map(|&x| last_exponent(x)).min().unwrap_or(0);
     // The inverse of the unit is a normal number.

@@ -206,7 +206,7 @@ def device_of(array: Any) -> Optional[int]:
 
 
 class _Described:
-    """An array that NumPy knows the place of, and does not read: its memory may be a device's."""
+    """Describes an array to NumPy by its address, without access to its values, which may be on a device."""
 
     def __init__(self, array: Array):
         self.__array_interface__ = {

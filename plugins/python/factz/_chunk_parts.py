@@ -135,7 +135,7 @@ class Part:
         component: what the stream of the chunk holds, as :func:`decode` takes it.
 
     Attributes:
-        is_most: whether the part has more than half of the chunk, which is read as a whole then, with its checksum.
+        is_most: whether the part has more than half of the chunk. Such a chunk is read as a whole, with its checksum.
     """
 
     def __init__(self, selection: Any, shape: Shape, dtype: Any, component: Optional[str] = None):
