@@ -261,12 +261,17 @@ KERNEL(factz_volume_statistics, Job, (256, 4), (256, 4), after_previous, volume_
 // statistics: reads field control; writes levels tile_headers; work: vertices once; a tile a block
 KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_tiles<T>)
 
-// predict + quantize: reads field control levels; writes control values; 73856 shared bytes; work: 4 to 24
+// predict + quantize: reads field control levels; writes control values; 73024 shared bytes; work: 4 to 24
 //     tiles, 4 times; a tile a block, of f64 4 times
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
-//     values list_sizes changed_tiles; 73856 shared bytes; work: closed tiles once; a tile a block
+//     values list_sizes changed_tiles; work: an eighth of the vertices of closed tiles once; a tile a block
+KERNEL(factz_quantize_coarse_volume, Job, (32, 20), (32, 12), after_previous, quantize_coarse_volume<T>)
+
+// predict + quantize: reads field control levels tile_headers payload values changed_tiles list_sizes; writes
+//     levels tile_headers symbols payload values list_sizes changed_tiles; 73024 shared bytes; work: closed
+//     tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
@@ -280,8 +285,8 @@ KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 // repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed;
 //     writes control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at
 //     most but for one doubling of the tiles each: violated tetrahedra and those around changed vertices; a
-//     share of their tiles
-KERNEL(factz_repair, Job, (128, 4), (128, 4), in_order, repair<T>)
+//     share of these
+KERNEL(factz_repair, Job, (128, 2), (128, 2), in_order, repair<T>)
 
 // count: reads field control levels tile_headers values list_sizes; writes control listed list_ranks; work:
 //     vertices once; a tile a block
@@ -342,8 +347,12 @@ KERNEL(factz_decode_volume_rans, Job, (256, BY_DEVICE(4, 1)),
 KERNEL(factz_decode_volume_huffman, Job, (256, BY_DEVICE(4, 1)),
     (256, BY_DEVICE(4, 1)), after_previous, decode_volume<T, true>)
 
-// reconstruct: reads control stream tile_headers symbols raw_bits hidden; writes field; 76512 shared bytes;
-//     work: tiles once, a block each
+// reconstruct: reads control tile_headers symbols raw_bits hidden; writes coarse_values; work: an eighth of
+//     the vertices of closed tiles once; a tile a block
+KERNEL(factz_reconstruct_coarse_volume, Job, (32, 20), (32, 10), after_previous, reconstruct_coarse_volume<T>)
+
+// reconstruct: reads control stream tile_headers symbols raw_bits hidden coarse_values; writes field; 76352
+//     shared bytes; work: tiles once, a block each
 KERNEL(factz_reconstruct_volume, Job, (256, BY_DEVICE(3, 1)),
     (256, BY_DEVICE(3, 1)), after_previous, reconstruct_volume<T>)
 
@@ -369,8 +378,8 @@ KERNEL(factz_verify_planes, Job, (256, 2), (256, 2), after_previous, verify_reco
 // repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
 //     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
 //     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
-//     of their tiles
-KERNEL(factz_repair_planes, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Triangles>)
+//     of these
+KERNEL(factz_repair_planes, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Triangles>)
 
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
 KERNEL(factz_list_planes, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Triangles>)
@@ -404,8 +413,8 @@ KERNEL(factz_verify_volume, Job, (256, 2), (256, 2), after_previous, verify_reco
 // repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
 //     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
 //     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
-//     of their tiles
-KERNEL(factz_repair_volume, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Tetrahedra>)
+//     of these
+KERNEL(factz_repair_volume, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Tetrahedra>)
 
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
 KERNEL(factz_list_volume, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Tetrahedra>)
@@ -505,7 +514,7 @@ static_assert(sizeof(DecodeShared<false>) == 57040, "as in Rust");
 static_assert(sizeof(DecodeShared<true>) == 15824, "as in Rust");
 static_assert(sizeof(VolumeDecodeShared<false>) == 51984, "as in Rust");
 static_assert(sizeof(VolumeDecodeShared<true>) == 10768, "as in Rust");
-static_assert(sizeof(VolumeShared<float>) == BY_DEVICE(76512, 30272), "as in Rust");
-static_assert(sizeof(VolumeShared<double>) == 55088, "as in Rust");
-static_assert(sizeof(QuantizeShared<float>) == 73856, "as in Rust");
-static_assert(sizeof(QuantizeShared<double>) == 9808, "as in Rust");
+static_assert(sizeof(VolumeShared<float>) == BY_DEVICE(76352, 30112), "as in Rust");
+static_assert(sizeof(VolumeShared<double>) == 54768, "as in Rust");
+static_assert(sizeof(QuantizeShared<float>) == 73024, "as in Rust");
+static_assert(sizeof(QuantizeShared<double>) == 8656, "as in Rust");

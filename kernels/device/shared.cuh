@@ -539,12 +539,14 @@ constexpr u32 PARTS = 384;
 constexpr u32 ASSEMBLE_WARPS = 16;
 constexpr u32 PARSE_THREADS = 1024;
 
-// Volumes: warps of a block that decodes groups, threads of a block that reconstructs a tile, places of a row
-// of its values, threads that place chunks of the list of repaired vertices, warps of a block that decodes
-// them.
+// Volumes: warps of a block that decodes groups, threads of a block for the coarse levels of a tile and for the
+// finest one, places of a row of its values, vertices of the coarse levels of a closed tile, threads that place
+// chunks of the list of repaired vertices, warps of a block that decodes them.
 constexpr i32 VOLUME_DECODE_WARPS = 8;
+constexpr u32 COARSE_THREADS = 32;
 constexpr u32 VOLUME_THREADS = 256;
 constexpr i32 VOLUME_PITCH = 20;
+constexpr u32 VOLUME_COARSE_VERTICES = 729;
 constexpr u32 LIST_THREADS = 1024;
 constexpr u32 LIST_WARPS = 4;
 

@@ -239,6 +239,17 @@ struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * 
     __device__ __forceinline__ u64* payload(u64 tile) const {
         return words_at<u64>(job.slots + tile * VOLUME_SLOT_BYTES);
     }
+    // A value of the coarse levels of a closed tile: vertex k of their window (tile/volume.cuh), and vertex
+    // `at` of that of all levels. Singles lie behind the payload until there are marks, doubles where they
+    // stay.
+    __device__ __forceinline__ T& coarse_value(u64 tile, u32 component, i32 k, i32 at) const {
+        static_assert(
+            8 * VOLUME_TILE_VERTICES + 3 * VOLUME_COARSE_VERTICES * sizeof(float) <= VOLUME_SLOT_BYTES,
+            "singles have room");
+        if constexpr (sizeof(T) == 8) return values(tile, component)[at];
+        T* const singles = words_at<T>(job.slots + tile * VOLUME_SLOT_BYTES + 8 * VOLUME_TILE_VERTICES);
+        return singles[component * VOLUME_COARSE_VERTICES + k];
+    }
 };
 
 // ---------------------------------------------------------------- decompression
@@ -283,6 +294,11 @@ struct VolumeView : ListView {
     REGION(u32, headers, tile_headers)
     REGION(u8, symbols, symbols)  // [tiles][VOLUME_TILE_VERTICES], of blocks with an activity
     REGION(u64, raw, raw_bits)    // [tiles][VOLUME_TILE_VERTICES]: raw bits behind a symbol that has some
+    // [tiles][3][VOLUME_COARSE_VERTICES]: of the coarse levels of a closed tile, as in a window of these
+    template <typename T>
+    __device__ __forceinline__ T* coarse_values(u64 tile, i32 component) const {
+        return reinterpret_cast<T*>(job.values) + (tile * 3 + component) * VOLUME_COARSE_VERTICES;
+    }
     // [2][words]: a bit for each vertex that is zero, then for each that is filled
     REGION(u32, hidden, hidden)
     __device__ __forceinline__ u64 hidden_words() const { return (job.vertices() + 31) / 32; }

@@ -35,6 +35,14 @@ constexpr Ways ways_of_triples() {
     }
     return ways;
 }
+// Which of the 27 combinations of shorter components are ways: a bit each.
+constexpr u32 all_ways() {
+    u32 ways = 0;
+    for (u32 k = 0; k < 27; k++)
+        if (k / 9 == 0 || k / 3 % 3 == 0 || k % 3 == 0) ways |= 1u << k;
+    return ways;
+}
+constexpr u32 ALL_WAYS = all_ways();
 static __device__ const SmallTriples SMALL_TRIPLES = small_triples();
 static __device__ const Ways TRIPLE_WAY = ways_of_triples();
 
@@ -128,8 +136,7 @@ static __device__ __noinline__ EncodedTriple encode_large_triple(Triple triple) 
         return code;
     }
     // The number of the way among those with a component that is not shorter.
-    u32 way = 0;
-    for (u32 k = 0; k < number; k++) way += k / 9 == 0 || k / 3 % 3 == 0 || k % 3 == 0;
+    const u32 way = __popc(ALL_WAYS & ((1u << number) - 1));
     code.symbol = TRIPLE_FIRST_LARGE + (length - TRIPLE_SHORTEST) * TRIPLE_WAYS + way;
     return code;
 }

@@ -11,6 +11,10 @@ struct VolumeTile {
     __device__ __forceinline__ i32 owned(i32 axis) const {
         return last[axis] < VOLUME_SIDE - 1 ? last[axis] + 1 : VOLUME_SIDE;
     }
+    // Whether the closed tile has all its vertices.
+    __device__ __forceinline__ bool is_whole() const {
+        return last[0] == VOLUME_SIDE && last[1] == VOLUME_SIDE && last[2] == VOLUME_SIDE;
+    }
 };
 
 // Of a volume, job.tiles_x and job.plane_tile_rows count tiles along x and y, and job.tiles_y those along y

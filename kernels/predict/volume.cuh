@@ -64,34 +64,3 @@ __device__ __forceinline__ T sum_of_three(const T* at, Neighbours x, Neighbours 
             corners = four(at + z.lower, x, y) + four(at + z.upper(), x, y);
     return (T(0.5) * faces - T(0.25) * edges) + T(0.125) * corners;
 }
-
-// The mean of the interpolations along those of N axes that have a bit in `axes`.
-template <i32 N, typename T>
-__device__ __forceinline__ T mean_along(const AlongAxis<T> (&along)[N], u32 axes, const T* at) {
-    T sum = T(0);
-#pragma unroll
-    for (u32 k = 0; k < N; k++)
-        if (axes >> k & 1) {
-            const T one = along[k](at);
-            sum = axes & ((1u << k) - 1) ? sum + one : one;
-        }
-    const i32 count = __popc(axes);
-    return count == 1 ? sum : count == 2 ? T(0.5) * sum : T(1.0 / 3.0) * sum;
-}
-
-// The mean of the interpolations along N axes of a vertex with a next one along each.
-template <i32 N, typename T>
-__device__ __forceinline__ T mean_inside(const AlongAxis<T> (&along)[N], const T* at) {
-    T sum = along[0].inside(at);
-#pragma unroll
-    for (i32 k = 1; k < N; k++) sum = sum + along[k].inside(at);
-    return N == 1 ? sum : N == 2 ? T(0.5) * sum : T(1.0 / 3.0) * sum;
-}
-
-// The Boolean sum of the vertices around one with two or three odd axes.
-template <i32 N, typename T>
-__device__ __forceinline__ T boolean_sum(const AlongAxis<T> (&along)[N], const T* at) {
-    if constexpr (N == 2) return sum_of_two(at, along[0].to, along[1].to);
-    if constexpr (N == 3) return sum_of_three(at, along[0].to, along[1].to, along[2].to);
-    return T(0);
-}

@@ -11,6 +11,11 @@
 // More rounds than there are: in the one before, all vertices are below their bounds.
 constexpr u32 MOST_ROUNDS = SINGLE_ROUNDS + BOUNDED_ROUNDS + 64;
 
+// Whether there is room for lists of cells and vertices. A build for tests has none.
+#ifndef FACTZ_HAS_LISTS
+#define FACTZ_HAS_LISTS 1
+#endif
+
 // Lists of tiles: those with violated simplices in this round and in the next one, with changed vertices,
 // and with vertices to look at. A bit of a tile's flags says that it is in one.
 enum : u32 { IN_CHANGED = 1, IN_TOUCHED = 2 };
@@ -118,8 +123,13 @@ struct RepairRounds {
     __device__ __forceinline__ u32 read(const u32& count) const { return *(const volatile u32*)&count; }
 
     __device__ __forceinline__ void set_changed(const TilePlace& at) {
+        // In a single round a vertex changes once, and no more vertices do than cells are listed.
+        if (has_lists()) {
+            entry(CHANGED, atomicAdd(&count_of(CHANGED), 1u)) = (u32)(at.tile * Mesh::PLACES + at.place);
+            return;
+        }
         atomicOr(&work.changed(at.tile)[at.place / 32], 1u << at.place % 32);
-        enlist(at.tile, IN_CHANGED, work.changed_tiles(), control.repair.changed_tiles[round & 1]);
+        enlist(at.tile, IN_CHANGED, work.changed_tiles(), count_of(CHANGED));
     }
     __device__ __forceinline__ void set_touched(const TilePlace& at) {
         atomicOr(&work.touched(at.tile)[at.place / 32], 1u << at.place % 32);
@@ -210,10 +220,91 @@ struct RepairRounds {
         return p;
     }
 
-    // Calls `each(cell, bits)` with all cells that have violated simplices, a bit for each of these, and
-    // lists their tiles for the next round. A cell belongs to a warp.
+    // Lists of single rounds: cells with violated simplices, and vertices that changed. They lie in the place
+    // of the marks of touched vertices, which later rounds need.
+    enum List : u32 { CELLS, CHANGED };
+    __device__ __forceinline__ u32 most_entries() const {
+        // Two lists share the words. An entry has the number of a tile and a place there.
+        const u64 words = job.tiles() * (Mesh::PLACES / 32);
+        return FACTZ_HAS_LISTS && words < 1 << 27 ? (u32)words / 2 : 0;
+    }
+    __device__ __forceinline__ u32& entry(List list, u32 k) const {
+        constexpr u32 EACH = Mesh::PLACES / 32;
+        const u32 word = list * most_entries() + k;
+        return work.touched(word / EACH)[word % EACH];
+    }
+    __device__ __forceinline__ TilePlace place_of_entry(List list, u32 k) const {
+        const u32 both = __ldcg(&entry(list, k));
+        return {both / Mesh::PLACES, both % Mesh::PLACES};
+    }
+    __device__ __forceinline__ u32& count_of(List list) {
+        return (list == CELLS ? control.repair.touched_tiles : control.repair.changed_tiles)[round & 1];
+    }
+    // Whether these lists have room for all of the round. Their entries are shared by all warps; otherwise
+    // the blocks share tiles.
+    __device__ __forceinline__ bool has_lists() {
+        return round < SINGLE_ROUNDS && read(count_of(CELLS)) <= most_entries();
+    }
+
+    // Lists the cells of a tile that have violated simplices; whether there are any. Call with a warp.
+    __device__ __forceinline__ bool list_cells(u32 tile) {
+        constexpr u32 QUADS = Mesh::PLACES / 16 / 32;
+        const uint4* const quads =
+            reinterpret_cast<const uint4*>(work.violated() + (u64)tile * Mesh::PLACES) + (threadIdx.x & 31);
+        // The loads are under way at the same time.
+        uint4 loaded[QUADS];
+#pragma unroll
+        for (u32 j = 0; j < QUADS; j++) loaded[j] = __ldcg(quads + 32 * j);
+        auto word = [&](u32 w) {
+            const uint4& quad = loaded[w / 4];
+            return w % 4 == 0 ? quad.x : w % 4 == 1 ? quad.y : w % 4 == 2 ? quad.z : quad.w;
+        };
+        u32 mine = 0;
+#pragma unroll
+        for (u32 w = 0; w < 4 * QUADS; w++) mine += __popc(cells_of(word(w)));
+        const u32 all = warp_sum(mine);
+        if (all == 0 || round >= SINGLE_ROUNDS) return all != 0;
+        u32 next = warp_inclusive_sum(mine) - mine, first = 0;
+        if ((threadIdx.x & 31) == 0) first = atomicAdd(&count_of(CELLS), all);
+        next += __shfl_sync(FULL, first, 0);
+#pragma unroll
+        for (u32 w = 0; w < 4 * QUADS; w++)
+            for (u32 cells = cells_of(word(w)); cells; cells &= cells - 1, next++) {
+                const u32 place =
+                    16 * (32 * (w / 4) + (threadIdx.x & 31)) + 4 * (w % 4) + ((u32)__ffs((i32)cells) - 1) / 8;
+                if (next < most_entries()) entry(CELLS, next) = tile * Mesh::PLACES + place;
+            }
+        return true;
+    }
+    // The bytes of a word that are not 0, a bit for each. A byte has a bit for each of at most six simplices.
+    static __device__ __forceinline__ u32 cells_of(u32 word) { return (word + 0x7f7f7f7f) & 0x80808080; }
+    // Lists the tiles that have violated simplices for the next round, and in single rounds the cells.
+    __device__ __forceinline__ void list_violated() {
+        const u32 count = read(violated_count(round)), warps = blockDim.x / 32;
+        for (u32 k = blockIdx.x * warps + threadIdx.x / 32; k < count; k += gridDim.x * warps) {
+            const u32 tile = __ldcg(violated_tiles(round) + k);
+            const bool any = list_cells(tile);
+            if ((threadIdx.x & 31) == 0) {
+                if (any) enlist_violated(tile);
+                atomicAnd(&work.repair_flags()[tile], ~in_violated(round));
+            }
+            __syncwarp(lanes);
+        }
+    }
+    // Calls `each(cell, bits)` with all cells that have violated simplices, a bit for each of these. A cell
+    // belongs to a warp.
     template <typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
+        const u32 warp = threadIdx.x / 32, warps = blockDim.x / 32;
+        if (has_lists()) {
+            const u32 cells = read(count_of(CELLS));
+            for (u32 k = blockIdx.x + gridDim.x * warp; k < cells; k += gridDim.x * warps) {
+                const TilePlace at = place_of_entry(CELLS, k);
+                each(point(Mesh::tile(job, at.tile), at.place),
+                    (u32)__ldcg(work.violated() + at.tile * Mesh::PLACES + at.place));
+            }
+            return;
+        }
         const u32 count = read(violated_count(round));
         const TileShare share(count);
         auto words_of = [&](u64 tile) {
@@ -221,12 +312,7 @@ struct RepairRounds {
         };
         for (u32 first = share.first, tiles; first < count; first += tiles * share.stride) {
             tiles = find_places<8>(violated_tiles(round), count, first, share, words_of);
-            if (threadIdx.x < tiles) {
-                const u32 tile = places.tiles[threadIdx.x];
-                if (places.of_tile[threadIdx.x]) enlist_violated(tile);
-                if (share.part == 0) atomicAnd(&work.repair_flags()[tile], ~in_violated(round));
-            }
-            for (u32 k = threadIdx.x / 32; k < places.count; k += REPAIR_THREADS / 32) {
+            for (u32 k = warp; k < places.count; k += warps) {
                 const u64 tile = places.tiles[places.tile(k)];
                 each(found(k), (u32)__ldcg(work.violated() + tile * Mesh::PLACES + places.place(k)));
             }
@@ -307,8 +393,9 @@ struct RepairRounds {
         bool has_next = false;
 #pragma unroll 1
         for (u32 base = level + 1;; base += 8) {
-            const bool searches = mine.differs && !next.settles && base <= LEVEL_EXACT;
-            if (!__any_sync(lanes, searches)) return next;
+            const bool searches = mine.differs && base <= LEVEL_EXACT;
+            // Where a corner settles it, the others would have more levels to go.
+            if (!__any_sync(lanes, searches) || __any_sync(lanes, next.settles)) return next;
             const u32 k = base + (lane & 7);
             bool exists = false, settles = false;
             if (searches && k <= LEVEL_EXACT) {
@@ -430,27 +517,58 @@ struct RepairRounds {
         }
     }
 
+    // Tests a simplex around a vertex that changed.
+    __device__ __forceinline__ void verify_around(const GridPoint& p, u32 k) {
+        Simplex s;
+        if (!simplex_around(job, p, k, s)) return;
+        const bool broken = !test.keeps(s);
+        u64 of_cell;
+        if (!violated.change(s, broken, of_cell) && broken) enlist_violated(of_cell);
+    }
     // Tests the simplices around the vertices that changed.
     __device__ __forceinline__ void verify_changed() {
-        const u32 count = read(control.repair.changed_tiles[round & 1]);
+        const u32 count = read(count_of(CHANGED));
+        if (has_lists()) {
+            // As many threads a vertex as make whole warps.
+            constexpr u64 EACH = Mesh::AROUND > 8 ? 32 : 8;
+            for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count * EACH;
+                 i += (u64)gridDim.x * blockDim.x) {
+                const TilePlace at = place_of_entry(CHANGED, (u32)(i / EACH));
+                if (i % EACH < Mesh::AROUND)
+                    verify_around(point(Mesh::tile(job, at.tile), at.place), (u32)(i % EACH));
+            }
+            return;
+        }
         auto words_of = [&](u64 tile) { return work.changed(tile); };
         const TileShare share(count);
         for (u32 first = share.first, tiles; first < count; first += tiles * share.stride) {
             tiles = take_vertices(work.changed_tiles(), count, first, share, IN_CHANGED, words_of);
-            for (u32 i = threadIdx.x; i < places.count * Mesh::AROUND; i += REPAIR_THREADS) {
-                Simplex s;
-                if (!simplex_around(job, found(i / Mesh::AROUND), i % Mesh::AROUND, s)) continue;
-                const bool broken = !test.keeps(s);
-                u64 of_cell;
-                if (!violated.change(s, broken, of_cell) && broken) enlist_violated(of_cell);
-            }
+            for (u32 i = threadIdx.x; i < places.count * Mesh::AROUND; i += REPAIR_THREADS)
+                verify_around(found(i / Mesh::AROUND), i % Mesh::AROUND);
         }
+    }
+    // Clears what the lists of single rounds left in the marks.
+    __device__ __forceinline__ void clear_touched() {
+        for (u64 k = blockIdx.x * (u64)blockDim.x + threadIdx.x; k < job.tiles() * (Mesh::PLACES / 32);
+             k += (u64)gridDim.x * blockDim.x)
+            work.touched(k / (Mesh::PLACES / 32))[k % (Mesh::PLACES / 32)] = 0;
     }
 
     __device__ __forceinline__ void run() {
         if (blockIdx.x == 0 && threadIdx.x == 0) violated_count(round) = control.repair.violated_at_first;
         meet_grid();
         for (;; round++) {
+            list_violated();
+            if (round == SINGLE_ROUNDS) clear_touched();
+            meet_grid();
+            if (read(violated_count(round + 1)) == 0) {
+                if (blockIdx.x == 0 && threadIdx.x == 0) control.repair.rounds = round - FACTZ_FIRST_ROUND;
+                return;
+            }
+            if (round >= MOST_ROUNDS) {
+                control.repair.is_unfinished = 1;
+                return;
+            }
             if (round < SINGLE_ROUNDS)
                 for_violated([&](const GridPoint& cell, u32 bits) {
                     const Simplex s = least_of_cell(cell, bits);
@@ -461,14 +579,6 @@ struct RepairRounds {
             else
                 bound_blocks(min(round - SINGLE_ROUNDS - BOUNDED_ROUNDS, 63u));
             meet_grid();
-            if (read(violated_count(round + 1)) == 0) {
-                if (blockIdx.x == 0 && threadIdx.x == 0) control.repair.rounds = round - FACTZ_FIRST_ROUND;
-                return;
-            }
-            if (round >= MOST_ROUNDS) {
-                control.repair.is_unfinished = 1;
-                return;
-            }
             if (blockIdx.x == 0 && threadIdx.x == 0) {
                 violated_count(round + 2) = 0;
                 control.repair.changed_tiles[(round + 1) & 1] = 0;

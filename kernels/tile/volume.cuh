@@ -2,23 +2,58 @@
 //
 // A vertex is predicted along its odd axes alone, so that those on a face, an edge or a corner of a closed
 // tile get the same values in every tile that has them: each tile computes all of its closed tile and nothing
-// depends on other tiles.
+// depends on other tiles. All levels but the finest one make a closed tile of half the side. These coarse
+// levels have few vertices each: a warp computes them, and many tiles have their turn at the same time. A
+// block computes the finest level.
 #pragma once
 #include "grid/volume_tiles.cuh"
 #include "predict/volume.cuh"
 
-// The values of a row lie together, those with even x first: the lanes of a warp, which have vertices two
-// apart in some rows, then read from different banks.
-constexpr i32 VOLUME_CLOSED = VOLUME_SIDE + 1, VOLUME_ODD_AT = VOLUME_SIDE / 2 + 1,
-              VOLUME_WINDOW = VOLUME_PITCH * VOLUME_CLOSED * VOLUME_CLOSED;
+// Where the values of a closed tile lie: of all its levels (FINEST: 0) or of the coarse ones (FINEST: 1).
+// Coordinates count steps of the finest of these. The values of a row lie together, those with even x first:
+// the lanes of a warp, which have vertices two apart in some rows, then read from different banks.
+template <i32 FINEST>
+struct WindowShape {
+    static constexpr i32 LEVEL = FINEST, SIDE = VOLUME_SIDE >> FINEST, CLOSED = SIDE + 1,
+                         ODD_AT = SIDE / 2 + 1, PITCH = FINEST == 0 ? VOLUME_PITCH : CLOSED,
+                         VALUES = PITCH * CLOSED * CLOSED;
+
+    static __device__ __forceinline__ i32 index(i32 x, i32 y, i32 z) {
+        return (z * CLOSED + y) * PITCH + (x & 1 ? ODD_AT : 0) + x / 2;
+    }
+    // Where the neighbours of a vertex lie along an axis, on a level.
+    static __device__ __forceinline__ Neighbours neighbours(u32 axis, i32 level) {
+        const i32 step = 1 << (level - FINEST), distance = axis == 1 ? step * PITCH : step * PITCH * CLOSED;
+        if (axis > 0) return {-distance, 2 * distance};
+        return step == 1 ? Neighbours{-ODD_AT, 1} : Neighbours{-(step / 2), step};
+    }
+};
+constexpr i32 VOLUME_CLOSED = WindowShape<0>::CLOSED, VOLUME_WINDOW = WindowShape<0>::VALUES,
+              COARSE_CLOSED = WindowShape<1>::CLOSED, COARSE_WINDOW = WindowShape<1>::VALUES;
+static_assert(COARSE_WINDOW == VOLUME_COARSE_VERTICES, "the workspace has the values of the coarse levels");
+__device__ __forceinline__ i32 window_index(i32 x, i32 y, i32 z) { return WindowShape<0>::index(x, y, z); }
 
 // The values of N components of a closed tile.
-template <typename T, i32 N>
+template <typename Element, i32 COMPONENTS, i32 FINEST = 0>
 struct VolumeWindow {
-    T values[N][VOLUME_WINDOW];
+    typedef Element T;
+    typedef WindowShape<FINEST> Shape;
+    static constexpr i32 N = COMPONENTS;
+    T values[N][Shape::VALUES];
 };
-__device__ __forceinline__ i32 window_index(i32 x, i32 y, i32 z) {
-    return (z * VOLUME_CLOSED + y) * VOLUME_PITCH + (x & 1 ? VOLUME_ODD_AT : 0) + x / 2;
+// Calls `each(k, x, y, z)` for the coarse vertices of a closed tile that the volume has: indices and
+// coordinates in a window of the coarse levels. Call with a block of THREADS threads.
+template <i32 THREADS, typename Each>
+__device__ __forceinline__ void for_coarse_vertices(const VolumeTile& tile, Each each) {
+    constexpr i32 SIDE = COARSE_CLOSED, EVEN = WindowShape<1>::ODD_AT, AT_ONCE = THREADS / SIDE;
+    const i32 first = (i32)threadIdx.x / SIDE, in_row = (i32)threadIdx.x % SIDE,
+              x = in_row < EVEN ? 2 * in_row : 2 * (in_row - EVEN) + 1;
+    if (first >= AT_ONCE || 2 * x > tile.last[0]) return;
+#pragma unroll 4
+    for (i32 row = first; row < SIDE * SIDE; row += AT_ONCE) {
+        const i32 y = row % SIDE, z = row / SIDE;
+        if (2 * y <= tile.last[1] && 2 * z <= tile.last[2]) each(row * SIDE + in_row, x, y, z);
+    }
 }
 // Where the workspace of compression has the value of a vertex among those of its tile, given its place there
 // with x fastest: closed tiles of doubles are too large for shared memory and lie in the workspace as they
@@ -32,210 +67,338 @@ __device__ __forceinline__ u32 value_place(u32 place) {
 }
 
 // A vertex of a closed tile: where it is, which of the tiles around owns it (bit k: the next one along axis
-// k), and its position there.
+// k), its position there, and its index in a window.
 struct VolumeVertex {
     i32 x, y, z, level;
     u32 owner, position;
+    i32 at;
 };
 
-// Where the neighbours of a vertex lie in a window along an axis, on a level.
-__device__ __forceinline__ Neighbours neighbours_along(u32 axis, i32 level) {
-    const i32 step = 1 << level,
-              distance = axis == 1 ? step * VOLUME_PITCH : step * VOLUME_PITCH * VOLUME_CLOSED;
-    if (axis > 0) return {-distance, 2 * distance};
-    // Along x the values of a row with even coordinates lie together.
-    return level == 0 ? Neighbours{-VOLUME_ODD_AT, 1} : Neighbours{-(step / 2), step};
-}
-
 // The first of the classes with so many odd axes.
-__device__ __forceinline__ constexpr u32 first_class(i32 odd_axes) {
+__device__ __forceinline__ constexpr u32 first_class(u32 odd_axes) {
     return odd_axes == 1 ? 0 : odd_axes == 2 ? 3 : 6;
 }
 
-// A vertex of a level by its number among those with ODD odd coordinates, class by class: where it is in
-// units of half a cell, and which of its coordinates are odd.
-template <i32 ODD>
-struct LevelVertex {
-    u32 at[3], odd, number;
+// The vertices of a level with so many odd coordinates, class by class. There are n = 2^log along an odd
+// axis, and n + 1 along others.
+struct LevelVertices {
+    u32 odd_axes, log, each, count;  // each: vertices of a class
 
-    // There are n = 2^log along an odd axis, and n + 1 along others.
-    __device__ __forceinline__ LevelVertex(u32 log, u32 each, u32 k) {
-        number = ODD == 3 ? 0 : (u32)(k >= each) + (u32)(k >= 2 * each);
-        odd = odd_axes_of(first_class(ODD) + number);
-        const u32 left = k - number * each, row = rows_of(left, log, odd & 1),
-                  plane = rows_of(row, log, odd >> 1 & 1);
-        at[0] = 2 * (left - (row << log) - (odd & 1 ? 0 : row)) + (odd & 1);
-        at[1] = 2 * (row - (plane << log) - (odd & 2 ? 0 : plane)) + (odd >> 1 & 1);
-        at[2] = 2 * plane + (odd >> 2);
+    __device__ __forceinline__ LevelVertices(u32 odd_axes, i32 level)
+        : odd_axes(odd_axes), log((u32)(VOLUME_ANCHOR_LEVEL - 1 - level)) {
+        const u32 n = 1u << log;
+        each = n * (odd_axes == 1 ? n + 1 : n) * (odd_axes == 3 ? n : n + 1);
+        count = odd_axes == 3 ? each : 3 * each;
+    }
+    // Vertex k: in units of half a cell, and which of its coordinates are odd.
+    struct Place {
+        u32 at[3], odd, number;
+    };
+    __device__ __forceinline__ Place operator[](u32 k) const {
+        Place place;
+        const u32 in_class = (u32)(k >= each) + (u32)(k >= 2 * each);
+        place.number = first_class(odd_axes) + in_class;
+        place.odd = odd_axes_of(place.number);
+        const u32 left = k - in_class * each, row = rows_of(left, place.odd & 1),
+                  plane = rows_of(row, place.odd >> 1 & 1);
+        place.at[0] = 2 * (left - (row << log) - (place.odd & 1 ? 0 : row)) + (place.odd & 1);
+        place.at[1] = 2 * (row - (plane << log) - (place.odd & 2 ? 0 : plane)) + (place.odd >> 1 & 1);
+        place.at[2] = 2 * plane + (place.odd >> 2);
+        return place;
     }
     // k / n, or k / (n + 1): exact for k below 2^14, as the numerator of the reciprocal is at most 4 too
     // large.
-    static __device__ __forceinline__ u32 rows_of(u32 k, u32 log, bool is_odd) {
+    __device__ __forceinline__ u32 rows_of(u32 k, bool is_odd) const {
         const u32 n = 1u << log;
         return is_odd ? k >> log : k * ((65536 + n) / (n + 1)) >> 16;
     }
 };
 
-// The odd axes of a vertex, lower ones first.
-template <i32 ODD>
-struct OddAxes {
-    u32 at[ODD];
+// What codes the vertices of a tile, or restores them, has two functions: `line(owner, level)` gives what is
+// the same for all vertices of a level with one owner, and a call with that, a vertex and its prediction
+// gives the values that take its place.
 
-    // By number of the class among those with as many odd axes: of two the even one is left out.
-    __device__ __forceinline__ explicit OddAxes(u32 number) {
-        if constexpr (ODD == 1) at[0] = number;
-        if constexpr (ODD == 2) at[0] = number == 2 ? 1 : 0, at[1] = number == 0 ? 1 : 2;
-        if constexpr (ODD == 3) at[0] = 0, at[1] = 1, at[2] = 2;
-    }
-};
-
-// Visits a vertex at `at` of the window: predicts it along its odd axes and keeps the values of `code`.
-// WHOLE: all vertices around it are there.
-template <bool WHOLE, i32 ODD, typename T, i32 COMPONENTS, typename Code>
-__device__ __forceinline__ void visit_vertex(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
-    const Interpolant<T>& interpolant, const VolumeVertex& vertex, const OddAxes<ODD>& axes, Code code) {
-    const i32 at = window_index(vertex.x, vertex.y, vertex.z);
-    constexpr u32 ALL = (1 << ODD) - 1;
-    AlongAxis<T> along[ODD];
-    u32 next = 0;
+// Predicts a vertex along its odd axes, a bit each. The code is short, and has loops, since warps would wait
+// for instructions more than for anything else.
+template <typename Window>
+__device__ __forceinline__ void predict_vertex(const VolumeTile& tile, const Window& window,
+    const Interpolant<typename Window::T>& interpolant, const VolumeVertex& vertex, u32 odd,
+    typename Window::T (&prediction)[Window::N]) {
+    typedef typename Window::T T;
+    typedef typename Window::Shape Shape;
+    constexpr i32 N = Window::N;
+    const i32 step = 1 << vertex.level;
+    const u32 next =
+        odd & ((u32)(vertex.x + step <= tile.last[0]) | (u32)(vertex.y + step <= tile.last[1]) << 1 |
+                  (u32)(vertex.z + step <= tile.last[2]) << 2);
+    if (interpolant.coons && next == odd && (odd & (odd - 1))) {
+        const Neighbours x = Shape::neighbours(0, vertex.level), y = Shape::neighbours(1, vertex.level),
+                         z = Shape::neighbours(2, vertex.level);
 #pragma unroll
-    for (i32 k = 0; k < ODD; k++) {
-        const u32 axis = axes.at[k];
+        for (i32 c = 0; c < N; c++) {
+            const T* const at = window.values[c] + vertex.at;
+            prediction[c] =
+                odd == 7 ? sum_of_three(at, x, y, z) : sum_of_two(at, odd & 1 ? x : y, odd & 4 ? z : y);
+        }
+        return;
+    }
+    // Where some axes would extrapolate, the others count alone.
+    const u32 axes = next ? next : odd;
+    u32 count = 0;
+#pragma unroll 1
+    for (u32 axis = 0; axis < 3; axis++) {
+        if (!(axes >> axis & 1)) continue;
         const i32 position = axis == 0   ? vertex.x
                              : axis == 1 ? vertex.y
                                          : vertex.z,
-                  last = WHOLE       ? VOLUME_SIDE
-                         : axis == 0 ? tile.last[0]
+                  last = axis == 0   ? tile.last[0]
                          : axis == 1 ? tile.last[1]
                                      : tile.last[2];
-        along[k] = AlongAxis<T>(
-            interpolant, position, 1 << vertex.level, last, neighbours_along(axis, vertex.level));
-        next |= (u32)along[k].has_next << k;
+        const AlongAxis<T> along(interpolant, position, step, last, Shape::neighbours(axis, vertex.level));
+#pragma unroll
+        for (i32 c = 0; c < N; c++) {
+            const T one = along(window.values[c] + vertex.at);
+            prediction[c] = count ? prediction[c] + one : one;
+        }
+        count++;
     }
-    T prediction[COMPONENTS], value[COMPONENTS];
-    if (ODD > 1 && interpolant.coons && (WHOLE || next == ALL)) {
+    const T share = count == 2 ? T(0.5) : T(1.0 / 3.0);
 #pragma unroll
-        for (i32 c = 0; c < COMPONENTS; c++) prediction[c] = boolean_sum(along, window.values[c] + at);
-    } else if (WHOLE || next == ALL) {
-#pragma unroll
-        for (i32 c = 0; c < COMPONENTS; c++) prediction[c] = mean_inside(along, window.values[c] + at);
-    } else {
-        // Where some axes would extrapolate, the others count alone.
-#pragma unroll
-        for (i32 c = 0; c < COMPONENTS; c++)
-            prediction[c] = mean_along(along, next ? next : ALL, window.values[c] + at);
-    }
-    code(vertex, prediction, value);
-#pragma unroll
-    for (i32 c = 0; c < COMPONENTS; c++) window.values[c][at] = value[c];
+    for (i32 c = 0; c < N; c++)
+        if (count > 1) prediction[c] = share * prediction[c];
 }
 
-// Visits the vertices with ODD odd coordinates on a level of a closed tile, each by a thread. WHOLE: the tile
-// is whole. Call with a block.
-template <bool WHOLE, i32 ODD, typename T, i32 COMPONENTS, typename Code>
-__device__ __forceinline__ void visit_vertices(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
-    const Interpolant<T>& interpolant, i32 level, Code code) {
-    const u32 log = VOLUME_ANCHOR_LEVEL - 1 - level, n = 1u << log,
-              each = ODD == 1   ? n * (n + 1) * (n + 1)
-                     : ODD == 2 ? n * n * (n + 1)
-                                : n * n * n;
-    for (u32 k = threadIdx.x; k < (ODD == 3 ? each : 3 * each); k += blockDim.x) {
-        const LevelVertex<ODD> here(log, each, k);
-        VolumeVertex vertex = {
-            (i32)here.at[0] << level, (i32)here.at[1] << level, (i32)here.at[2] << level, level, 0, 0};
-        if (!WHOLE && (vertex.x > tile.last[0] || vertex.y > tile.last[1] || vertex.z > tile.last[2]))
-            continue;
-#pragma unroll
-        for (u32 axis = 0; axis < 3; axis++) {
-            vertex.owner |= (u32)(here.at[axis] == 2 * n) << axis;
-            vertex.position |= (here.at[axis] / 2 & (n - 1)) << axis * log;
-        }
-        vertex.position += (1 + first_class(ODD) + here.number) << 3 * log;
-        visit_vertex<WHOLE>(tile, window, interpolant, vertex, OddAxes<ODD>(here.number), code);
-    }
-    __syncthreads();
-}
-
-// The finest cells of a whole tile: a vertex with even coordinates, and the seven with odd ones behind it. On
-// the far sides of the closed tile cells have fewer.
-struct FineCell {
-    i32 x, y, z;
-    u32 owner, position;
-
-    __device__ __forceinline__ explicit FineCell(i32 k) {
-        constexpr i32 LOG = VOLUME_ANCHOR_LEVEL - 1, N = 1 << LOG;
-        // Cells within the tile come first, then the cells on its far sides.
-        i32 left = k - N * N * N;
-        if (left < 0) {
-            x = k & (N - 1), y = k >> LOG & (N - 1), z = k >> 2 * LOG;
-        } else if (left < (N + 1) * (N + 1)) {
-            z = left / (N + 1), y = left - z * (N + 1), x = N;
-        } else if (left -= (N + 1) * (N + 1); left < N * (N + 1)) {
-            x = left & (N - 1), y = N, z = left >> LOG;
-        } else {
-            left -= N * (N + 1);
-            x = left & (N - 1), y = left >> LOG, z = N;
-        }
-        owner = (u32)(x == N) | (u32)(y == N) << 1 | (u32)(z == N) << 2;
-        position = (u32)(((z & (N - 1)) << LOG | (y & (N - 1))) << LOG | (x & (N - 1)));
-    }
-};
-
-// Visits the finest vertices with ODD odd coordinates of a whole tile. Call with a block.
-template <i32 ODD, typename T, i32 COMPONENTS, typename Code>
-__device__ __forceinline__ void visit_cells(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
-    const Interpolant<T>& interpolant, Code code) {
-    constexpr i32 N = VOLUME_SIDE / 2, CELLS = ODD == 3 ? N * N * N : (N + 1) * (N + 1) * (N + 1);
-    for (i32 k = (i32)threadIdx.x; k < CELLS; k += (i32)blockDim.x) {
-        const FineCell cell(k);
+// Visits the vertices of a level of a closed tile, each by a thread: predicts them and keeps the values of
+// `code`. Call with a block.
+template <typename Window, typename Code>
+__device__ __forceinline__ void visit_level(const VolumeTile& tile, Window& window,
+    const Interpolant<typename Window::T>& interpolant, i32 level, Code& code) {
+    typedef typename Window::T T;
+    constexpr i32 FINEST = Window::Shape::LEVEL;
 #pragma unroll 1
-        for (u32 number = 0; number < (ODD == 3 ? 1 : 3); number++) {
-            const u32 odd = odd_axes_of(first_class(ODD) + number);
-            // A far side has no odd coordinates along its axis.
-            if (cell.owner & odd) continue;
-            const VolumeVertex vertex = {2 * cell.x + (i32)(odd & 1), 2 * cell.y + (i32)(odd >> 1 & 1),
-                2 * cell.z + (i32)(odd >> 2), 0, cell.owner,
-                cell.position + N * N * N * (1 + first_class(ODD) + number)};
-            visit_vertex<true>(tile, window, interpolant, vertex, OddAxes<ODD>(number), code);
+    for (u32 odd_axes = 1; odd_axes <= 3; odd_axes++) {
+        const LevelVertices vertices(odd_axes, level);
+#pragma unroll 1
+        for (u32 k = threadIdx.x; k < vertices.count; k += blockDim.x) {
+            const LevelVertices::Place here = vertices[k];
+            const u32 n = 1u << vertices.log;
+            VolumeVertex vertex = {
+                (i32)here.at[0] << level, (i32)here.at[1] << level, (i32)here.at[2] << level, level, 0, 0, 0};
+            if (vertex.x > tile.last[0] || vertex.y > tile.last[1] || vertex.z > tile.last[2]) continue;
+#pragma unroll
+            for (u32 axis = 0; axis < 3; axis++) {
+                vertex.owner |= (u32)(here.at[axis] == 2 * n) << axis;
+                vertex.position |= (here.at[axis] / 2 & (n - 1)) << axis * vertices.log;
+            }
+            vertex.position += (1 + here.number) << 3 * vertices.log;
+            vertex.at = Window::Shape::index(vertex.x >> FINEST, vertex.y >> FINEST, vertex.z >> FINEST);
+            T prediction[Window::N], value[Window::N];
+            predict_vertex(tile, window, interpolant, vertex, here.odd, prediction);
+            code(code.line(vertex.owner, level), vertex, prediction, value);
+#pragma unroll
+            for (i32 c = 0; c < Window::N; c++) window.values[c][vertex.at] = value[c];
         }
+        __syncthreads();
     }
-    __syncthreads();
 }
 
-// Calls `code(vertex, prediction, value)` for all vertices of a closed tile, coarse levels first; `value`
-// takes the place of the vertex. `begin_level(level)` comes before each level behind the anchors. Call with a
-// block.
-template <typename T, i32 COMPONENTS, typename Begin, typename Code>
-__device__ __forceinline__ void visit_closed_tile(const VolumeTile& tile, VolumeWindow<T, COMPONENTS>& window,
-    const u32* interpolants, Begin begin_level, Code code) {
+// Visits the coarse levels of a closed tile, coarse ones first. `begin_level(level)` comes before each level
+// behind the anchors. Call with a block.
+template <typename Window, typename Begin, typename Code>
+__device__ __forceinline__ void visit_coarse_levels(
+    const VolumeTile& tile, Window& window, const u32* interpolants, Begin begin_level, Code& code) {
+    typedef typename Window::T T;
     const u32 corner = threadIdx.x;
     const i32 x = corner & 1 ? VOLUME_SIDE : 0, y = corner & 2 ? VOLUME_SIDE : 0,
               z = corner & 4 ? VOLUME_SIDE : 0;
     if (corner < 8 && x <= tile.last[0] && y <= tile.last[1] && z <= tile.last[2]) {
-        const T prediction[COMPONENTS] = {};
-        T value[COMPONENTS];
-        code(VolumeVertex{x, y, z, VOLUME_ANCHOR_LEVEL, corner, 0}, prediction, value);
-        for (i32 c = 0; c < COMPONENTS; c++) window.values[c][window_index(x, y, z)] = value[c];
+        constexpr i32 FINEST = Window::Shape::LEVEL;
+        const T prediction[Window::N] = {};
+        T value[Window::N];
+        const i32 at = Window::Shape::index(x >> FINEST, y >> FINEST, z >> FINEST);
+        const VolumeVertex vertex = {x, y, z, VOLUME_ANCHOR_LEVEL, corner, 0, at};
+        code(code.line(corner, VOLUME_ANCHOR_LEVEL), vertex, prediction, value);
+        for (i32 c = 0; c < Window::N; c++) window.values[c][at] = value[c];
     }
     __syncthreads();
-    const bool whole =
-        tile.last[0] == VOLUME_SIDE && tile.last[1] == VOLUME_SIDE && tile.last[2] == VOLUME_SIDE;
 #pragma unroll 1
-    for (i32 level = VOLUME_ANCHOR_LEVEL - 1; level >= 0; level--) {
+    for (i32 level = VOLUME_ANCHOR_LEVEL - 1; level > 0; level--) {
         begin_level(level);
-        const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
-        if (!whole) {
-            visit_vertices<false, 1>(tile, window, interpolant, level, code);
-            visit_vertices<false, 2>(tile, window, interpolant, level, code);
-            visit_vertices<false, 3>(tile, window, interpolant, level, code);
-        } else if (level > 0) {
-            visit_vertices<true, 1>(tile, window, interpolant, level, code);
-            visit_vertices<true, 2>(tile, window, interpolant, level, code);
-            visit_vertices<true, 3>(tile, window, interpolant, level, code);
-        } else {
-            visit_cells<1>(tile, window, interpolant, code);
-            visit_cells<2>(tile, window, interpolant, code);
-            visit_cells<3>(tile, window, interpolant, code);
+        visit_level(tile, window, interpolant_of<T>(interpolants[level]), level, code);
+    }
+}
+
+// A line of finest vertices of a whole tile: vertices along y (AXIS: 1) or z (AXIS: 2) with the same odd
+// coordinates. A thread has a line, so that owner, bin width and neighbours along other axes are the same for
+// all its vertices, and values along the line are read once.
+template <i32 ODD, u32 AXIS>
+struct FineLine {
+    typedef WindowShape<0> Shape;
+    static constexpr i32 N = VOLUME_SIDE / 2;
+    VolumeVertex vertex;  // the next one
+    u32 odd;              // which of its coordinates are odd
+    i32 k, end;           // the next vertex of the line, and behind the last one
+
+    // A line of a class: cell i along x, and cell j along the other one of y and z.
+    __device__ __forceinline__ FineLine(u32 number, i32 i, i32 j)
+        : odd(odd_axes_of(first_class(ODD) + number)), k(0), end(N) {
+        const i32 y = AXIS == 1 ? 0 : j, z = AXIS == 1 ? j : 0;
+        vertex.x = 2 * i + (i32)(odd & 1), vertex.y = 2 * y + (i32)(odd >> 1 & 1);
+        vertex.z = 2 * z + (i32)(odd >> 2), vertex.level = 0;
+        vertex.owner = (u32)(i == N) | (u32)(y == N) << 1 | (u32)(z == N) << 2;
+        vertex.position = (1 + first_class(ODD) + number) * N * N * N +
+                          (u32)((z & (N - 1)) * N + (y & (N - 1))) * N + (u32)(i & (N - 1));
+        vertex.at = Shape::index(vertex.x, vertex.y, vertex.z);
+    }
+    // Line `number` of those on the far sides of the closed tile: cells along x, then along the other axis.
+    static __device__ __forceinline__ FineLine on_far_side(u32 number, i32 k) {
+        return k < N ? FineLine(number, k, N) : FineLine(number, N, k - N);
+    }
+    // From a vertex to the next one in a window.
+    static constexpr i32 DISTANCE = 2 * Shape::PITCH * (AXIS == 1 ? 1 : Shape::CLOSED);
+    __device__ __forceinline__ void step() {
+        k++;
+        (AXIS == 1 ? vertex.y : vertex.z) += 2;
+        vertex.position += AXIS == 1 ? N : N * N;
+        vertex.at += DISTANCE;
+    }
+};
+
+// Visits the vertices of a line that are odd along it, and keeps the values along it that the next one needs.
+template <i32 ODD, u32 AXIS, typename Window, typename Code>
+__device__ __forceinline__ void visit_line(Window& window, const Interpolant<typename Window::T>& interpolant,
+    FineLine<ODD, AXIS> line, Code& code) {
+    typedef typename Window::T T;
+    constexpr i32 N = Window::N, ACROSS = ODD == 3 ? 2 : 1, STEP = FineLine<ODD, AXIS>::DISTANCE,
+                  HALF = STEP / 2;
+    const bool sums = ODD > 1 && interpolant.coons;
+    AlongAxis<T> across[ACROSS];
+    if (ODD > 1) {
+#pragma unroll
+        for (u32 j = 0; j < ACROSS; j++) {
+            const u32 axis = ODD == 2 && AXIS == 2 && !(line.odd & 1) ? 1 : j;
+            across[j] = AlongAxis<T>(interpolant, axis == 0 ? line.vertex.x : line.vertex.y, 1, VOLUME_SIDE,
+                WindowShape<0>::neighbours(axis, 0));
         }
     }
+    auto pair = [&](const T* at) { return at[across[0].to.lower] + at[across[0].to.upper()]; };
+    // The vertices behind, before and after the next one along the line; for sums of two the sum of those
+    // across the one before.
+    T behind[N], before[N], after[N];
+#pragma unroll
+    for (i32 c = 0; c < N; c++) {
+        const T* const at = window.values[c] + line.vertex.at;
+        before[c] = at[-HALF], after[c] = at[HALF];
+        behind[c] = ODD == 2 && sums ? pair(at - HALF) : line.k > 0 ? at[-3 * HALF] : after[c];
+    }
+    const typename Code::Line of_line = code.line(line.vertex.owner, 0);
+#pragma unroll 1
+    for (; line.k < line.end; line.step()) {
+        const bool has_next = line.k < FineLine<ODD, AXIS>::N - 1;
+        const Outer<T> outer = outer_of(interpolant, line.k > 0, has_next);
+        T prediction[N], value[N];
+#pragma unroll
+        for (i32 c = 0; c < N; c++) {
+            const T* const at = window.values[c] + line.vertex.at;
+            T next = before[c];
+            if (has_next) next = at[3 * HALF];
+            const T both = before[c] + after[c];
+            T kept = before[c];
+            if (ODD == 3 && sums) {
+                if constexpr (ODD == 3)
+                    prediction[c] = sum_of_three(at, across[0].to, across[1].to, {-HALF, STEP});
+            } else if (sums) {
+                kept = pair(at + HALF);
+                prediction[c] = T(0.5) * (pair(at) + both) - T(0.25) * (behind[c] + kept);
+            } else {
+                const T along = predict(outer, behind[c], before[c], after[c], next, both);
+                if constexpr (ODD == 1) prediction[c] = along;
+                if constexpr (ODD == 2) prediction[c] = T(0.5) * (across[0].inside(at) + along);
+                if constexpr (ODD == 3)
+                    prediction[c] = T(1.0 / 3.0) * ((across[0].inside(at) + across[1].inside(at)) + along);
+            }
+            behind[c] = kept, before[c] = after[c], after[c] = next;
+        }
+        code(of_line, line.vertex, prediction, value);
+#pragma unroll
+        for (i32 c = 0; c < N; c++) window.values[c][line.vertex.at] = value[c];
+    }
+}
+// Visits the finest vertices of a whole tile that are odd along x alone, by the first threads of a block.
+template <i32 THREADS, typename Window, typename Code>
+__device__ __forceinline__ void visit_odd_x(
+    Window& window, const Interpolant<typename Window::T>& interpolant, Code& code) {
+    typedef typename Window::T T;
+    constexpr i32 N = VOLUME_SIDE / 2, ALL = N * (N + 1) * (N + 1);
+    static_assert(THREADS % N == 0, "a thread has one coordinate along x");
+    const i32 i = (i32)threadIdx.x % N;
+    const AlongAxis<T> along(interpolant, 2 * i + 1, 1, VOLUME_SIDE, WindowShape<0>::neighbours(0, 0));
+#pragma unroll 1
+    for (i32 k = (i32)threadIdx.x; k < ALL; k += THREADS) {
+        const i32 y = k / N % (N + 1), z = k / (N * (N + 1));
+        const VolumeVertex vertex = {2 * i + 1, 2 * y, 2 * z, 0, (u32)(y == N) << 1 | (u32)(z == N) << 2,
+            (u32)(((N + (z & (N - 1))) * N + (y & (N - 1))) * N + i), window_index(2 * i + 1, 2 * y, 2 * z)};
+        T prediction[Window::N], value[Window::N];
+#pragma unroll
+        for (i32 c = 0; c < Window::N; c++) prediction[c] = along.inside(window.values[c] + vertex.at);
+        code(code.line(vertex.owner, 0), vertex, prediction, value);
+#pragma unroll
+        for (i32 c = 0; c < Window::N; c++) window.values[c][vertex.at] = value[c];
+    }
+}
+
+// Visits the finest vertices of a whole tile. Vertices or lines within the tile belong to six warps, two for
+// each class; lines on the far sides of the closed tile to the last two. Call with a block.
+template <typename Window, typename Code>
+__device__ __forceinline__ void visit_lines(
+    Window& window, const Interpolant<typename Window::T>& interpolant, Code& code) {
+    constexpr i32 N = VOLUME_SIDE / 2;
+    static_assert(VOLUME_THREADS == 256 && N * N == 64, "two warps for the lines of a class");
+    const i32 thread = (i32)threadIdx.x, warp = thread / 32, lane = thread % 32, i = thread % N,
+              j = thread / N % N;
+    if (warp < 2) {
+        visit_odd_x<64>(window, interpolant, code);
+    } else if (warp < 4 || warp == 6) {
+        typedef FineLine<1, 1> Line;
+        if (warp < 4 || lane <= 2 * N)
+            visit_line(window, interpolant, warp < 4 ? Line(1, i, j) : Line::on_far_side(1, lane), code);
+    } else {
+        typedef FineLine<1, 2> Line;
+        if (warp < 6 || lane <= 2 * N)
+            visit_line(window, interpolant, warp < 6 ? Line(2, i, j) : Line::on_far_side(2, lane), code);
+    }
+    __syncthreads();
+    if (warp < 2 || warp == 6) {
+        typedef FineLine<2, 1> Line;
+        if (warp < 2 || lane < N)
+            visit_line(window, interpolant, warp < 2 ? Line(0, i, j) : Line(0, lane, N), code);
+    } else {
+        typedef FineLine<2, 2> Line;
+        const u32 number = warp < 4 || (warp == 7 && lane < N) ? 1 : 2;
+        if (warp < 6 || lane < 2 * N)
+            visit_line(window, interpolant,
+                warp < 6      ? Line(number, i, j)
+                : number == 1 ? Line(1, lane, N)
+                              : Line(2, N, lane - N),
+                code);
+    }
+    __syncthreads();
+    // A quarter of a line each.
+    FineLine<3, 2> line(0, i, j);
+    line.end = (thread / (N * N) + 1) * (N / 4);
+    while (line.k < line.end - N / 4) line.step();
+    visit_line(window, interpolant, line, code);
+    __syncthreads();
+}
+
+// Visits the finest level of a closed tile. Call with a block.
+template <typename Window, typename Code>
+__device__ __forceinline__ void visit_finest_level(
+    const VolumeTile& tile, Window& window, const u32* interpolants, Code& code) {
+    typedef typename Window::T T;
+    const Interpolant<T> interpolant = interpolant_of<T>(interpolants[0]);
+    if (tile.is_whole())
+        visit_lines(window, interpolant, code);
+    else
+        visit_level(tile, window, interpolant, 0, code);
 }

@@ -101,16 +101,19 @@ __device__ __forceinline__ void mark_chunks(const Job& job) {
     }
 }
 
-// The bin widths of a volume by bound shift and level. Call with a block.
+// The bin width of a volume with a bound shift on a level.
+template <typename T>
+__device__ __forceinline__ T width_on_level(const Control& control, u32 shift, u32 level) {
+    double width, inverse;
+    quantizer_entry<T>(power_of_two(-(i32)shift) * control.half_bin_width, control.level_bound_scaling,
+        (i32)level, 0, width, inverse);
+    return (T)width;
+}
+// All of them. Call with a block.
 template <typename T>
 __device__ __forceinline__ void fill_widths(const Control& control, T (*widths)[LEVELS]) {
-    for (u32 k = threadIdx.x; k < BOUND_SHIFTS * LEVELS; k += blockDim.x) {
-        const u32 shift = k / LEVELS, level = k % LEVELS;
-        double width, inverse;
-        quantizer_entry<T>(power_of_two(-(i32)shift) * control.half_bin_width, control.level_bound_scaling,
-            (i32)level, 0, width, inverse);
-        widths[shift][level] = (T)width;
-    }
+    for (u32 k = threadIdx.x; k < BOUND_SHIFTS * LEVELS; k += blockDim.x)
+        widths[k / LEVELS][k % LEVELS] = width_on_level<T>(control, k / LEVELS, k % LEVELS);
     __syncthreads();
 }
 

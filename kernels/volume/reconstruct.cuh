@@ -14,17 +14,51 @@ constexpr i32 AT_A_TIME = sizeof(T) == 4 ? 3 : 1;
 #endif
 constexpr u32 FAR_X = VOLUME_CLOSED * VOLUME_CLOSED, FAR_Y = FAR_X + VOLUME_CLOSED * VOLUME_SIDE,
               FAR_VERTICES = FAR_Y + VOLUME_SIDE * VOLUME_SIDE;
+// Of the tile and of those behind it (bit k of the number: along axis k): header words, and widths of bins.
+template <typename T, i32 OF_LEVELS>
+struct TileSteps {
+    u32 infos[8];
+    T widths[8][OF_LEVELS];
+};
+template <typename T>
+struct CoarseReconstructShared {
+    VolumeWindow<T, 3, 1> window;
+    TileSteps<T, LEVELS> steps;
+    u8 symbols[COARSE_WINDOW];  // by place in the window
+};
 template <typename T>
 struct VolumeShared {
     VolumeWindow<T, AT_A_TIME<T>> window;
-    T widths[BOUND_SHIFTS][LEVELS];
-    u32 infos[8];  // of the tile and of those behind it: bit k of the number, along axis k
-    // Of the symbols without raw bits: their integers, and the residuals on a level of this tile.
+    TileSteps<T, 1> steps;
+    // Of the symbols without raw bits: their integers, and the residuals on the finest level of this tile.
     u32 triples[TRIPLE_FIRST_LARGE];
     T residuals[TRIPLE_FIRST_LARGE][3];
     // By position; then those of the far sides: x = 16, y = 16, z = 16.
     alignas(16) u8 symbols[VOLUME_TILE_VERTICES + (FAR_VERTICES + 15) / 16 * 16];
 };
+
+// Fills the steps of a tile. Call with a block.
+template <typename T, i32 OF_LEVELS>
+__device__ __forceinline__ void fill_steps(
+    const Job& job, const Control& control, const VolumeTile& tile, TileSteps<T, OF_LEVELS>& steps) {
+    for (u32 k = threadIdx.x; k < 8 * OF_LEVELS; k += blockDim.x) {
+        const u32 owner = k / OF_LEVELS, level = k % OF_LEVELS;
+        const bool here = (!(owner & 1) || tile.last[0] == VOLUME_SIDE) &&
+                          (!(owner & 2) || tile.last[1] == VOLUME_SIDE) &&
+                          (!(owner & 4) || tile.last[2] == VOLUME_SIDE);
+        const u32 info = here ? VolumeView(job).headers()[tile_behind(job, tile.index, owner)] : 0;
+        if (level == 0) steps.infos[owner] = info;
+        steps.widths[owner][level] = width_on_level<T>(control, bound_shift_in(info), level);
+    }
+    __syncthreads();
+}
+// The symbol of a vertex at a position of the tile or of one behind it.
+__device__ __forceinline__ u32 symbol_at(
+    const Job& job, const VolumeTile& tile, const u32* infos, u32 owner, u32 position) {
+    const i32 block = position < 64 ? 0 : position < 512 ? 1 : 2;
+    if (activity_in(infos[owner], block) == 0) return SYMBOL_ZERO;
+    return VolumeView(job).symbols()[tile_behind(job, tile.index, owner) * VOLUME_TILE_VERTICES + position];
+}
 
 // The place of a vertex on a far side among those of the far sides.
 __device__ __forceinline__ u32 place_on_far_sides(i32 x, i32 y, i32 z) {
@@ -32,7 +66,7 @@ __device__ __forceinline__ u32 place_on_far_sides(i32 x, i32 y, i32 z) {
                  : y == VOLUME_SIDE ? (i32)FAR_X + z * VOLUME_SIDE + x
                                     : (i32)FAR_Y + y * VOLUME_SIDE + x);
 }
-// The symbol of vertex k of the far sides, which other tiles own.
+// The symbol of vertex k of the far sides, which other tiles own; no matter what for coarse vertices.
 __device__ __forceinline__ u32 far_symbol(const Job& job, const VolumeTile& tile, const u32* infos, u32 k) {
     const u32 side = k < FAR_X   ? 0
                      : k < FAR_Y ? 1
@@ -46,103 +80,122 @@ __device__ __forceinline__ u32 far_symbol(const Job& job, const VolumeTile& tile
                   : side == 1 ? VOLUME_SIDE
                               : slow,
               z = side == 2 ? VOLUME_SIDE : slow;
-    if ((i32)x > tile.last[0] || (i32)y > tile.last[1] || (i32)z > tile.last[2]) return SYMBOL_ZERO;
-    const u32 owner = (x >> 4) | (y >> 4) << 1 | (z >> 4) << 2,
-              position = position_in_volume(x & 15, y & 15, z & 15),
-              block = position < 64    ? 0
-                      : position < 512 ? 1
-                                       : 2;
-    if (activity_in(infos[owner], (i32)block) == 0) return SYMBOL_ZERO;
-    return VolumeView(job).symbols()[tile_behind(job, tile.index, owner) * VOLUME_TILE_VERTICES + position];
+    if ((i32)x > tile.last[0] || (i32)y > tile.last[1] || (i32)z > tile.last[2] || !((x | y | z) & 1))
+        return SYMBOL_ZERO;
+    return symbol_at(job, tile, infos, (x >> 4) | (y >> 4) << 1 | (z >> 4) << 2,
+        position_in_volume(x & 15, y & 15, z & 15));
 }
 
-// Loads what the vertices of a tile are computed from. Call with a block.
+// Loads what the finest vertices of a tile are computed from, but for coarse values. Call with a block.
 template <typename T>
 __device__ __forceinline__ void load_tile(
     const Job& job, const Control& control, const VolumeTile& tile, VolumeShared<T>& shared) {
     const u32 k = threadIdx.x;
-    if (k < 8) {
-        const bool here = (!(k & 1) || tile.last[0] == VOLUME_SIDE) &&
-                          (!(k & 2) || tile.last[1] == VOLUME_SIDE) &&
-                          (!(k & 4) || tile.last[2] == VOLUME_SIDE);
-        shared.infos[k] = here ? VolumeView(job).headers()[tile_behind(job, tile.index, k)] : 0;
+    fill_steps(job, control, tile, shared.steps);
+    if (k < TRIPLE_FIRST_LARGE) {
+        const u32 packed = packed_small_triple(k);
+        const Triple triple = unpacked_triple(packed);
+        shared.triples[k] = packed;
+#pragma unroll
+        for (i32 c = 0; c < 3; c++) shared.residuals[k][c] = (T)triple.q[c] * shared.steps.widths[0][0];
     }
-    if (k < TRIPLE_FIRST_LARGE) shared.triples[k] = packed_small_triple(k);
-    fill_widths(control, shared.widths);
     static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16, "sixteen symbols each");
-    const i32 block = k < 4 ? 0 : k < 32 ? 1 : 2;
     const uint4* const symbols =
         words_at<uint4>(VolumeView(job).symbols() + tile.index * VOLUME_TILE_VERTICES);
     words_at<uint4>(shared.symbols)[k] =
-        activity_in(shared.infos[0], block) ? symbols[k] : make_uint4(0, 0, 0, 0);
+        activity_in(shared.steps.infos[0], 2) ? symbols[k] : make_uint4(0, 0, 0, 0);
     for (u32 far = k; far < FAR_VERTICES; far += VOLUME_THREADS)
-        shared.symbols[VOLUME_TILE_VERTICES + far] = (u8)far_symbol(job, tile, shared.infos, far);
+        shared.symbols[VOLUME_TILE_VERTICES + far] = (u8)far_symbol(job, tile, shared.steps.infos, far);
     __syncthreads();
 }
 
-// Whether a vertex is zero or filled, and has no code.
-__device__ __forceinline__ bool is_hidden(
-    const Job& job, const VolumeTile& tile, const VolumeVertex& vertex) {
-    const u64 number =
-        number_of(job, tile.first[0] + vertex.x, tile.first[1] + vertex.y, tile.first[2] + vertex.z);
-    return VolumeView(job).is_zero(number) || VolumeView(job).is_filled(number);
-}
-
-template <typename T>
-__device__ __forceinline__ u32 symbol_of(const VolumeShared<T>& shared, const VolumeVertex& vertex) {
-    return shared
-        .symbols[vertex.owner ? VOLUME_TILE_VERTICES + place_on_far_sides(vertex.x, vertex.y, vertex.z)
-                              : vertex.position];
-}
-
-// The integers of a vertex.
-template <typename T>
-__device__ __forceinline__ Triple integers_of(const Job& job, const VolumeShared<T>& shared,
-    const VolumeTile& tile, const VolumeVertex& vertex, u32 symbol) {
-    if (symbol < TRIPLE_FIRST_LARGE) return unpacked_triple(shared.triples[symbol]);
-    const u64 at = tile_behind(job, tile.index, vertex.owner) * VOLUME_TILE_VERTICES + vertex.position;
-    return decode_large_triple(symbol, triple_raw_bits(symbol) ? VolumeView(job).raw()[at] : 0);
-}
-
-// The residuals of the symbols without raw bits on a level of the tile. Call with a block.
-template <typename T>
-__device__ __forceinline__ void fill_residuals(VolumeShared<T>& shared, i32 level) {
-    const T width = shared.widths[bound_shift_in(shared.infos[0])][level];
-    const u32 k = threadIdx.x;
-    if (k < TRIPLE_FIRST_LARGE) {
-        const Triple triple = unpacked_triple(shared.triples[k]);
-#pragma unroll
-        for (i32 c = 0; c < 3; c++) shared.residuals[k][c] = (T)triple.q[c] * width;
-    }
-    __syncthreads();
-}
-
-// The values of N components of a vertex, from `first` on.
+// Restores the vertices of a tile: N components from `first` on.
 template <typename T, i32 N>
-__device__ __forceinline__ void reconstruct_vertex(const Job& job, const VolumeShared<T>& shared,
-    const VolumeTile& tile, const VolumeVertex& vertex, bool has_hidden, i32 first, const T (&prediction)[N],
-    T (&value)[N]) {
-    if (has_hidden && is_hidden(job, tile, vertex)) {
+struct Restorer {
+    const Job& job;
+    const VolumeTile& tile;
+    const bool has_hidden;
+    const i32 first;
+
+    __device__ __forceinline__ Restorer(
+        const Job& job, const Control& control, const VolumeTile& tile, i32 first)
+        : job(job), tile(tile), has_hidden(control.list.has_constant), first(first) {}
+    // Whether a vertex is zero or filled, and has no code; its values are 0 then.
+    __device__ __forceinline__ bool hide(const VolumeVertex& vertex, T (&value)[N]) const {
+        if (!has_hidden) return false;
+        const VolumeView work(job);
+        const u64 number =
+            number_of(job, tile.first[0] + vertex.x, tile.first[1] + vertex.y, tile.first[2] + vertex.z);
+        if (!work.is_zero(number) && !work.is_filled(number)) return false;
+#pragma unroll
         for (i32 c = 0; c < N; c++) value[c] = T(0);
-        return;
+        return true;
     }
-    const u32 symbol = symbol_of(shared, vertex);
-    if (vertex.owner == 0 && symbol < TRIPLE_FIRST_LARGE && vertex.level < VOLUME_ANCHOR_LEVEL) {
+    // The integers of a symbol that may have raw bits.
+    __device__ __forceinline__ Triple large_triple(const VolumeVertex& vertex, u32 symbol) const {
+        const u64 at = tile_behind(job, tile.index, vertex.owner) * VOLUME_TILE_VERTICES + vertex.position;
+        return decode_large_triple(symbol, triple_raw_bits(symbol) ? VolumeView(job).raw()[at] : 0);
+    }
+    __device__ __forceinline__ void add(
+        const Triple& triple, T width, const T (&prediction)[N], T (&value)[N]) const {
 #pragma unroll
-        for (i32 c = 0; c < N; c++) value[c] = prediction[c] + shared.residuals[symbol][N == 3 ? c : first];
-        return;
+        for (i32 c = 0; c < N; c++) {
+            const i32 q = N == 3       ? triple.q[c]
+                          : first == 0 ? triple.q[0]
+                          : first == 1 ? triple.q[1]
+                                       : triple.q[2];
+            value[c] = prediction[c] + (T)q * width;
+        }
     }
-    const Triple triple = integers_of(job, shared, tile, vertex, symbol);
-    const T width = shared.widths[bound_shift_in(shared.infos[vertex.owner])][vertex.level];
+};
+
+template <typename T>
+struct CoarseRestorer : Restorer<T, 3> {
+    const CoarseReconstructShared<T>& shared;
+
+    __device__ __forceinline__ CoarseRestorer(const Job& job, const Control& control, const VolumeTile& tile,
+        const CoarseReconstructShared<T>& shared)
+        : Restorer<T, 3>(job, control, tile, 0), shared(shared) {}
+    typedef T Line;  // the width of bins
+    __device__ __forceinline__ Line line(u32 owner, i32 level) const {
+        return shared.steps.widths[owner][level];
+    }
+    __device__ __forceinline__ void operator()(
+        Line width, const VolumeVertex& vertex, const T (&prediction)[3], T (&value)[3]) const {
+        if (this->hide(vertex, value)) return;
+        const u32 symbol = shared.symbols[vertex.at];
+        const Triple triple = symbol < TRIPLE_FIRST_LARGE ? unpacked_triple(packed_small_triple(symbol))
+                                                          : this->large_triple(vertex, symbol);
+        this->add(triple, width, prediction, value);
+    }
+};
+
+template <typename T, i32 N>
+struct FinestRestorer : Restorer<T, N> {
+    const VolumeShared<T>& shared;
+
+    __device__ __forceinline__ FinestRestorer(const Job& job, const Control& control, const VolumeTile& tile,
+        i32 first, const VolumeShared<T>& shared)
+        : Restorer<T, N>(job, control, tile, first), shared(shared) {}
+    typedef T Line;  // the width of bins
+    __device__ __forceinline__ Line line(u32 owner, i32) const { return shared.steps.widths[owner][0]; }
+    __device__ __forceinline__ void operator()(
+        Line width, const VolumeVertex& vertex, const T (&prediction)[N], T (&value)[N]) const {
+        if (this->hide(vertex, value)) return;
+        const u32 symbol = shared.symbols[vertex.owner ? VOLUME_TILE_VERTICES +
+                                                             place_on_far_sides(vertex.x, vertex.y, vertex.z)
+                                                       : vertex.position];
+        if (vertex.owner == 0 && symbol < TRIPLE_FIRST_LARGE) {
 #pragma unroll
-    for (i32 c = 0; c < N; c++) {
-        const i32 q = N == 3       ? triple.q[c]
-                      : first == 0 ? triple.q[0]
-                      : first == 1 ? triple.q[1]
-                                   : triple.q[2];
-        value[c] = prediction[c] + (T)q * width;
+            for (i32 c = 0; c < N; c++)
+                value[c] = prediction[c] + shared.residuals[symbol][N == 3 ? c : this->first];
+            return;
+        }
+        const Triple triple = symbol < TRIPLE_FIRST_LARGE ? unpacked_triple(shared.triples[symbol])
+                                                          : this->large_triple(vertex, symbol);
+        this->add(triple, width, prediction, value);
     }
-}
+};
 
 // Writes the vertices that a tile owns: N components from `first` on. Filled vertices get their pattern. A
 // thread has a column along z. Call with a block.
@@ -185,8 +238,33 @@ __device__ __forceinline__ void store_stored(const Job& job, const VolumeTile& t
     }
 }
 
+// Grid: tiles. Block: COARSE_THREADS threads, the coarse levels of a tile. Static shared:
+// CoarseReconstructShared. Reads: header words, symbols, raw bits, hidden vertices. Writes: coarse values.
+template <typename T>
+__device__ __forceinline__ void reconstruct_coarse_volume(const Job& job) {
+    __shared__ CoarseReconstructShared<T> shared;
+    const Control& control = control_of(job);
+    if (!is_coded(control)) return;
+    const VolumeTile tile = volume_tile(job, blockIdx.x);
+    fill_steps(job, control, tile, shared.steps);
+    for_coarse_vertices<COARSE_THREADS>(tile, [&](i32 k, i32 x, i32 y, i32 z) {
+        const u32 owner = (u32)(x >> 3 | (y >> 3) << 1 | (z >> 3) << 2),
+                  position = position_in_volume((u32)(2 * x) & 15, (u32)(2 * y) & 15, (u32)(2 * z) & 15);
+        shared.symbols[k] = (u8)symbol_at(job, tile, shared.steps.infos, owner, position);
+    });
+    __syncthreads();
+    CoarseRestorer<T> restorer(job, control, tile, shared);
+    visit_coarse_levels(
+        tile, shared.window, control.interpolants, [](i32) {}, restorer);
+    for_coarse_vertices<COARSE_THREADS>(tile, [&](i32 k, i32, i32, i32) {
+#pragma unroll
+        for (i32 c = 0; c < 3; c++)
+            VolumeView(job).coarse_values<T>(tile.index, c)[k] = shared.window.values[c][k];
+    });
+}
+
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Dynamic shared: VolumeShared. Reads: header words,
-// symbols, raw bits, hidden vertices; of a stored stream its values. Writes: the field.
+// symbols, raw bits, hidden vertices, coarse values; of a stored stream its values. Writes: the field.
 template <typename T>
 __device__ __forceinline__ void reconstruct_volume(const Job& job) {
     LAUNCHED_SHARED(VolumeShared<T>, shared);
@@ -195,14 +273,17 @@ __device__ __forceinline__ void reconstruct_volume(const Job& job) {
     const VolumeTile tile = volume_tile(job, blockIdx.x);
     if (control.content == CONTENT_STORED) return store_stored<T>(job, tile);
     load_tile(job, control, tile, shared);
-    const bool has_hidden = control.list.has_constant;
     constexpr i32 N = AT_A_TIME<T>;
     for (i32 first = 0; first < 3; first += N) {
-        visit_closed_tile(
-            tile, shared.window, control.interpolants, [&](i32 level) { fill_residuals(shared, level); },
-            [&](const VolumeVertex& vertex, const T(&prediction)[N], T(&value)[N]) {
-                reconstruct_vertex(job, shared, tile, vertex, has_hidden, first, prediction, value);
-            });
+        for_coarse_vertices<VOLUME_THREADS>(tile, [&](i32 k, i32 x, i32 y, i32 z) {
+#pragma unroll
+            for (i32 c = 0; c < N; c++)
+                shared.window.values[c][window_index(2 * x, 2 * y, 2 * z)] =
+                    VolumeView(job).coarse_values<T>(tile.index, first + c)[k];
+        });
+        __syncthreads();
+        FinestRestorer<T, N> restorer(job, control, tile, first, shared);
+        visit_finest_level(tile, shared.window, control.interpolants, restorer);
         store_tile(job, control, tile, shared.window, first);
     }
 }

@@ -144,12 +144,14 @@ shared! {
     ASSEMBLE_WARPS: u32 = 16;
 
     PARSE_THREADS: u32 = 1024;
-    /// Volumes: warps of a block that decodes groups, threads of a block that reconstructs a tile, places of a row
-    /// of its values, threads that place chunks of the list of repaired vertices, warps of a block that decodes
-    /// them.
+    /// Volumes: warps of a block that decodes groups, threads of a block for the coarse levels of a tile and for the
+    /// finest one, places of a row of its values, vertices of the coarse levels of a closed tile, threads that place
+    /// chunks of the list of repaired vertices, warps of a block that decodes them.
     VOLUME_DECODE_WARPS: i32 = shared_memory::VOLUME_DECODE_WARPS;
+    COARSE_THREADS: u32 = 32;
     VOLUME_THREADS: u32 = 256;
     VOLUME_PITCH: i32 = shared_memory::VOLUME_PITCH as i32;
+    VOLUME_COARSE_VERTICES: u32 = shared_memory::COARSE_WINDOW as u32;
     LIST_THREADS: u32 = 1024;
     LIST_WARPS: u32 = 4;
     /// Compression of volumes: values that the workspace has of a tile and a component (closed tiles of f64), bytes

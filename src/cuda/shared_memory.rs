@@ -2,7 +2,6 @@
 //! Nearness of a tile. Names and fields are those in the kernels; kernels/factz.cu checks that the sizes
 //! agree.
 
-use crate::entropy::quantized_tile::BOUND_SHIFTS;
 use crate::entropy::symbols::ALPHABET;
 use crate::entropy::tables::{
     ACTIVITIES, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, MASK_BYTE, ROW_ACTIVITIES, RUN,
@@ -31,6 +30,11 @@ pub(super) const VOLUME_DECODE_WARPS: i32 = 8;
 /// Places of a row of a closed tile of a volume, and of the tile.
 pub(super) const VOLUME_PITCH: usize = 20;
 pub(super) const VOLUME_WINDOW: usize = VOLUME_PITCH * CLOSED_SIDE * CLOSED_SIDE;
+/// Vertices of the coarse levels of a closed tile, all but the finest one.
+const COARSE_SIDE: usize = CLOSED_SIDE / 2 + 1;
+pub(super) const COARSE_WINDOW: usize = COARSE_SIDE * COARSE_SIDE * COARSE_SIDE;
+/// Positions of a tile on its finest level.
+const FINEST_POSITIONS: usize = VOLUME_TILE_VERTICES / 8 * 7;
 /// Vertices on the far sides of a closed tile.
 const FAR_VERTICES: usize = CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE - VOLUME_TILE_VERTICES;
 /// Lanes of a warp.
@@ -254,34 +258,32 @@ structs! {
     }
     struct VolumeShared<const COMPONENTS: usize> {
         window: [[f32; VOLUME_WINDOW]; COMPONENTS],
-        widths: [[f32; LEVELS]; BOUND_SHIFTS],
         infos: [u32; 8],
+        widths: [f32; 8],
         triples: [u32; FIRST_LARGE as usize],
         residuals: [[f32; 3]; FIRST_LARGE as usize],
         symbols: AlignedSymbols,
     }
     #[repr(align(16))]
-    struct AlignedSymbolsOfTile {
-        bytes: [u8; VOLUME_TILE_VERTICES],
+    struct FinestCodes {
+        symbols: [u8; FINEST_POSITIONS],
+        info: u32,
+        costs: [u32; 2],
     }
     struct QuantizeShared {
         window: [[f32; VOLUME_WINDOW]; 3],
-        steps: [[[f32; 2]; LEVELS]; 8],
-        symbols: AlignedSymbolsOfTile,
-        info: u32,
-        costs: [u32; 3],
+        steps: [[f32; 2]; 8],
+        codes: FinestCodes,
     }
     struct QuantizeShared64 {
-        steps: [[[f64; 2]; LEVELS]; 8],
-        symbols: AlignedSymbolsOfTile,
-        info: u32,
-        costs: [u32; 3],
+        steps: [[f64; 2]; 8],
+        codes: FinestCodes,
         signs: [u8; CLOSED_SIDE * CLOSED_SIDE * CLOSED_SIDE],
     }
     struct VolumeShared64 {
         window: [f64; VOLUME_WINDOW],
-        widths: [[f64; LEVELS]; BOUND_SHIFTS],
         infos: [u32; 8],
+        widths: [f64; 8],
         triples: [u32; FIRST_LARGE as usize],
         residuals: [[f64; 3]; FIRST_LARGE as usize],
         symbols: AlignedSymbols,

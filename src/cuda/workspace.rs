@@ -159,10 +159,12 @@ impl Workspace {
     /// For the stream of a volume.
     pub fn decompress_volume(request: &VolumeRequest) -> Result<Self> {
         let (tiles, vertices) = (VolumeGrid::of(request.grid()).tiles(), request.grid().vertices());
+        let dtype = request.config().dtype;
         let mut carver = Carver::default();
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             raw_bits: carver.take(&[tiles, VOLUME_TILE_VERTICES as u64, 8])?,
+            values: carver.take(&[tiles, 3, VOLUME_COARSE_VERTICES as u64, dtype.bytes()])?,
             symbols: carver.take(&[tiles, VOLUME_TILE_VERTICES as u64])?,
             tile_headers: carver.take(&[tiles, 4])?,
             group_sizes: carver.take(&[tiles, 8])?,

@@ -491,6 +491,7 @@ void carve_volume(Job& job) {
     const uint64_t tiles = job.tiles(), vertices = job.vertices();
     job.control = fenced_as<u8>("control", CONTROL_BYTES);
     job.raw_bits = fenced_as<u8>("raw_bits", tiles * VOLUME_TILE_VERTICES * 8);
+    job.values = fenced_as<u8>("values", tiles * 3 * VOLUME_COARSE_VERTICES * (job.dtype ? 8ull : 4ull));
     job.symbols = fenced_as<u8>("symbols", tiles * VOLUME_TILE_VERTICES);
     job.tile_headers = fenced_as<u32>("tile_headers", tiles * 4);
     job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
@@ -533,6 +534,7 @@ void compress_volume(const Job& job) {
     RUN(volume_statistics, FEW, 256);
     RUN(prepare_tiles, tiles, VOLUME_THREADS);
     RUN(tune_volume, volume_samples(tiles) * (job.dtype ? 1 : VOLUME_OPTIONS), VOLUME_THREADS);
+    RUN(quantize_coarse_volume, tiles, COARSE_THREADS);
     RUN(quantize_volume, tiles, VOLUME_THREADS);
     if (keeps_points && job.halo) RUN(keep_border, tiles, VOLUME_THREADS);
     if (keeps_points) {
@@ -563,6 +565,7 @@ void decompress_volume(const Job& job) {
     RUN(mark_chunks, FEW, 32 * LIST_WARPS);
     RUN(decode_volume_rans, FEW, 32 * VOLUME_DECODE_WARPS);
     RUN(decode_volume_huffman, FEW, 32 * VOLUME_DECODE_WARPS);
+    RUN(reconstruct_coarse_volume, job.tiles(), COARSE_THREADS);
     RUN(reconstruct_volume, job.tiles(), VOLUME_THREADS);
     RUN(put_chunks, FEW, 32 * LIST_WARPS);
 }

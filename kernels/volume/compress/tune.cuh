@@ -36,37 +36,52 @@ __device__ __forceinline__ void add_level_count(LevelCount& to, LevelCount& mine
     if (all.bits) atomicAdd(&to.bits, all.bits);
 }
 
+// Codes the vertices of a tile on its own, and counts the codes of a level.
+template <typename T>
+struct SampleCoder {
+    const Quantizing<T> (&steps)[LEVELS];
+    const VolumeWindow<T, 3>& window;
+    const T most;
+    LevelCount count;
+
+    typedef Quantizing<T> Line;
+    __device__ __forceinline__ Line line(u32, i32 level) const { return steps[level]; }
+    __device__ __forceinline__ void operator()(
+        const Line& step, const VolumeVertex& vertex, const T (&prediction)[3], T (&value)[3]) {
+        const Vector<T> original = {
+            window.values[0][vertex.at], window.values[1][vertex.at], window.values[2][vertex.at]};
+        if (vertex.owner) {
+            for (i32 c = 0; c < 3; c++) value[c] = original.at[c];
+            return;
+        }
+        const Quantized<T> found = quantize(step, most, original, prediction, value);
+        const u32 symbol = encode_triple(found.integers()).symbol, raw = triple_raw_bits(symbol);
+        count.vertices++;
+        if (symbol == SYMBOL_ZERO) return;
+        count.nonzero++;
+        count.bits += raw ? VOLUME_BITS_OF_LARGE + raw : VOLUME_BITS_OF_SMALL;
+    }
+};
+
 // Codes a tile on its own with an option, and counts the codes. Call with a block.
 template <typename T>
-__device__ __forceinline__ void tune_volume_tile(const Job& job, Control& control, const VolumeTile& tile,
-    u32 option, QuantizeShared<T>& shared, VolumeWindow<T, 3>& window) {
+__device__ __forceinline__ void tune_volume_tile(
+    const Job& job, Control& control, const VolumeTile& tile, u32 option, VolumeWindow<T, 3>& window) {
+    __shared__ Quantizing<T> steps[LEVELS];
     __syncthreads();
     if (threadIdx.x < LEVELS)
-        shared.steps[0][threadIdx.x] =
+        steps[threadIdx.x] =
             quantizing<T>(control.half_bin_width, option / VOLUME_INTERPOLANTS, 0, threadIdx.x);
     u32 interpolants[VOLUME_ANCHOR_LEVEL];
     for (i32 level = 0; level < VOLUME_ANCHOR_LEVEL; level++) interpolants[level] = tried_interpolant(option);
-    load_originals(job, tile, true, window);
-    const T most = (T)control.quantizer.accept;
+    load_closed_tile<T>(job, tile, true, window, [](i32, i32, i32) { return false; });
     LevelCount* const to = control.tune[option / VOLUME_INTERPOLANTS][tried_interpolant(option)];
-    LevelCount mine = {0, 0, 0};
-    visit_closed_tile(
-        tile, window, interpolants, [&](i32 level) { add_level_count(to[level + 1], mine); },
-        [&](const VolumeVertex& vertex, const T(&prediction)[3], T(&value)[3]) {
-            const i32 at = window_index(vertex.x, vertex.y, vertex.z);
-            const Vector<T> original = {window.values[0][at], window.values[1][at], window.values[2][at]};
-            if (vertex.owner) {
-                for (i32 c = 0; c < 3; c++) value[c] = original.at[c];
-                return;
-            }
-            const Triple q = quantize(shared.steps[0][vertex.level], most, original, prediction, value).q;
-            const u32 symbol = encode_triple(q).symbol, raw = triple_raw_bits(symbol);
-            mine.vertices++;
-            if (symbol == SYMBOL_ZERO) return;
-            mine.nonzero++;
-            mine.bits += raw ? VOLUME_BITS_OF_LARGE + raw : VOLUME_BITS_OF_SMALL;
-        });
-    add_level_count(to[0], mine);
+    SampleCoder<T> coder = {steps, window, (T)control.quantizer.accept, {0, 0, 0}};
+    visit_coarse_levels(
+        tile, window, interpolants, [&](i32 level) { add_level_count(to[level + 1], coder.count); }, coder);
+    add_level_count(to[1], coder.count);
+    visit_finest_level(tile, window, interpolants, coder);
+    add_level_count(to[0], coder.count);
 }
 
 // Picks the best options, and fills the steps of layer 1. Call with the last block.
@@ -104,6 +119,6 @@ __device__ __forceinline__ void tune_volume(const Job& job) {
     VolumeWindow<T, 3>& window = window_of<T>(job, shared, index);
     for (u32 option = blockIdx.x % OPTIONS; option < VOLUME_OPTIONS; option += OPTIONS)
         if (is_tried(job, option / VOLUME_INTERPOLANTS))
-            tune_volume_tile(job, control, tile, option, shared, window);
+            tune_volume_tile<T>(job, control, tile, option, window);
     if (last_block(control, TICKET_TUNE)) decide_volume_tuning<T>(job, control);
 }

@@ -80,8 +80,8 @@ const fn verify_reconstruction(call: Call, name: &'static str, function: &'stati
 }
 
 const fn repair_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
-    kernel((call, "repair"), name, [REPAIR_THREADS; 2], [4; 2])
-        .grid(|s, _| s.blocks_each(4))
+    kernel((call, "repair"), name, [REPAIR_THREADS; 2], [2; 2])
+        .grid(|s, _| s.blocks_each(2))
         .function(function)
         .data(
             "field other_field control levels violated violated_tiles changed_tiles changed",
@@ -89,7 +89,7 @@ const fn repair_reconstruction(call: Call, name: &'static str, function: &'stati
         )
         .work(
             "rounds, 192 at most but for one doubling of the tiles each: violated simplices and those around \
-             changed vertices; a share of their tiles",
+             changed vertices; a share of these",
         )
         .together()
         .only(|n| n.keeps_points)

@@ -22,7 +22,7 @@ mod phase {
     pub const RECONSTRUCT: Phase = (DecompressVolume, "reconstruct");
 }
 
-pub(super) const LAUNCHES: [Launch; 28] = [
+pub(super) const LAUNCHES: [Launch; 30] = [
     kernel(phase::STATISTICS, "begin_compression", [256; 2], [0; 2])
         .grid(|_, _| 8)
         .data("", "control symbol_counts")
@@ -41,11 +41,18 @@ pub(super) const LAUNCHES: [Launch; 28] = [
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data("field control levels", "control values")
         .work("4 to 24 tiles, 4 times; a tile a block, of f64 4 times"),
+    kernel(phase::QUANTIZE, "quantize_coarse_volume", [COARSE_THREADS; 2], [20, 12])
+        .grid(|s, _| s.tiles)
+        .data(
+            "field control levels tile_headers",
+            "levels tile_headers symbols payload values list_sizes changed_tiles",
+        )
+        .work("an eighth of the vertices of closed tiles once; a tile a block"),
     tiles_of_volume(phase::QUANTIZE, "quantize_volume", [3, 2])
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
-            "field control levels tile_headers",
+            "field control levels tile_headers payload values changed_tiles list_sizes",
             "levels tile_headers symbols payload values list_sizes changed_tiles",
         )
         .work("closed tiles once; a tile a block"),
@@ -60,14 +67,14 @@ pub(super) const LAUNCHES: [Launch; 28] = [
         )
         .work("tetrahedra once; those of a tile a block")
         .only(|n| n.keeps_points),
-    kernel(phase::REPAIR, "repair", [REPAIR_THREADS; 2], [4; 2])
-        .grid(|s, _| s.blocks_each(4))
+    kernel(phase::REPAIR, "repair", [REPAIR_THREADS; 2], [2; 2])
+        .grid(|s, _| s.blocks_each(2))
         .data(
             "field control levels tile_headers values violated violated_tiles changed_tiles changed",
             "control levels violated violated_tiles changed_tiles changed touched_tiles",
         )
         .work("rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around \
-               changed vertices; a share of their tiles")
+               changed vertices; a share of these")
         .together()
         .only(|n| n.keeps_points),
     tiles_of_volume(phase::COUNT, "list_vertices", [4; 2])
@@ -130,6 +137,10 @@ pub(super) const LAUNCHES: [Launch; 28] = [
         "stream control huffman_codes group_offsets group_tiles",
         DECODE_VOLUME_HUFFMAN_SHARED_BYTES,
     ),
+    kernel(phase::RECONSTRUCT, "reconstruct_coarse_volume", [COARSE_THREADS; 2], [20, 10])
+        .grid(|s, _| s.tiles)
+        .data("control tile_headers symbols raw_bits hidden", "coarse_values")
+        .work("an eighth of the vertices of closed tiles once; a tile a block"),
     RECONSTRUCT_VOLUME,
     kernel(phase::RECONSTRUCT, "put_chunks", warps(LIST_WARPS as i32), [0; 2])
         .grid(|s, _| s.list_blocks())
@@ -148,7 +159,7 @@ const RECONSTRUCT_VOLUME: Launch = {
         .grid(|s, _| s.tiles)
         .shared(VOLUME_SHARED_BYTES);
     Launch { small: Some(small), ..large }
-        .data("control stream tile_headers symbols raw_bits hidden", "field")
+        .data("control stream tile_headers symbols raw_bits hidden coarse_values", "field")
         .work("tiles once, a block each")
 };
 
