@@ -36,8 +36,8 @@ struct AlongAxis {
         const T cubic = predict(outer, a, b, c, d, b + c);
         return has_outer ? cubic : T(0.5) * (b + c);
     }
-    __device__ __forceinline__ T operator()(const T* at) const {
-        if (has_next) return inside(at);
+    // Of a vertex without one.
+    __device__ __forceinline__ T beyond(const T* at) const {
         const T b = at[to.lower];
         return has_a ? b + T(0.5) * (b - at[to.lower - to.spacing]) : b;
     }

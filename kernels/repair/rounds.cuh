@@ -297,11 +297,15 @@ struct RepairRounds {
     __device__ __forceinline__ void for_violated(Each each) {
         const u32 warp = threadIdx.x / 32, warps = blockDim.x / 32;
         if (has_lists()) {
-            const u32 cells = read(count_of(CELLS));
-            for (u32 k = blockIdx.x + gridDim.x * warp; k < cells; k += gridDim.x * warps) {
+            // Cells take different times: a warp that is done takes the next one.
+            const u32 cells = read(count_of(CELLS)), all_warps = gridDim.x * warps;
+            for (u32 k = blockIdx.x + gridDim.x * warp; k < cells;) {
                 const TilePlace at = place_of_entry(CELLS, k);
                 each(point(Mesh::tile(job, at.tile), at.place),
                     (u32)__ldcg(work.violated() + at.tile * Mesh::PLACES + at.place));
+                __syncwarp(lanes);
+                if ((threadIdx.x & 31) == 0) k = all_warps + atomicAdd(&control.repair.taken[round & 1], 1u);
+                k = __shfl_sync(lanes, k, 0);
             }
             return;
         }
@@ -583,6 +587,7 @@ struct RepairRounds {
                 violated_count(round + 2) = 0;
                 control.repair.changed_tiles[(round + 1) & 1] = 0;
                 control.repair.touched_tiles[(round + 1) & 1] = 0;
+                control.repair.taken[(round + 1) & 1] = 0;
             }
             verify_changed();
             meet_grid();

@@ -114,6 +114,31 @@ struct LevelVertices {
     }
 };
 
+// The coarse vertices of a closed tile behind the anchors, level by level and class by class: coordinates in
+// steps of the finest of their levels, four bits each, which of these are odd on the level of the vertex, and
+// the position in the tile that owns it.
+struct CoarseOrder {
+    u32 at[COARSE_WINDOW - 8];
+};
+constexpr CoarseOrder coarse_order() {
+    CoarseOrder order = {};
+    i32 next = 0;
+    for (u32 log = 0; log < VOLUME_ANCHOR_LEVEL - 1; log++)
+        for (u32 number = 0; number < 7; number++) {
+            const u32 odd = odd_axes_of(number), n = 1u << log, shift = VOLUME_ANCHOR_LEVEL - 2 - log,
+                      ends[3] = {odd & 1 ? n : n + 1, odd & 2 ? n : n + 1, odd & 4 ? n : n + 1};
+            for (u32 k = 0; k < ends[0] * ends[1] * ends[2]; k++) {
+                const u32 x = k % ends[0], y = k / ends[0] % ends[1], z = k / (ends[0] * ends[1]),
+                          in_class = ((z & (n - 1)) << log | (y & (n - 1))) << log | (x & (n - 1));
+                order.at[next++] = (2 * x + (odd & 1)) << shift | (2 * y + (odd >> 1 & 1)) << shift << 4 |
+                                   (2 * z + (odd >> 2)) << shift << 8 | odd << 12 |
+                                   (((1 + number) << 3 * log) + in_class) << 15;
+            }
+        }
+    return order;
+}
+static __device__ const CoarseOrder COARSE_ORDER = coarse_order();
+
 // What codes the vertices of a tile, or restores them, has two functions: `line(owner, level)` gives what is
 // the same for all vertices of a level with one owner, and a call with that, a vertex and its prediction
 // gives the values that take its place.
@@ -155,11 +180,16 @@ __device__ __forceinline__ void predict_vertex(const VolumeTile& tile, const Win
                          : axis == 1 ? tile.last[1]
                                      : tile.last[2];
         const AlongAxis<T> along(interpolant, position, step, last, Shape::neighbours(axis, vertex.level));
+        T one[N];
+        if (along.has_next) {
 #pragma unroll
-        for (i32 c = 0; c < N; c++) {
-            const T one = along(window.values[c] + vertex.at);
-            prediction[c] = count ? prediction[c] + one : one;
+            for (i32 c = 0; c < N; c++) one[c] = along.inside(window.values[c] + vertex.at);
+        } else {
+#pragma unroll
+            for (i32 c = 0; c < N; c++) one[c] = along.beyond(window.values[c] + vertex.at);
         }
+#pragma unroll
+        for (i32 c = 0; c < N; c++) prediction[c] = count ? prediction[c] + one[c] : one[c];
         count++;
     }
     const T share = count == 2 ? T(0.5) : T(1.0 / 3.0);
@@ -168,35 +198,62 @@ __device__ __forceinline__ void predict_vertex(const VolumeTile& tile, const Win
         if (count > 1) prediction[c] = share * prediction[c];
 }
 
-// Visits the vertices of a level of a closed tile, each by a thread: predicts them and keeps the values of
-// `code`. Call with a block.
+// Visits a vertex: predicts it and keeps the values of `code`.
 template <typename Window, typename Code>
-__device__ __forceinline__ void visit_level(const VolumeTile& tile, Window& window,
-    const Interpolant<typename Window::T>& interpolant, i32 level, Code& code) {
+__device__ __forceinline__ void visit_vertex(const VolumeTile& tile, Window& window,
+    const Interpolant<typename Window::T>& interpolant, VolumeVertex& vertex, u32 odd, Code& code) {
     typedef typename Window::T T;
     constexpr i32 FINEST = Window::Shape::LEVEL;
+    vertex.at = Window::Shape::index(vertex.x >> FINEST, vertex.y >> FINEST, vertex.z >> FINEST);
+    T prediction[Window::N], value[Window::N];
+    predict_vertex(tile, window, interpolant, vertex, odd, prediction);
+    code(code.line(vertex.owner, vertex.level), vertex, prediction, value);
+#pragma unroll
+    for (i32 c = 0; c < Window::N; c++) window.values[c][vertex.at] = value[c];
+}
+
+// Visits the vertices of a coarse level of a closed tile, each by a thread; `first`: in COARSE_ORDER. Call
+// with a block.
+template <typename Window, typename Code>
+__device__ __forceinline__ void visit_coarse_level(const VolumeTile& tile, Window& window,
+    const Interpolant<typename Window::T>& interpolant, i32 level, u32& first, Code& code) {
 #pragma unroll 1
     for (u32 odd_axes = 1; odd_axes <= 3; odd_axes++) {
-        const LevelVertices vertices(odd_axes, level);
+        const u32 count = LevelVertices(odd_axes, level).count;
+#pragma unroll 1
+        for (u32 k = threadIdx.x; k < count; k += blockDim.x) {
+            const u32 packed = COARSE_ORDER.at[first + k], x = packed & 15, y = packed >> 4 & 15,
+                      z = packed >> 8 & 15;
+            VolumeVertex vertex = {(i32)(2 * x), (i32)(2 * y), (i32)(2 * z), level,
+                x >> 3 | (y >> 3) << 1 | (z >> 3) << 2, packed >> 15, 0};
+            if (vertex.x <= tile.last[0] && vertex.y <= tile.last[1] && vertex.z <= tile.last[2])
+                visit_vertex(tile, window, interpolant, vertex, packed >> 12 & 7, code);
+        }
+        first += count;
+        __syncthreads();
+    }
+}
+
+// Visits the vertices of the finest level of a closed tile, each by a thread. Call with a block.
+template <typename Window, typename Code>
+__device__ __forceinline__ void visit_finest_vertices(
+    const VolumeTile& tile, Window& window, const Interpolant<typename Window::T>& interpolant, Code& code) {
+    constexpr u32 LOG = VOLUME_ANCHOR_LEVEL - 1, N = 1u << LOG;
+#pragma unroll 1
+    for (u32 odd_axes = 1; odd_axes <= 3; odd_axes++) {
+        const LevelVertices vertices(odd_axes, 0);
 #pragma unroll 1
         for (u32 k = threadIdx.x; k < vertices.count; k += blockDim.x) {
             const LevelVertices::Place here = vertices[k];
-            const u32 n = 1u << vertices.log;
             VolumeVertex vertex = {
-                (i32)here.at[0] << level, (i32)here.at[1] << level, (i32)here.at[2] << level, level, 0, 0, 0};
+                (i32)here.at[0], (i32)here.at[1], (i32)here.at[2], 0, 0, (1 + here.number) << 3 * LOG, 0};
             if (vertex.x > tile.last[0] || vertex.y > tile.last[1] || vertex.z > tile.last[2]) continue;
 #pragma unroll
             for (u32 axis = 0; axis < 3; axis++) {
-                vertex.owner |= (u32)(here.at[axis] == 2 * n) << axis;
-                vertex.position |= (here.at[axis] / 2 & (n - 1)) << axis * vertices.log;
+                vertex.owner |= (u32)(here.at[axis] == 2 * N) << axis;
+                vertex.position += (here.at[axis] / 2 & (N - 1)) << axis * LOG;
             }
-            vertex.position += (1 + here.number) << 3 * vertices.log;
-            vertex.at = Window::Shape::index(vertex.x >> FINEST, vertex.y >> FINEST, vertex.z >> FINEST);
-            T prediction[Window::N], value[Window::N];
-            predict_vertex(tile, window, interpolant, vertex, here.odd, prediction);
-            code(code.line(vertex.owner, level), vertex, prediction, value);
-#pragma unroll
-            for (i32 c = 0; c < Window::N; c++) window.values[c][vertex.at] = value[c];
+            visit_vertex(tile, window, interpolant, vertex, here.odd, code);
         }
         __syncthreads();
     }
@@ -221,10 +278,11 @@ __device__ __forceinline__ void visit_coarse_levels(
         for (i32 c = 0; c < Window::N; c++) window.values[c][at] = value[c];
     }
     __syncthreads();
+    u32 first = 0;
 #pragma unroll 1
     for (i32 level = VOLUME_ANCHOR_LEVEL - 1; level > 0; level--) {
         begin_level(level);
-        visit_level(tile, window, interpolant_of<T>(interpolants[level]), level, code);
+        visit_coarse_level(tile, window, interpolant_of<T>(interpolants[level]), level, first, code);
     }
 }
 
@@ -400,5 +458,5 @@ __device__ __forceinline__ void visit_finest_level(
     if (tile.is_whole())
         visit_lines(window, interpolant, code);
     else
-        visit_level(tile, window, interpolant, 0, code);
+        visit_finest_vertices(tile, window, interpolant, code);
 }
