@@ -42,6 +42,7 @@
 #include "volume/compress/statistics.cuh"
 #include "volume/compress/prepare.cuh"
 #include "volume/compress/tune.cuh"
+#include "volume/compress/coarse.cuh"
 #include "volume/compress/quantize.cuh"
 #include "repair/verify.cuh"
 #include "repair/rounds.cuh"

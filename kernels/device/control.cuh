@@ -56,16 +56,17 @@ struct ListControl {
     u32 has_no_filled;  // no chunk of filled vertices may occur
 };
 
-// Of the compression of a volume: bin widths of layer 1 and their reciprocals by bound shift and level,
-// values of T; its range as ordered integers, ~index of the first vertex that is not finite; totals of the
-// list.
+// Of the compression of a volume: bin widths of layer 1 and their reciprocals by bound shift and level, and
+// the largest magnitudes with each shift, values of T; its range as ordered integers, ~index of the first
+// vertex that is not finite; totals of the list.
 struct VolumeControl {
     double width[BOUND_SHIFTS][LEVELS], inverse[BOUND_SHIFTS][LEVELS];
+    double largest_with_shift[VOLUME_MOST_SHIFT + 1];
     u64 not_low, high, first_nonfinite;
     u64 listed[LIST_KINDS];  // vertices by kind
 };
-// Of a repair: blocks that have come to the barriers; numbers of listed tiles, or of entries; whether simplices were left
-// violated, which is a fault.
+// Of a repair: blocks that have come to the barriers; numbers of listed tiles, or of entries; whether
+// simplices were left violated, which is a fault.
 struct RepairControl {
     alignas(128) u32 arrived;
     alignas(128) u32 violated_at_first;

@@ -2,7 +2,7 @@
 // the mesh is here. Twins: src/repair/mesh.rs, src/repair/tetrahedra.rs, src/repair/triangles.rs.
 #pragma once
 #include "grid/volume_field.cuh"
-#include "tile/volume.cuh"
+#include "tile/volume_window.cuh"
 #include "topology/bound.cuh"
 #include "topology/exact_type.cuh"
 #include "topology/tetrahedron_bound.cuh"

@@ -5,7 +5,7 @@
 #include "predict/quantizer.cuh"
 #include "repair/mesh.cuh"
 #include "repair/refiner.cuh"
-#include "tile/volume.cuh"
+#include "tile/volume_window.cuh"
 
 // The level on which layer 1 predicts a vertex.
 __device__ __forceinline__ u32 dyadic_level(const GridPoint& p) {

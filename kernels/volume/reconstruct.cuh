@@ -1,7 +1,7 @@
 // Reconstructs layer 1 of a volume. Twin of Layer::reconstruct in src/volume/layer.rs.
 #pragma once
 #include "entropy/triples.cuh"
-#include "tile/volume.cuh"
+#include "tile/volume_finest.cuh"
 #include "volume/list.cuh"
 
 // Components that a block reconstructs at a time, so that their values fit the shared memory of the device.

@@ -21,28 +21,6 @@ __device__ __forceinline__ bool is_hidden_level(u32 level) {
     return level == LEVEL_ZERO || level == LEVEL_FILLED;
 }
 
-// The bound shift of a vertex with a code: the nearest to the one with which 0.7 bounds are its magnitude.
-template <typename T>
-__device__ __forceinline__ u32 shift_of_size(double bound, T size) {
-    const double ratio = 0.7 * bound / (double)size;
-    u32 shift = 0;
-    for (double most = 1.4142135623730951; shift < VOLUME_MOST_SHIFT && ratio > most; most *= 2.0) shift++;
-    return shift;
-}
-// The largest magnitude with a bound shift of at least `shift`, which is not 0; -1 if there is none. A
-// larger magnitude has no larger shift.
-template <typename T>
-__device__ __forceinline__ T largest_with_shift(double bound, u32 shift) {
-    typedef Real<T> R;
-    if (!(bound > 0.0)) return T(-1);
-    auto has = [&](T size) { return shift_of_size(bound, size) >= shift; };
-    T size = (T)(0.7 * bound / (0.7071067811865476 * power_of_two((i32)shift)));
-    if (!R::finite(size)) size = R::MAX;
-    while (size > T(0) && !has(size)) size = R::from_bits(R::bits(size) - 1);
-    while (size < R::MAX && has(R::from_bits(R::bits(size) + 1))) size = R::from_bits(R::bits(size) + 1);
-    return size;
-}
-
 // Numbers of vertices by bound shift, 16 bits each; of all shifts in place of shift 0.
 struct ShiftCounts {
     u32 all;
@@ -97,8 +75,8 @@ __device__ __forceinline__ void prepare_tiles(const Job& job) {
     const VolumeCodeView<T> work(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
     if (threadIdx.x <= VOLUME_MOST_SHIFT) by_shift[threadIdx.x] = 0;
-    if (threadIdx.x >= 1 && threadIdx.x <= VOLUME_MOST_SHIFT)
-        largest[threadIdx.x] = largest_with_shift<T>(control.useful_bound, threadIdx.x);
+    if (threadIdx.x <= VOLUME_MOST_SHIFT)
+        largest[threadIdx.x] = (T)control.volume.largest_with_shift[threadIdx.x];
     __syncthreads();
     ShiftCounts counts = {};
     // A thread has a column of vertices along z.

@@ -225,6 +225,22 @@ fn later_rounds_of_repair_settle_every_tetrahedron() {
     }
 }
 
+/// Where the lists of a round have no room for all its cells, blocks share tiles, and write the same stream.
+#[test]
+#[ignore = "make test-all"]
+fn rounds_without_lists_write_the_same_stream() {
+    needs!("g++");
+    let folder = fresh_folder("rounds_without_lists");
+    let shape = [35, 18, 17];
+    let program = emulator::built(&["-DFACTZ_HAS_LISTS=0"]);
+    for (k, kind) in [1, 4, 5].into_iter().enumerate() {
+        let components = volume::<f32>(shape, kind);
+        let config = Config { dtype: dtype::<f32>(), ..Config::volume(shape, BoundKind::Relative, 1e-1) };
+        let (stream, _) = written_volume(&program, &components, (&config, 0), ORDERS[k % 2], &folder);
+        assert_eq!(stream, compressed_volume(&components, &config, 0).expect("a volume").0, "kind {kind}");
+    }
+}
+
 /// The case with this number: shapes, fields, bounds, coders and settings in turn.
 fn case(k: usize) -> (Config, usize) {
     let shape = SHAPES[k % SHAPES.len()];
