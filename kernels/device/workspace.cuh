@@ -213,7 +213,9 @@ struct RepairView : CountView {
     __device__ __forceinline__ u64* list_ranks(u32 kind) const { return job.list_ranks + kind * job.tiles(); }
     // [tiles]: in which lists a tile is
     __device__ __forceinline__ u32* repair_flags() const { return changed_tiles() + job.tiles(); }
-    // A bit for each vertex of a tile that changed in a round, and for each that is to be looked at.
+    // A bit for each vertex of a tile that changed in a round, and for each that is to be looked at. Before
+    // the latter are needed, lists of cells and vertices lie there, which go on over all tiles
+    // (repair/rounds.cuh).
     __device__ __forceinline__ u32* changed(u64 tile) const {
         return words_at<u32>(job.slots + tile * SLOT_BYTES + MARKS_AT);
     }
@@ -239,9 +241,9 @@ struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * 
     __device__ __forceinline__ u64* payload(u64 tile) const {
         return words_at<u64>(job.slots + tile * VOLUME_SLOT_BYTES);
     }
-    // A value of the coarse levels of a closed tile: vertex k of their window (tile/volume.cuh), and vertex
-    // `at` of that of all levels. Singles lie behind the payload until there are marks, doubles where they
-    // stay.
+    // A value of the coarse levels of a closed tile: index k in a window of these, and `at` in that of all
+    // levels (tile/volume_window.cuh). Singles lie behind the payload until there are marks, doubles in their
+    // place among the values of the closed tile.
     __device__ __forceinline__ T& coarse_value(u64 tile, u32 component, i32 k, i32 at) const {
         static_assert(
             8 * VOLUME_TILE_VERTICES + 3 * VOLUME_COARSE_VERTICES * sizeof(float) <= VOLUME_SLOT_BYTES,

@@ -18,6 +18,11 @@ __device__ __forceinline__ GridPoint minus(const GridPoint& p, u32 corner) {
     return {p.x - (corner & 1), p.y - (corner >> 1 & 1), p.z - (corner >> 2)};
 }
 
+// A vertex of a closed tile, which the volume may not have.
+__device__ __forceinline__ GridPoint point_in_tile(const VolumeTile& tile, i32 x, i32 y, i32 z) {
+    return {(long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2] + z};
+}
+
 __device__ __forceinline__ long long size_along(const Job& job, i32 axis) {
     return (long long)(axis == 0 ? job.nx : axis == 1 ? job.ny : job.nz);
 }

@@ -11,9 +11,9 @@
 // More rounds than there are: in the one before, all vertices are below their bounds.
 constexpr u32 MOST_ROUNDS = SINGLE_ROUNDS + BOUNDED_ROUNDS + 64;
 
-// Whether there is room for lists of cells and vertices. A build for tests has none.
-#ifndef FACTZ_HAS_LISTS
-#define FACTZ_HAS_LISTS 1
+// The most entries of a list of cells or vertices. A build for tests has few, or none.
+#ifndef FACTZ_MOST_ENTRIES
+#define FACTZ_MOST_ENTRIES 0xffffffffu
 #endif
 
 // Lists of tiles: those with violated simplices in this round and in the next one, with changed vertices,
@@ -27,7 +27,7 @@ template <typename Mesh>
 struct TilePlaces {
     static_assert(TILES_AT_ONCE * Mesh::PLACES <= 1 << 16, "both numbers have 16 bits");
     u16 at[Mesh::PLACES];
-    u32 count, tiles[TILES_AT_ONCE], of_tile[TILES_AT_ONCE];
+    u32 count, tiles[TILES_AT_ONCE];
 
     __device__ __forceinline__ u32 tile(u32 k) const { return at[k] / Mesh::PLACES; }
     __device__ __forceinline__ u32 place(u32 k) const { return at[k] % Mesh::PLACES; }
@@ -179,16 +179,13 @@ struct RepairRounds {
         for (u32 tiles = min(left, TILES_AT_ONCE);; tiles = 1) {
             __syncthreads();
             if (threadIdx.x == 0) places.count = 0;
-            if (threadIdx.x < tiles) {
+            if (threadIdx.x < tiles)
                 places.tiles[threadIdx.x] = __ldcg(list + first + threadIdx.x * share.stride);
-                places.of_tile[threadIdx.x] = 0;
-            }
             __syncthreads();
             for_words<EACH * Mesh::PLACES / 32>(tiles, share, words_of, [&](u32 k, u32 w, u32 word) {
                 while (word) {
                     const u32 b = ((u32)__ffs((i32)word) - 1) / EACH, number = atomicAdd(&places.count, 1u);
                     word &= ~(((1u << EACH) - 1) << EACH * b);
-                    atomicAdd(&places.of_tile[k], 1u);
                     if (number < Mesh::PLACES)
                         places.at[number] = (u16)(k * Mesh::PLACES + 32 / EACH * w + b);
                 }
@@ -226,7 +223,7 @@ struct RepairRounds {
     __device__ __forceinline__ u32 most_entries() const {
         // Two lists share the words. An entry has the number of a tile and a place there.
         const u64 words = job.tiles() * (Mesh::PLACES / 32);
-        return FACTZ_HAS_LISTS && words < 1 << 27 ? (u32)words / 2 : 0;
+        return words < 1 << 27 ? min((u32)words / 2, FACTZ_MOST_ENTRIES) : 0;
     }
     __device__ __forceinline__ u32& entry(List list, u32 k) const {
         constexpr u32 EACH = Mesh::PLACES / 32;
@@ -243,7 +240,8 @@ struct RepairRounds {
     // Whether these lists have room for all of the round. Their entries are shared by all warps; otherwise
     // the blocks share tiles.
     __device__ __forceinline__ bool has_lists() {
-        return round < SINGLE_ROUNDS && read(count_of(CELLS)) <= most_entries();
+        const u32 most = most_entries();
+        return round < SINGLE_ROUNDS && most > 0 && read(count_of(CELLS)) <= most;
     }
 
     // Lists the cells of a tile that have violated simplices; whether there are any. Call with a warp.
@@ -398,7 +396,7 @@ struct RepairRounds {
 #pragma unroll 1
         for (u32 base = level + 1;; base += 8) {
             const bool searches = mine.differs && base <= LEVEL_EXACT;
-            // Where a corner settles it, the others would have more levels to go.
+            // All corners have tried equally many levels: where one settles it, others would have more to go.
             if (!__any_sync(lanes, searches) || __any_sync(lanes, next.settles)) return next;
             const u32 k = base + (lane & 7);
             bool exists = false, settles = false;

@@ -2,9 +2,8 @@
 //
 // A vertex is predicted along its odd axes alone, so that those on a face, an edge or a corner of a closed
 // tile get the same values in every tile that has them: each tile computes all of its closed tile and nothing
-// depends on other tiles. All levels but the finest one make a closed tile of half the side. These coarse
-// levels have few vertices each: a warp computes them, and many tiles have their turn at the same time. A
-// block computes the finest level.
+// depends on other tiles. All levels but the finest one are coarse: they have few vertices each. Where tiles
+// are compressed or restored, a warp computes those of a tile, so that many tiles are under way at once.
 #pragma once
 #include "tile/volume_window.cuh"
 
@@ -13,40 +12,12 @@ __device__ __forceinline__ constexpr u32 first_class(u32 odd_axes) {
     return odd_axes == 1 ? 0 : odd_axes == 2 ? 3 : 6;
 }
 
-// The vertices of a level with so many odd coordinates, class by class. There are n = 2^log along an odd
-// axis, and n + 1 along others.
-struct LevelVertices {
-    u32 odd_axes, log, each, count;  // each: vertices of a class
-
-    __device__ __forceinline__ LevelVertices(u32 odd_axes, i32 level)
-        : odd_axes(odd_axes), log((u32)(VOLUME_ANCHOR_LEVEL - 1 - level)) {
-        const u32 n = 1u << log;
-        each = n * (odd_axes == 1 ? n + 1 : n) * (odd_axes == 3 ? n : n + 1);
-        count = odd_axes == 3 ? each : 3 * each;
-    }
-    // Vertex k: in units of half a cell, and which of its coordinates are odd.
-    struct Place {
-        u32 at[3], odd, number;
-    };
-    __device__ __forceinline__ Place operator[](u32 k) const {
-        Place place;
-        const u32 in_class = (u32)(k >= each) + (u32)(k >= 2 * each);
-        place.number = first_class(odd_axes) + in_class;
-        place.odd = odd_axes_of(place.number);
-        const u32 left = k - in_class * each, row = rows_of(left, place.odd & 1),
-                  plane = rows_of(row, place.odd >> 1 & 1);
-        place.at[0] = 2 * (left - (row << log) - (place.odd & 1 ? 0 : row)) + (place.odd & 1);
-        place.at[1] = 2 * (row - (plane << log) - (place.odd & 2 ? 0 : plane)) + (place.odd >> 1 & 1);
-        place.at[2] = 2 * plane + (place.odd >> 2);
-        return place;
-    }
-    // k / n, or k / (n + 1): exact for k below 2^14, as the numerator of the reciprocal is at most 4 too
-    // large.
-    __device__ __forceinline__ u32 rows_of(u32 k, bool is_odd) const {
-        const u32 n = 1u << log;
-        return is_odd ? k >> log : k * ((65536 + n) / (n + 1)) >> 16;
-    }
-};
+// The vertices of a level of a closed tile with so many odd coordinates: there are n along an odd axis, and n
+// + 1 along others.
+__device__ __forceinline__ u32 vertices_on_level(u32 odd_axes, i32 level) {
+    const u32 n = 1u << (VOLUME_ANCHOR_LEVEL - 1 - level);
+    return odd_axes == 1 ? 3 * n * (n + 1) * (n + 1) : odd_axes == 2 ? 3 * n * n * (n + 1) : n * n * n;
+}
 
 // The coarse vertices of a closed tile behind the anchors, level by level and class by class: coordinates in
 // steps of the finest of their levels, four bits each, which of these are odd on the level of the vertex, and
@@ -153,7 +124,7 @@ __device__ __forceinline__ void visit_coarse_level(const VolumeTile& tile, Windo
     const Interpolant<typename Window::T>& interpolant, i32 level, u32& first, Code& code) {
 #pragma unroll 1
     for (u32 odd_axes = 1; odd_axes <= 3; odd_axes++) {
-        const u32 count = LevelVertices(odd_axes, level).count;
+        const u32 count = vertices_on_level(odd_axes, level);
 #pragma unroll 1
         for (u32 k = threadIdx.x; k < count; k += blockDim.x) {
             const u32 packed = COARSE_ORDER.at[first + k], x = packed & 15, y = packed >> 4 & 15,
@@ -164,31 +135,6 @@ __device__ __forceinline__ void visit_coarse_level(const VolumeTile& tile, Windo
                 visit_vertex(tile, window, interpolant, vertex, packed >> 12 & 7, code);
         }
         first += count;
-        __syncthreads();
-    }
-}
-
-// Visits the vertices of the finest level of a closed tile, each by a thread. Call with a block.
-template <typename Window, typename Code>
-__device__ __forceinline__ void visit_finest_vertices(
-    const VolumeTile& tile, Window& window, const Interpolant<typename Window::T>& interpolant, Code& code) {
-    constexpr u32 LOG = VOLUME_ANCHOR_LEVEL - 1, N = 1u << LOG;
-#pragma unroll 1
-    for (u32 odd_axes = 1; odd_axes <= 3; odd_axes++) {
-        const LevelVertices vertices(odd_axes, 0);
-#pragma unroll 1
-        for (u32 k = threadIdx.x; k < vertices.count; k += blockDim.x) {
-            const LevelVertices::Place here = vertices[k];
-            VolumeVertex vertex = {
-                (i32)here.at[0], (i32)here.at[1], (i32)here.at[2], 0, 0, (1 + here.number) << 3 * LOG, 0};
-            if (vertex.x > tile.last[0] || vertex.y > tile.last[1] || vertex.z > tile.last[2]) continue;
-#pragma unroll
-            for (u32 axis = 0; axis < 3; axis++) {
-                vertex.owner |= (u32)(here.at[axis] == 2 * N) << axis;
-                vertex.position += (here.at[axis] / 2 & (N - 1)) << axis * LOG;
-            }
-            visit_vertex(tile, window, interpolant, vertex, here.odd, code);
-        }
         __syncthreads();
     }
 }

@@ -1,6 +1,51 @@
-// The finest level of a closed tile of a volume, by a block. Lines of a whole tile have a thread each.
+// The finest level of a closed tile of a volume, by a block: of a whole tile line by line, of others vertex
+// by vertex.
 #pragma once
 #include "tile/volume.cuh"
+
+// The finest vertices with so many odd coordinates, class by class.
+struct FinestVertices {
+    static constexpr u32 LOG = VOLUME_ANCHOR_LEVEL - 1, N = 1u << LOG;
+    u32 odd_axes, count;
+
+    __device__ __forceinline__ explicit FinestVertices(u32 odd_axes)
+        : odd_axes(odd_axes), count(vertices_on_level(odd_axes, 0)) {}
+    // Vertex k, and which of its coordinates are odd.
+    __device__ __forceinline__ VolumeVertex vertex(u32 k, u32& odd) const {
+        const u32 each = odd_axes == 3 ? count : count / 3,
+                  in_class = (u32)(k >= each) + (u32)(k >= 2 * each),
+                  number = first_class(odd_axes) + in_class;
+        odd = odd_axes_of(number);
+        const u32 left = k - in_class * each, row = rows_of(left, odd & 1), z = rows_of(row, odd & 2),
+                  x = left - row * (odd & 1 ? N : N + 1), y = row - z * (odd & 2 ? N : N + 1);
+        return {(i32)(2 * x + (odd & 1)), (i32)(2 * y + (odd >> 1 & 1)), (i32)(2 * z + (odd >> 2)), 0,
+            (u32)(x == N) | (u32)(y == N) << 1 | (u32)(z == N) << 2,
+            ((1 + number) << 3 * LOG) + ((z & (N - 1)) * N + (y & (N - 1))) * N + (x & (N - 1)), 0};
+    }
+    // k / N along an odd axis, k / (N + 1) along others: exact for k below 2^14, as the numerator of the
+    // reciprocal is at most 8 too large.
+    static __device__ __forceinline__ u32 rows_of(u32 k, bool is_odd) {
+        return is_odd ? k / N : k * ((65536 + N) / (N + 1)) >> 16;
+    }
+};
+
+// Visits the vertices of the finest level of a closed tile, each by a thread. Call with a block.
+template <typename Window, typename Code>
+__device__ __forceinline__ void visit_finest_vertices(
+    const VolumeTile& tile, Window& window, const Interpolant<typename Window::T>& interpolant, Code& code) {
+#pragma unroll 1
+    for (u32 odd_axes = 1; odd_axes <= 3; odd_axes++) {
+        const FinestVertices vertices(odd_axes);
+#pragma unroll 1
+        for (u32 k = threadIdx.x; k < vertices.count; k += blockDim.x) {
+            u32 odd;
+            VolumeVertex vertex = vertices.vertex(k, odd);
+            if (vertex.x <= tile.last[0] && vertex.y <= tile.last[1] && vertex.z <= tile.last[2])
+                visit_vertex(tile, window, interpolant, vertex, odd, code);
+        }
+        __syncthreads();
+    }
+}
 
 // A line of finest vertices of a whole tile: vertices along y (AXIS: 1) or z (AXIS: 2) with the same odd
 // coordinates. A thread has a line, so that owner, bin width and neighbours along other axes are the same for
@@ -121,8 +166,11 @@ __device__ __forceinline__ void visit_odd_x(
     }
 }
 
-// Visits the finest vertices of a whole tile. Vertices or lines within the tile belong to six warps, two for
-// each class; lines on the far sides of the closed tile to the last two. Call with a block.
+// Visits the finest vertices of a whole tile: those with one odd coordinate, with two and with three. The
+// first six warps have the lines within the tile of the three classes with one odd coordinate, and of those
+// with two, two warps a class; the last two warps have the lines on the far sides of the closed tile.
+// Vertices that are odd along x alone, on far sides too, belong to the first two. With three odd coordinates
+// a thread has a quarter of a line. Call with a block.
 template <typename Window, typename Code>
 __device__ __forceinline__ void visit_lines(
     Window& window, const Interpolant<typename Window::T>& interpolant, Code& code) {

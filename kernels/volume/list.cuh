@@ -109,7 +109,7 @@ __device__ __forceinline__ T width_on_level(const Control& control, u32 shift, u
         (i32)level, 0, width, inverse);
     return (T)width;
 }
-// All of them. Call with a block.
+// The bin widths by bound shift and level. Call with a block.
 template <typename T>
 __device__ __forceinline__ void fill_widths(const Control& control, T (*widths)[LEVELS]) {
     for (u32 k = threadIdx.x; k < BOUND_SHIFTS * LEVELS; k += blockDim.x)

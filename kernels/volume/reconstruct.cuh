@@ -33,7 +33,7 @@ struct VolumeShared {
     // Of the symbols without raw bits: their integers, and the residuals on the finest level of this tile.
     u32 triples[TRIPLE_FIRST_LARGE];
     T residuals[TRIPLE_FIRST_LARGE][3];
-    // By position; then those of the far sides: x = 16, y = 16, z = 16.
+    // By position, of the finest level; then those of the far sides: x = 16, y = 16, z = 16.
     alignas(16) u8 symbols[VOLUME_TILE_VERTICES + (FAR_VERTICES + 15) / 16 * 16];
 };
 
@@ -66,7 +66,7 @@ __device__ __forceinline__ u32 place_on_far_sides(i32 x, i32 y, i32 z) {
                  : y == VOLUME_SIDE ? (i32)FAR_X + z * VOLUME_SIDE + x
                                     : (i32)FAR_Y + y * VOLUME_SIDE + x);
 }
-// The symbol of vertex k of the far sides, which other tiles own; no matter what for coarse vertices.
+// The symbol of vertex k of the far sides, which other tiles own. Coarse vertices have none here.
 __device__ __forceinline__ u32 far_symbol(const Job& job, const VolumeTile& tile, const u32* infos, u32 k) {
     const u32 side = k < FAR_X   ? 0
                      : k < FAR_Y ? 1
@@ -100,10 +100,12 @@ __device__ __forceinline__ void load_tile(
         for (i32 c = 0; c < 3; c++) shared.residuals[k][c] = (T)triple.q[c] * shared.steps.widths[0][0];
     }
     static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16, "sixteen symbols each");
+    // Positions of the coarse levels come first.
+    constexpr u32 FIRST_FINEST = 512;
     const uint4* const symbols =
         words_at<uint4>(VolumeView(job).symbols() + tile.index * VOLUME_TILE_VERTICES);
     words_at<uint4>(shared.symbols)[k] =
-        activity_in(shared.steps.infos[0], 2) ? symbols[k] : make_uint4(0, 0, 0, 0);
+        k >= FIRST_FINEST / 16 && activity_in(shared.steps.infos[0], 2) ? symbols[k] : make_uint4(0, 0, 0, 0);
     for (u32 far = k; far < FAR_VERTICES; far += VOLUME_THREADS)
         shared.symbols[VOLUME_TILE_VERTICES + far] = (u8)far_symbol(job, tile, shared.steps.infos, far);
     __syncthreads();

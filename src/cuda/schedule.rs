@@ -56,7 +56,7 @@ const fn warps(n: i32) -> [u32; 2] {
 /// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
 /// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 30] = [
+pub(super) const CONTENTS: [(&str, &str); 32] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -80,6 +80,7 @@ pub(super) const CONTENTS: [(&str, &str); 30] = [
     ("group_tiles", "group_sizes"),
     ("outer_anchors", "outer_anchors"),
     // Compression of volumes.
+    ("coarse_singles", "slots"),
     ("coarse_values", "values"),
     ("positions", "violated"),
     ("violated", "violated"),
@@ -88,6 +89,7 @@ pub(super) const CONTENTS: [(&str, &str); 30] = [
     ("touched_tiles", "list_ranks"),
     ("list_ranks", "list_ranks"),
     ("changed", "slots"),
+    ("round_lists", "slots"),
     ("entries", "chunks"),
     ("levels", "levels"),
 ];

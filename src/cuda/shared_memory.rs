@@ -7,7 +7,7 @@ use crate::entropy::tables::{
     ACTIVITIES, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, MASK_BYTE, ROW_ACTIVITIES, RUN,
 };
 use crate::entropy::triples::FIRST_LARGE;
-use crate::grid::tiles::{LEVELS, TILE, TILE_VERTICES};
+use crate::grid::tiles::{TILE, TILE_VERTICES};
 use crate::grid::volume_tiles::{CLOSED_SIDE, VOLUME_TILE_VERTICES};
 use crate::stream::sections::TABLES;
 

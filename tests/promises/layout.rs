@@ -96,6 +96,11 @@ const ALONE: &[(&str, &str)] = &[
     ("kernels/entropy/payload.cuh", "raw bits between kernels; a quantized tile holds them on the host"),
     ("kernels/predict/cleared.cuh", "counts and sums of a call on the host begin as zeros"),
     ("kernels/tile/finest_level.cuh", "the last level of src/tile/traversal.rs, in registers"),
+    ("kernels/tile/volume_finest.cuh", "the last level of src/tile/volume.rs, by a block"),
+    (
+        "kernels/tile/volume_window.cuh",
+        "values of a tile in shared memory; src/volume/layer.rs has the whole field",
+    ),
     ("kernels/topology/strict_signs.cuh", "src/analysis/strict_signs.rs"),
     ("src/entropy/groups.rs", "declares the files of its folder; tests"),
     ("src/entropy/groups/count.rs", "kernels/compress/count/count.cuh"),

@@ -1,4 +1,4 @@
-// The coarse levels of tiles of a volume, quantized.
+// The coarse levels of tiles of a volume, quantized. Twin of src/volume/layer.rs.
 #pragma once
 #include "tile/volume.cuh"
 #include "volume/compress/tile_codes.cuh"

@@ -2,7 +2,7 @@
 // src/entropy/groups/count.rs.
 #pragma once
 #include "compress/count/grouping.cuh"
-#include "volume/compress/quantize.cuh"
+#include "volume/compress/tile_codes.cuh"
 #include "entropy/groups/volume_lists.cuh"
 
 // Counters of a block: mask states, activities, codes of vertices, runs.

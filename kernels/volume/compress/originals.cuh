@@ -3,19 +3,12 @@
 #include "tile/volume_window.cuh"
 #include "volume/compress/prepare.cuh"
 
-// Whether vertices may have no code.
-__device__ __forceinline__ bool has_hidden_vertices(const Control& control) {
-    return (control.zero | control.nonfinite | control.filled) != 0;
-}
 // The vector of a vertex; zeros where it has no code.
 template <typename T>
 __device__ __forceinline__ Vector<T> vector_to_code(const Job& job, const GridPoint& p, bool has_hidden) {
     const Vector<T> v = original_at<T>(job, p);
     if (has_hidden && is_hidden_level(VolumeCodeView<T>(job).levels()[tile_place(job, p).index()])) return {};
     return v;
-}
-__device__ __forceinline__ GridPoint point_in_tile(const VolumeTile& tile, i32 x, i32 y, i32 z) {
-    return {(long long)tile.first[0] + x, (long long)tile.first[1] + y, (long long)tile.first[2] + z};
 }
 
 // Copies a closed tile of three arrays with the same layout: rows of sixteen vertices, a vertex a thread, and

@@ -21,6 +21,11 @@ __device__ __forceinline__ bool is_hidden_level(u32 level) {
     return level == LEVEL_ZERO || level == LEVEL_FILLED;
 }
 
+// Whether vertices may have no code.
+__device__ __forceinline__ bool has_hidden_vertices(const Control& control) {
+    return (control.zero | control.nonfinite | control.filled) != 0;
+}
+
 // Numbers of vertices by bound shift, 16 bits each; of all shifts in place of shift 0.
 struct ShiftCounts {
     u32 all;
@@ -64,7 +69,8 @@ __device__ __forceinline__ u32 median_shift(const u32 (&counts)[VOLUME_MOST_SHIF
     return 0;
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: the field. Writes: levels, bound shifts.
+// Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Reads: the field, the largest
+// magnitudes by shift. Writes: levels, bound shifts.
 template <typename T>
 __device__ __forceinline__ void prepare_tiles(const Job& job) {
     __shared__ u32 by_shift[VOLUME_MOST_SHIFT + 1];
@@ -74,9 +80,10 @@ __device__ __forceinline__ void prepare_tiles(const Job& job) {
     const bool keeps_points = job.preserve != PRESERVE_NONE;
     const VolumeCodeView<T> work(job);
     const VolumeTile tile = volume_tile(job, blockIdx.x);
-    if (threadIdx.x <= VOLUME_MOST_SHIFT) by_shift[threadIdx.x] = 0;
-    if (threadIdx.x <= VOLUME_MOST_SHIFT)
+    if (threadIdx.x <= VOLUME_MOST_SHIFT) {
+        by_shift[threadIdx.x] = 0;
         largest[threadIdx.x] = (T)control.volume.largest_with_shift[threadIdx.x];
+    }
     __syncthreads();
     ShiftCounts counts = {};
     // A thread has a column of vertices along z.

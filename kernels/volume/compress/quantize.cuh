@@ -49,7 +49,7 @@ static_assert(VOLUME_VALUES_F64 == VOLUME_WINDOW && VOLUME_VALUES_F32 == VOLUME_
     "the workspace has the values of a tile");
 
 // Components of a vertex that have one strict sign before and now: of each whether it is positive, then
-// whether it is negative. Values that are not finite count as those of the other vector.
+// whether it is negative. A NaN counts as the other value: its tile is open anyway.
 template <typename T>
 __device__ __forceinline__ u32 kept_signs(const Vector<T>& before, const T (&now)[3]) {
     u32 signs = 0;
@@ -108,6 +108,8 @@ struct FinestCoder : TileCoder<T, COARSE_POSITIONS, 1, VolumeWindow<T, 3>> {
 template <typename T>
 __device__ __forceinline__ void load_coarse_values(
     const Job& job, const VolumeTile& tile, QuantizeShared<T>& shared, VolumeWindow<T, 3>& window) {
+    const bool keeps_points = job.preserve != PRESERVE_NONE;
+    if (sizeof(T) == 8 && !keeps_points) return;
     const VolumeCodeView<T> work(job);
     for_coarse_vertices<VOLUME_THREADS>(tile, [&](i32 k, i32 x, i32 y, i32 z) {
         const i32 at = window_index(2 * x, 2 * y, 2 * z);
@@ -118,7 +120,7 @@ __device__ __forceinline__ void load_coarse_values(
         const Vector<T> original =
             sizeof(T) == 8 ? original_at<T>(job, point_in_tile(tile, 2 * x, 2 * y, 2 * z))
                            : Vector<T>{window.values[0][at], window.values[1][at], window.values[2][at]};
-        signs_at(shared, 2 * x, 2 * y, 2 * z, at) = (u8)kept_signs(original, value);
+        if (keeps_points) signs_at(shared, 2 * x, 2 * y, 2 * z, at) = (u8)kept_signs(original, value);
         if (sizeof(T) == 8) return;
 #pragma unroll
         for (i32 c = 0; c < 3; c++) window.values[c][at] = value[c];
@@ -149,7 +151,8 @@ __device__ __forceinline__ void store_values(
 // Grid: tiles. Block: VOLUME_THREADS threads, the finest level of a tile. Dynamic shared: QuantizeShared.
 // Reads: the field, levels, bound shifts, interpolants and steps, values of the coarse levels. Writes:
 // symbols and raw bits of the finest level, values, levels of vertices whose reconstruction is not within the
-// bound, activities, the largest error of each tile, whether its tetrahedra have to be verified.
+// bound. Changes: the activities and the largest error of each tile; whether it has vertices with other
+// values than those of layer 1 becomes whether its tetrahedra have to be verified.
 template <typename T>
 __device__ __forceinline__ void quantize_volume(const Job& job) {
     LAUNCHED_SHARED(QuantizeShared<T>, shared);

@@ -145,8 +145,8 @@ __device__ __forceinline__ T largest_with_shift(double bound, u32 shift) {
     return size;
 }
 
-// Grid: any. Block: 256 threads. One pass over the field. Reads: the field. Writes: statistics, and the bound
-// in the control block.
+// Grid: any. Block: 256 threads. One pass over the field. Reads: the field. Writes: statistics, the bound,
+// and the largest magnitudes by shift in the control block.
 template <typename T>
 __device__ __forceinline__ void volume_statistics(const Job& job) {
     // Vertices of a thread whose loads are under way at the same time.

@@ -29,7 +29,7 @@ struct QuantizingSteps {
 template <u32 POSITIONS>
 struct TileCodes {
     alignas(16) u8 symbols[POSITIONS];
-    u32 info, costs[2];  // header word of the tile, and bits of the codes of its blocks
+    u32 info, costs[2];  // header word of the tile; bits of the codes of its activity blocks, of one or two
 };
 
 // A vertex in bins: integers, as T, and the largest error of its reconstruction.
@@ -62,11 +62,11 @@ __device__ __forceinline__ Quantized<T> quantize(
         const T scaled = (original.at[c] - prediction[c]) * step.inverse;
         found.q[c] = R::round(scaled);
         value[c] = prediction[c] + found.q[c] * step.width;
-        // A value that is not finite is not below END.
-        found.is_good &= R::abs(scaled) < END;
-        found.error = R::high(found.error, R::abs(value[c] - original.at[c]));
+        const T error = R::abs(value[c] - original.at[c]);
+        // False where any of the values is not finite.
+        found.is_good &= (R::abs(scaled) < END) & (error <= most);
+        found.error = R::high(found.error, error);
     }
-    found.is_good &= found.error <= most;
     if (!found.is_good) {
 #pragma unroll
         for (i32 c = 0; c < 3; c++) {
@@ -77,7 +77,7 @@ __device__ __forceinline__ Quantized<T> quantize(
     return found;
 }
 
-// The block of a position.
+// The activity block of a position.
 __device__ __forceinline__ u32 block_of_position(u32 position) {
     return position < 64 ? 0 : position < 512 ? 1 : 2;
 }
@@ -92,12 +92,12 @@ __device__ __forceinline__ u32 owned_vertices(const VolumeTile& tile, u32 first)
     return owned;
 }
 
-// Stores the symbols of the positions from FIRST on, and adds the activities of their blocks to the header
-// word of the tile: the first two blocks are those of the coarse levels. Call with a block.
+// Stores the symbols of the positions from FIRST on, and adds the activities of their activity blocks to the
+// header word of the tile: the first two are those of the coarse levels. Call with a block.
 template <typename T, u32 FIRST, u32 POSITIONS>
 __device__ __forceinline__ void store_symbols(
     const Job& job, const VolumeTile& tile, const TileCodes<POSITIONS>& codes) {
-    constexpr u32 BLOCK = FIRST == 0 ? 0 : 2, BLOCKS = FIRST == 0 ? 2 : 1;
+    constexpr u32 FIRST_BLOCK = FIRST == 0 ? 0 : 2, BLOCKS = FIRST == 0 ? 2 : 1;
     static_assert(SYMBOL_ZERO == 0, "as at the begin");
     __shared__ u32 vertices[BLOCKS];
     if (threadIdx.x < BLOCKS) vertices[threadIdx.x] = 0;
@@ -105,7 +105,7 @@ __device__ __forceinline__ void store_symbols(
     const VolumeCodeView<T> work(job);
     for (u32 k = threadIdx.x; k < POSITIONS / 16; k += blockDim.x) {
         const u32 first = FIRST + 16 * k, owned = tile.is_whole() ? 16 : owned_vertices(tile, first);
-        if (owned) atomicAdd(&vertices[block_of_position(first) - BLOCK], owned);
+        if (owned) atomicAdd(&vertices[block_of_position(first) - FIRST_BLOCK], owned);
         words_at<uint4>(work.symbols() + tile.index * VOLUME_TILE_VERTICES + FIRST)[k] =
             words_at<uint4>(codes.symbols)[k];
     }
@@ -113,11 +113,11 @@ __device__ __forceinline__ void store_symbols(
     if (threadIdx.x != 0) return;
     u32 info = codes.info;
     for (u32 k = 0; k < BLOCKS; k++)
-        info = with_activity(info, activity_of(codes.costs[k], vertices[k]), (i32)(BLOCK + k));
+        info = with_activity(info, activity_of(codes.costs[k], vertices[k]), (i32)(FIRST_BLOCK + k));
     work.headers()[tile.index] = info;
 }
 
-// The largest value of a block.
+// The largest value of the threads of a block. Call with a block, once in a kernel.
 __device__ __forceinline__ double largest_of_block(double largest) {
     __shared__ double of_warps[VOLUME_THREADS / 32];
     for (i32 k = 16; k > 0; k /= 2) {

@@ -45,14 +45,14 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.tiles)
         .data(
             "field control levels tile_headers",
-            "levels tile_headers symbols payload values list_sizes changed_tiles",
+            "levels tile_headers symbols payload coarse_singles values list_sizes changed_tiles",
         )
         .work("an eighth of the vertices of closed tiles once; a tile a block"),
     tiles_of_volume(phase::QUANTIZE, "quantize_volume", [3, 2])
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
-            "field control levels tile_headers payload values changed_tiles list_sizes",
+            "field control levels tile_headers coarse_singles values changed_tiles list_sizes",
             "levels tile_headers symbols payload values list_sizes changed_tiles",
         )
         .work("closed tiles once; a tile a block"),
@@ -71,7 +71,7 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.blocks_each(2))
         .data(
             "field control levels tile_headers values violated violated_tiles changed_tiles changed",
-            "control levels violated violated_tiles changed_tiles changed touched_tiles",
+            "control levels violated violated_tiles changed_tiles changed touched_tiles round_lists",
         )
         .work("rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around \
                changed vertices; a share of these")

@@ -228,16 +228,43 @@ fn later_rounds_of_repair_settle_every_tetrahedron() {
 /// Where the lists of a round have no room for all its cells, blocks share tiles, and write the same stream.
 #[test]
 #[ignore = "make test-all"]
-fn rounds_without_lists_write_the_same_stream() {
+fn rounds_with_small_lists_write_the_same_stream() {
     needs!("g++");
-    let folder = fresh_folder("rounds_without_lists");
+    let folder = fresh_folder("rounds_with_small_lists");
     let shape = [35, 18, 17];
-    let program = emulator::built(&["-DFACTZ_HAS_LISTS=0"]);
-    for (k, kind) in [1, 4, 5].into_iter().enumerate() {
-        let components = volume::<f32>(shape, kind);
-        let config = Config { dtype: dtype::<f32>(), ..Config::volume(shape, BoundKind::Relative, 1e-1) };
-        let (stream, _) = written_volume(&program, &components, (&config, 0), ORDERS[k % 2], &folder);
-        assert_eq!(stream, compressed_volume(&components, &config, 0).expect("a volume").0, "kind {kind}");
+    for entries in ["0", "9"] {
+        let program = emulator::built(&[&format!("-DFACTZ_MOST_ENTRIES={entries}u")]);
+        for (k, kind) in [1, 4, 5].into_iter().enumerate() {
+            let components = volume::<f32>(shape, kind);
+            let config = Config { dtype: dtype::<f32>(), ..Config::volume(shape, BoundKind::Relative, 1e-1) };
+            let (stream, _) = written_volume(&program, &components, (&config, 0), ORDERS[k % 2], &folder);
+            let expected = compressed_volume(&components, &config, 0).expect("a volume").0;
+            assert_eq!(stream, expected, "kind {kind}, {entries} entries");
+        }
+    }
+}
+
+/// Bin widths that overflow make no value that is not finite.
+#[test]
+fn bounds_near_the_largest_number_write_the_stream_of_the_library() {
+    needs!("g++");
+    let folder = fresh_folder("bounds_near_the_largest_number");
+    let shape = [18, 17, 17];
+    let n = shape.iter().product::<u64>() as usize;
+    for (largest, bound) in [(1e38, 1e38), (1e38, 2e38), (3.4e38, 3.4e38), (3.4e38, 6e38)] {
+        let component =
+            |c: usize| (0..n).map(move |k| if (k / (c + 1)) % 3 == 0 { -largest } else { largest });
+        let components = [0, 1, 2].map(|c| component(c).collect::<Vec<f32>>());
+        for preserve in [Preserve::Types, Preserve::None] {
+            let config = Config {
+                dtype: dtype::<f32>(),
+                preserve,
+                ..Config::volume(shape, BoundKind::Absolute, bound)
+            };
+            let (stream, _) = written_volume(emulator(), &components, (&config, 0), 0, &folder);
+            let expected = compressed_volume(&components, &config, 0).expect("a volume").0;
+            assert_eq!(stream, expected, "{largest} within {bound}");
+        }
     }
 }
 
