@@ -285,9 +285,9 @@ KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T
 KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 
 // repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed;
-//     writes control levels violated violated_tiles changed_tiles changed touched_tiles round_lists; work:
-//     rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around
-//     changed vertices; a share of these
+//     writes control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at
+//     most but for one doubling of the tiles each: violated tetrahedra and those around changed vertices; a
+//     share of these
 KERNEL(factz_repair, Job, (128, 2), (128, 2), in_order, repair<T>)
 
 // count: reads field control levels tile_headers values list_sizes; writes control listed list_ranks; work:
@@ -378,9 +378,9 @@ KERNEL(factz_keep_planes_border, Job, (256, 2), (256, 2), after_previous, keep_b
 KERNEL(factz_verify_planes, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Triangles>)
 
 // repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
-//     control levels violated violated_tiles changed_tiles changed touched_tiles round_lists; work: rounds,
-//     192 at most but for one doubling of the tiles each: violated simplices and those around changed
-//     vertices; a share of these
+//     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
+//     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
+//     of these
 KERNEL(factz_repair_planes, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Triangles>)
 
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
@@ -413,9 +413,9 @@ KERNEL(factz_keep_volume_border, Job, (256, 2), (256, 2), after_previous, keep_b
 KERNEL(factz_verify_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
 
 // repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
-//     control levels violated violated_tiles changed_tiles changed touched_tiles round_lists; work: rounds,
-//     192 at most but for one doubling of the tiles each: violated simplices and those around changed
-//     vertices; a share of these
+//     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
+//     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
+//     of these
 KERNEL(factz_repair_volume, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Tetrahedra>)
 
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block

@@ -56,7 +56,7 @@ const fn warps(n: i32) -> [u32; 2] {
 /// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
 /// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 32] = [
+pub(super) const CONTENTS: [(&str, &str); 31] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -88,8 +88,8 @@ pub(super) const CONTENTS: [(&str, &str); 32] = [
     ("changed_tiles", "group_offsets"),
     ("touched_tiles", "list_ranks"),
     ("list_ranks", "list_ranks"),
+    // Marks of vertices, and lists of rounds.
     ("changed", "slots"),
-    ("round_lists", "slots"),
     ("entries", "chunks"),
     ("levels", "levels"),
 ];

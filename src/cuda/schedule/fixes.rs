@@ -85,7 +85,7 @@ const fn repair_reconstruction(call: Call, name: &'static str, function: &'stati
         .function(function)
         .data(
             "field other_field control levels violated violated_tiles changed_tiles changed",
-            "control levels violated violated_tiles changed_tiles changed touched_tiles round_lists",
+            "control levels violated violated_tiles changed_tiles changed touched_tiles",
         )
         .work(
             "rounds, 192 at most but for one doubling of the tiles each: violated simplices and those around \

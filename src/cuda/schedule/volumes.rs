@@ -71,7 +71,7 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.blocks_each(2))
         .data(
             "field control levels tile_headers values violated violated_tiles changed_tiles changed",
-            "control levels violated violated_tiles changed_tiles changed touched_tiles round_lists",
+            "control levels violated violated_tiles changed_tiles changed touched_tiles",
         )
         .work("rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around \
                changed vertices; a share of these")
