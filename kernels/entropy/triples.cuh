@@ -35,7 +35,7 @@ constexpr Ways ways_of_triples() {
     }
     return ways;
 }
-// Which of the 27 combinations of shorter components are ways: a bit each.
+// The 27 combinations of shorter components, a bit each: whether the combination is a way.
 constexpr u32 all_ways() {
     u32 ways = 0;
     for (u32 k = 0; k < 27; k++)

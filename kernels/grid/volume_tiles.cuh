@@ -11,6 +11,11 @@ struct VolumeTile {
     __device__ __forceinline__ i32 owned(i32 axis) const {
         return last[axis] < VOLUME_SIDE - 1 ? last[axis] + 1 : VOLUME_SIDE;
     }
+    // Whether there is a tile behind, along the axes of `owner`.
+    __device__ __forceinline__ bool has_behind(u32 owner) const {
+        return (!(owner & 1) || last[0] == VOLUME_SIDE) && (!(owner & 2) || last[1] == VOLUME_SIDE) &&
+               (!(owner & 4) || last[2] == VOLUME_SIDE);
+    }
     // Whether the closed tile has all its vertices.
     __device__ __forceinline__ bool is_whole() const {
         return last[0] == VOLUME_SIDE && last[1] == VOLUME_SIDE && last[2] == VOLUME_SIDE;
@@ -50,6 +55,13 @@ __device__ __forceinline__ u64 number_of(const Job& job, u64 x, u64 y, u64 z) {
 // The axes along which the vertices of a class are odd, a bit for each: three bits a class.
 constexpr u32 VOLUME_CLASSES = 1 | 2 << 3 | 4 << 6 | 3 << 9 | 5 << 12 | 6 << 15 | 7 << 18;
 __device__ __forceinline__ constexpr u32 odd_axes_of(u32 number) { return VOLUME_CLASSES >> 3 * number & 7; }
+
+// Positions of the coarse levels of a tile come first.
+constexpr u32 COARSE_POSITIONS = 512, FINEST_POSITIONS = VOLUME_TILE_VERTICES - COARSE_POSITIONS;
+// The activity block of a position.
+__device__ __forceinline__ u32 block_of_position(u32 position) {
+    return position < 64 ? 0 : position < COARSE_POSITIONS ? 1 : 2;
+}
 
 // A position as coordinates in its tile.
 struct VolumePosition {

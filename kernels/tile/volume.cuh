@@ -12,8 +12,8 @@ __device__ __forceinline__ constexpr u32 first_class(u32 odd_axes) {
     return odd_axes == 1 ? 0 : odd_axes == 2 ? 3 : 6;
 }
 
-// The vertices of a level of a closed tile with so many odd coordinates: there are n along an odd axis, and n
-// + 1 along others.
+// Number of vertices of a level of a closed tile with so many odd coordinates. Along an odd axis there are n,
+// along others one more.
 __device__ __forceinline__ u32 vertices_on_level(u32 odd_axes, i32 level) {
     const u32 n = 1u << (VOLUME_ANCHOR_LEVEL - 1 - level);
     return odd_axes == 1 ? 3 * n * (n + 1) * (n + 1) : odd_axes == 2 ? 3 * n * n * (n + 1) : n * n * n;
@@ -44,9 +44,9 @@ constexpr CoarseOrder coarse_order() {
 }
 static __device__ const CoarseOrder COARSE_ORDER = coarse_order();
 
-// What codes the vertices of a tile, or restores them, has two functions: `line(owner, level)` gives what is
-// the same for all vertices of a level with one owner, and a call with that, a vertex and its prediction
-// gives the values that take its place.
+// A coder or a restorer of vertices, the parameter `code` below, has two functions: `line(owner, level)`
+// gives its constants for the vertices of a level with one owner, and a call with these, a vertex and its
+// prediction gives the values that take its place.
 
 // Predicts a vertex along its odd axes, a bit each. The code is short, and has loops, since warps would wait
 // for instructions more than for anything else.

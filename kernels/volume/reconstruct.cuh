@@ -43,10 +43,8 @@ __device__ __forceinline__ void fill_steps(
     const Job& job, const Control& control, const VolumeTile& tile, TileSteps<T, OF_LEVELS>& steps) {
     for (u32 k = threadIdx.x; k < 8 * OF_LEVELS; k += blockDim.x) {
         const u32 owner = k / OF_LEVELS, level = k % OF_LEVELS;
-        const bool here = (!(owner & 1) || tile.last[0] == VOLUME_SIDE) &&
-                          (!(owner & 2) || tile.last[1] == VOLUME_SIDE) &&
-                          (!(owner & 4) || tile.last[2] == VOLUME_SIDE);
-        const u32 info = here ? VolumeView(job).headers()[tile_behind(job, tile.index, owner)] : 0;
+        const u32 info =
+            tile.has_behind(owner) ? VolumeView(job).headers()[tile_behind(job, tile.index, owner)] : 0;
         if (level == 0) steps.infos[owner] = info;
         steps.widths[owner][level] = width_on_level<T>(control, bound_shift_in(info), level);
     }
@@ -55,8 +53,7 @@ __device__ __forceinline__ void fill_steps(
 // The symbol of a vertex at a position of the tile or of one behind it.
 __device__ __forceinline__ u32 symbol_at(
     const Job& job, const VolumeTile& tile, const u32* infos, u32 owner, u32 position) {
-    const i32 block = position < 64 ? 0 : position < 512 ? 1 : 2;
-    if (activity_in(infos[owner], block) == 0) return SYMBOL_ZERO;
+    if (activity_in(infos[owner], (i32)block_of_position(position)) == 0) return SYMBOL_ZERO;
     return VolumeView(job).symbols()[tile_behind(job, tile.index, owner) * VOLUME_TILE_VERTICES + position];
 }
 
@@ -100,12 +97,11 @@ __device__ __forceinline__ void load_tile(
         for (i32 c = 0; c < 3; c++) shared.residuals[k][c] = (T)triple.q[c] * shared.steps.widths[0][0];
     }
     static_assert(VOLUME_THREADS == VOLUME_TILE_VERTICES / 16, "sixteen symbols each");
-    // Positions of the coarse levels come first.
-    constexpr u32 FIRST_FINEST = 512;
     const uint4* const symbols =
         words_at<uint4>(VolumeView(job).symbols() + tile.index * VOLUME_TILE_VERTICES);
-    words_at<uint4>(shared.symbols)[k] =
-        k >= FIRST_FINEST / 16 && activity_in(shared.steps.infos[0], 2) ? symbols[k] : make_uint4(0, 0, 0, 0);
+    words_at<uint4>(shared.symbols)[k] = k >= COARSE_POSITIONS / 16 && activity_in(shared.steps.infos[0], 2)
+                                             ? symbols[k]
+                                             : make_uint4(0, 0, 0, 0);
     for (u32 far = k; far < FAR_VERTICES; far += VOLUME_THREADS)
         shared.symbols[VOLUME_TILE_VERTICES + far] = (u8)far_symbol(job, tile, shared.steps.infos, far);
     __syncthreads();

@@ -2,8 +2,8 @@
 // src/entropy/groups/count.rs.
 #pragma once
 #include "compress/count/grouping.cuh"
-#include "volume/compress/tile_codes.cuh"
 #include "entropy/groups/volume_lists.cuh"
+#include "volume/compress/tile_codes.cuh"
 
 // Counters of a block: mask states, activities, codes of vertices, runs.
 constexpr u32 VOLUME_ACTIVITIES_AT = HEAD_ALPHABET,

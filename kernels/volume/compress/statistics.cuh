@@ -5,6 +5,7 @@
 #include "grid/volume_field.cuh"
 #include "predict/cleared.cuh"
 #include "topology/tetrahedron.cuh"
+#include "volume/compress/shifts.cuh"
 
 // Grid: any. Block: 256 threads. The first kernel. Writes: control block, symbol counts.
 template <typename T>
@@ -121,28 +122,6 @@ __device__ __forceinline__ void decide_volume(
         control.fill[1] = Real<T>::bits(v.at[1]);
         control.list.fill_w = Real<T>::bits(v.at[2]);
     }
-}
-
-// The bound shift of a vertex with a code: the nearest to the one with which 0.7 bounds are its magnitude.
-template <typename T>
-__device__ __forceinline__ u32 shift_of_size(double bound, T size) {
-    const double ratio = 0.7 * bound / (double)size;
-    u32 shift = 0;
-    for (double most = 1.4142135623730951; shift < VOLUME_MOST_SHIFT && ratio > most; most *= 2.0) shift++;
-    return shift;
-}
-// The largest magnitude with a bound shift of at least `shift`, which is not 0; -1 if there is none. A
-// larger magnitude has no larger shift.
-template <typename T>
-__device__ __forceinline__ T largest_with_shift(double bound, u32 shift) {
-    typedef Real<T> R;
-    if (!(bound > 0.0)) return T(-1);
-    auto has = [&](T size) { return shift_of_size(bound, size) >= shift; };
-    T size = (T)(0.7 * bound / (0.7071067811865476 * power_of_two((i32)shift)));
-    if (!R::finite(size)) size = R::MAX;
-    while (size > T(0) && !has(size)) size = R::from_bits(R::bits(size) - 1);
-    while (size < R::MAX && has(R::from_bits(R::bits(size) + 1))) size = R::from_bits(R::bits(size) + 1);
-    return size;
 }
 
 // Grid: any. Block: 256 threads. One pass over the field. Reads: the field. Writes: statistics, the bound,

@@ -17,15 +17,13 @@ __device__ __forceinline__ Quantizing<T> quantizing(
     return {(T)width, (T)inverse};
 }
 
-// Positions of the coarse levels of a tile come first.
-constexpr u32 COARSE_POSITIONS = 512, FINEST_POSITIONS = VOLUME_TILE_VERTICES - COARSE_POSITIONS;
 // The steps of layer 1 of a tile and of those behind it (bit k of the number: along axis k): of all levels,
 // or of the finest one.
 template <typename T, i32 OF_LEVELS>
 struct QuantizingSteps {
     Quantizing<T> at[8][OF_LEVELS];
 };
-// What a block writes of a tile.
+// Codes of a tile that a block makes.
 template <u32 POSITIONS>
 struct TileCodes {
     alignas(16) u8 symbols[POSITIONS];
@@ -75,11 +73,6 @@ __device__ __forceinline__ Quantized<T> quantize(
         }
     }
     return found;
-}
-
-// The activity block of a position.
-__device__ __forceinline__ u32 block_of_position(u32 position) {
-    return position < 64 ? 0 : position < 512 ? 1 : 2;
 }
 
 // The vertices that a tile owns among sixteen positions from `first` on.
@@ -139,10 +132,8 @@ __device__ __forceinline__ void begin_quantizing(const Job& job, const VolumeTil
     const u32* const headers = VolumeCodeView<T>(job).headers();
     for (u32 k = threadIdx.x; k < 8 * OF_LEVELS; k += blockDim.x) {
         const u32 owner = k / OF_LEVELS, level = k % OF_LEVELS;
-        const bool here = (!(owner & 1) || tile.last[0] == VOLUME_SIDE) &&
-                          (!(owner & 2) || tile.last[1] == VOLUME_SIDE) &&
-                          (!(owner & 4) || tile.last[2] == VOLUME_SIDE);
-        const u32 shift = here ? bound_shift_in(headers[tile_behind(job, tile.index, owner)]) : 0;
+        const u32 shift =
+            tile.has_behind(owner) ? bound_shift_in(headers[tile_behind(job, tile.index, owner)]) : 0;
         steps.at[owner][level] = {
             (T)control.volume.width[shift][level], (T)control.volume.inverse[shift][level]};
     }
