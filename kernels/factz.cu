@@ -267,12 +267,12 @@ KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_til
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
-//     coarse_singles values list_sizes changed_tiles; work: an eighth of the vertices of closed tiles once; a
+//     coarse_singles values list_sizes open_tiles; work: an eighth of the vertices of closed tiles once; a
 //     tile a block
 KERNEL(factz_quantize_coarse_volume, Job, (32, 20), (32, 12), after_previous, quantize_coarse_volume<T>)
 
-// predict + quantize: reads field control levels tile_headers coarse_singles values changed_tiles list_sizes;
-//     writes levels tile_headers symbols payload values list_sizes changed_tiles; 73024 shared bytes; work:
+// predict + quantize: reads field control levels tile_headers coarse_singles values open_tiles list_sizes;
+//     writes levels tile_headers symbols payload values list_sizes open_tiles; 73024 shared bytes; work:
 //     closed tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
@@ -280,14 +280,13 @@ KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previ
 //     24 tetrahedra each; a tile a block
 KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T>)
 
-// repair: reads field control levels tile_headers values changed_tiles; writes control violated
-//     violated_tiles changed_tiles changed; work: tetrahedra once; those of a tile a block
+// repair: reads field control levels tile_headers values open_tiles; writes control violated changed; work:
+//     tetrahedra once; those of a tile a block
 KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 
-// repair: reads field control levels tile_headers values violated violated_tiles changed_tiles changed;
-//     writes control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at
-//     most but for one doubling of the tiles each: violated tetrahedra and those around changed vertices; a
-//     share of these
+// repair: reads field control levels tile_headers values violated changed; writes control levels violated
+//     changed marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated
+//     tetrahedra and those around changed vertices; a share of these
 KERNEL(factz_repair, Job, (128, 2), (128, 2), in_order, repair<T>)
 
 // count: reads field control levels tile_headers values list_sizes; writes control listed list_ranks; work:
@@ -298,8 +297,8 @@ KERNEL(factz_list_vertices, Job, (256, 4), (256, 4), after_previous, list_vertic
 KERNEL(factz_rank_vertices, Job, (1024, 1), (1024, 1), after_previous, rank_vertices<T>)
 
 // count: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
-//     warps of the grid
-KERNEL(factz_plan_chunks, Job, (128), (128), after_previous, plan_chunks<T>)
+//     blocks of the grid
+KERNEL(factz_plan_chunks, Job, (512), (512), after_previous, plan_chunks<T>)
 
 // count: reads control entries; writes control chunk_places; work: chunks once; all, 1024 at a time
 KERNEL(factz_place_list, Job, (1024, 1), (1024, 1), after_previous, place_list<T>)
@@ -319,8 +318,8 @@ KERNEL(factz_encode_volume_huffman, Job, (128, 4), (128, 4), after_previous, enc
 KERNEL(factz_assemble_volume, Job, (512, 3), (512, 3), waits_inside, assemble_volume<T>)
 
 // assemble: reads field control report levels tile_headers values listed list_ranks entries chunk_places;
-//     writes control stream; work: listed vertices once; chunks / the warps of the grid
-KERNEL(factz_write_list, Job, (128), (128), after_previous, write_list<T>)
+//     writes control stream; work: listed vertices once; chunks / the blocks of the grid
+KERNEL(factz_write_list, Job, (512), (512), after_previous, write_list<T>)
 
 // parse: reads ; writes control hidden; work: a bit for each vertex, twice; those / the threads of the grid
 KERNEL(factz_begin_volume, Job, (256), (256), after_previous, begin_volume<T>)
@@ -373,14 +372,13 @@ KERNEL(factz_survey_planes, Job, (256, 4), (256, 4), after_previous, survey<T, T
 //     simplices around them; a tile a block
 KERNEL(factz_keep_planes_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Triangles>)
 
-// repair: reads field other_field control levels; writes control violated violated_tiles changed_tiles
-//     changed; work: simplices once; those of a tile a block
+// repair: reads field other_field control levels; writes control violated changed; work: simplices once;
+//     those of a tile a block
 KERNEL(factz_verify_planes, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Triangles>)
 
-// repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
-//     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
-//     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
-//     of these
+// repair: reads field other_field control levels violated changed; writes control levels violated changed
+//     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated simplices and
+//     those around changed vertices; a share of these
 KERNEL(factz_repair_planes, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Triangles>)
 
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
@@ -390,15 +388,15 @@ KERNEL(factz_list_planes, Job, (256, 4), (256, 4), after_previous, list_repaired
 KERNEL(factz_rank_repaired, Job, (1024, 1), (1024, 1), after_previous, rank_repaired<T>)
 
 // encode: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
-//     warps of the grid
-KERNEL(factz_plan_planes, Job, (128), (128), after_previous, plan_repaired<T, Triangles>)
+//     blocks of the grid
+KERNEL(factz_plan_planes, Job, (512), (512), after_previous, plan_repaired<T, Triangles>)
 
 // encode: reads control entries; writes control chunk_places; work: chunks once; all, 1024 at a time
 KERNEL(factz_place_repaired, Job, (1024, 1), (1024, 1), after_previous, place_repaired<T>)
 
 // encode: reads field other_field control levels listed list_ranks entries chunk_places; writes control
-//     stream report; work: listed vertices once, or all; chunks / the warps of the grid
-KERNEL(factz_write_planes_fix, Job, (128), (128), after_previous, write_fix<T, Triangles>)
+//     stream report; work: listed vertices once, or all; chunks / the blocks of the grid
+KERNEL(factz_write_planes_fix, Job, (512), (512), after_previous, write_fix<T, Triangles>)
 
 // survey: reads field other_field control; writes control levels; work: vertices once; tiles / the blocks of
 //     the grid
@@ -408,26 +406,25 @@ KERNEL(factz_survey_volume, Job, (256, 4), (256, 4), after_previous, survey<T, T
 //     simplices around them; a tile a block
 KERNEL(factz_keep_volume_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Tetrahedra>)
 
-// repair: reads field other_field control levels; writes control violated violated_tiles changed_tiles
-//     changed; work: simplices once; those of a tile a block
+// repair: reads field other_field control levels; writes control violated changed; work: simplices once;
+//     those of a tile a block
 KERNEL(factz_verify_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
 
-// repair: reads field other_field control levels violated violated_tiles changed_tiles changed; writes
-//     control levels violated violated_tiles changed_tiles changed touched_tiles; work: rounds, 192 at most
-//     but for one doubling of the tiles each: violated simplices and those around changed vertices; a share
-//     of these
+// repair: reads field other_field control levels violated changed; writes control levels violated changed
+//     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated simplices and
+//     those around changed vertices; a share of these
 KERNEL(factz_repair_volume, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Tetrahedra>)
 
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
 KERNEL(factz_list_volume, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Tetrahedra>)
 
 // encode: reads control levels listed list_ranks; writes entries; work: listed vertices once; chunks / the
-//     warps of the grid
-KERNEL(factz_plan_volume, Job, (128), (128), after_previous, plan_repaired<T, Tetrahedra>)
+//     blocks of the grid
+KERNEL(factz_plan_volume, Job, (512), (512), after_previous, plan_repaired<T, Tetrahedra>)
 
 // encode: reads field other_field control levels listed list_ranks entries chunk_places; writes control
-//     stream report; work: listed vertices once, or all; chunks / the warps of the grid
-KERNEL(factz_write_volume_fix, Job, (128), (128), after_previous, write_fix<T, Tetrahedra>)
+//     stream report; work: listed vertices once, or all; chunks / the blocks of the grid
+KERNEL(factz_write_volume_fix, Job, (512), (512), after_previous, write_fix<T, Tetrahedra>)
 
 // check: reads stream; writes control; work: a header
 KERNEL(factz_parse_fix, Job, (32), (32), after_previous, parse_fix<T>)

@@ -65,14 +65,14 @@ struct VolumeControl {
     u64 not_low, high, first_nonfinite;
     u64 listed[LIST_KINDS];  // vertices by kind
 };
-// Of a repair: blocks that have come to the barriers; numbers of listed tiles, of three or of two rounds in
-// turn, and where a round has lists (repair/rounds.cuh), of changed vertices and of cells in place of changed
-// and touched tiles; whether simplices were left violated, which is a fault.
+// Of a repair: blocks that have come to the barriers; cells in the lists of three rounds in turn; changed
+// vertices in the lists of two rounds; what warps took behind their first cell; violated simplices at the
+// beginning of a round; whether simplices were left violated, which is a fault.
 struct RepairControl {
     alignas(128) u32 arrived;
-    alignas(128) u32 violated_at_first;
-    u32 violated_tiles[3], changed_tiles[2], touched_tiles[2];
-    u32 taken[2];  // cells that warps took behind their first one
+    alignas(128) u32 cells[3];
+    alignas(128) u32 changed[2], taken[2];
+    u64 simplices[2];
     u32 is_unfinished;
     alignas(8) u64 violated, rounds;  // simplices at first, and rounds until there were none
 };

@@ -287,9 +287,10 @@ constexpr u32 LEVEL_EXACT = 17;
 constexpr u32 LEVEL_ZERO = 18;
 constexpr u32 LEVEL_FILLED = 19;
 
-// Rounds of repair in which one vertex mends a simplex, and then rounds in which all corners of a violated
-// one go below its bound.
+// Rounds of repair in which one vertex mends a simplex, with how many vertices one violated simplex ends
+// them, and then rounds in which all corners of a violated one go below its bound.
 constexpr u32 SINGLE_ROUNDS = 64;
+constexpr u64 VERTICES_WITH_ONE = 131072;
 constexpr u32 BOUNDED_ROUNDS = 64;
 
 // Volumes: the largest bound shift; the sample of the tuning, a fraction of all tiles within limits; bits
@@ -552,13 +553,14 @@ constexpr u32 LIST_WARPS = 4;
 
 // Compression of volumes: values that the workspace has of a tile and a component (closed tiles of f64), bytes
 // of the slot of a tile, threads of a block that repairs, warps of a block that counts and of one that encodes
-// groups; words that a chunk of the list is written through.
+// groups; warps of a block that writes chunks of the list, and words through which one writes.
 constexpr u32 VOLUME_VALUES_F32 = 4096;
 constexpr u32 VOLUME_VALUES_F64 = 5780;
 constexpr u64 VOLUME_SLOT_BYTES = 42752;
 constexpr u32 REPAIR_THREADS = 128;
 constexpr u32 VOLUME_COUNT_WARPS = 8;
 constexpr i32 VOLUME_ENCODE_WARPS = 4;
+constexpr u32 CHUNK_WARPS = 16;
 constexpr u32 CHUNK_WORDS = 384;
 constexpr i32 DECODE_GROUPS = 4;
 constexpr i32 DECODE_ROLES = 2;

@@ -201,25 +201,22 @@ struct EncodeView : CountView {
 template <u32 PLACES, u64 SLOT_BYTES, u64 MARKS_AT>
 struct RepairView : CountView {
     using CountView::CountView;
-    REGION(u8, levels, levels)                 // [tiles][PLACES] (LEVEL_EXACT ...)
-    REGION(u8, violated, violated)             // [tiles][PLACES]: by cell a bit for each simplex
-    REGION(u32, violated_tiles, group_sizes)   // [2][tiles], of even and of odd rounds
-    REGION(u32, changed_tiles, group_offsets)  // [tiles]
-    REGION(u32, touched_tiles, list_ranks)     // [tiles]
-    REGION(u32, listed, listed)                // [tiles][PLACES / 32]: in the order of lists
-    REGION(ulonglong2, chunks, chunks)         // [chunks]: entries of the directory
-    REGION(u64, chunk_places, chunk_places)    // [chunks]: words of the list before each
+    REGION(u8, levels, levels)  // [tiles][PLACES] (LEVEL_EXACT ...)
+    // [tiles][PLACES]: by cell a bit for each simplex, and CELL_IS_LISTED
+    REGION(u8, violated, violated)
+    REGION(u32, open_tiles, group_offsets)   // [tiles]: whether simplices may be violated
+    REGION(u32, marked_blocks, list_ranks)   // [tiles]: blocks of tiles with violated simplices
+    REGION(u32, listed, listed)              // [tiles][PLACES / 32]: in the order of lists
+    REGION(ulonglong2, chunks, chunks)       // [chunks]: entries of the directory
+    REGION(u64, chunk_places, chunk_places)  // [chunks]: words of the list before each
     // [tiles]: listed vertices of a kind before a tile
     __device__ __forceinline__ u64* list_ranks(u32 kind) const { return job.list_ranks + kind * job.tiles(); }
-    // [tiles]: in which lists a tile is
-    __device__ __forceinline__ u32* repair_flags() const { return changed_tiles() + job.tiles(); }
-    // A bit for each vertex of a tile that changed in a round, and for each that is to be looked at. Before
-    // the latter are needed, lists of cells and vertices lie there, which go on over all tiles
-    // (repair/rounds.cuh).
+    // A bit for each vertex of a tile that changed in a round without lists.
     __device__ __forceinline__ u32* changed(u64 tile) const {
         return words_at<u32>(job.slots + tile * SLOT_BYTES + MARKS_AT);
     }
-    __device__ __forceinline__ u32* touched(u64 tile) const { return changed(tile) + PLACES / 32; }
+    // The part of the lists of rounds that lies here; they go on over all tiles (repair/lists_of_rounds.cuh).
+    __device__ __forceinline__ u32* round_lists(u64 tile) const { return changed(tile) + PLACES / 32; }
 };
 // The repair of a field with its tiles of so many vertices.
 template <u32 PLACES>

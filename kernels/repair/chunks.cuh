@@ -41,6 +41,45 @@ struct LevelCosts {
     u64 data;
 };
 
+// The vertices of a chunk with levels of their own.
+struct ChunkVertices {
+    u64 positions[LIST_CHUNK];
+    u8 levels[LIST_CHUNK];
+    u32 begins[LIST_CHUNK / 32];  // a bit for each vertex that begins a run
+};
+
+// Puts the vertices of a chunk into shared memory. Call with a block.
+template <typename Of>
+__device__ __forceinline__ void gather_chunk(
+    const Job& job, const ChunkRange& range, ChunkVertices& vertices) {
+    const u32 lane = threadIdx.x & 31;
+    __syncthreads();
+    auto put = [&](u32 lanes, u64 position, u32 level, u64 rank) {
+        if (!(lanes >> lane & 1)) return;
+        vertices.positions[rank - range.first] = position;
+        vertices.levels[rank - range.first] = (u8)level;
+    };
+    for_listed<Of>(job, range, put, warp_or(threadIdx.x >> 5), CHUNK_WARPS);
+    __syncthreads();
+    static_assert(LIST_CHUNK % 32 == 0 && LIST_CHUNK <= 32 * CHUNK_WARPS, "a thread a vertex");
+    const u32 k = threadIdx.x;
+    const bool begins = k < range.count && (k == 0 || vertices.positions[k - 1] + 1 != vertices.positions[k]);
+    const u32 word = __ballot_sync(FULL, begins);
+    if (k < LIST_CHUNK && lane == 0) vertices.begins[k / 32] = word;
+    __syncthreads();
+}
+// Calls `each` with those vertices as for_listed does. Call with a warp.
+template <typename Each>
+__device__ __forceinline__ void for_gathered(
+    const ChunkRange& range, const ChunkVertices& vertices, Each each) {
+    for (u32 first = 0; first < range.count; first += 32) {
+        const u32 k = first + (threadIdx.x & 31);
+        const bool here = k < range.count;
+        each(__ballot_sync(FULL, here), here ? vertices.positions[k] : 0,
+            here ? (u32)vertices.levels[k] : LEVEL_UNCHANGED, range.first + k);
+    }
+}
+
 // Finds out how the vertices of a chunk are coded best. Call with a warp.
 template <typename Of>
 struct ChunkPlan {
@@ -49,12 +88,14 @@ struct ChunkPlan {
     GapCosts gap_costs;
     LevelCosts level_costs;
 
-    __device__ __forceinline__ ChunkPlan(const Job& job, const ChunkRange& range)
+    // `visit` calls a function with the vertices as for_listed does.
+    template <typename Visit>
+    __device__ __forceinline__ ChunkPlan(const ChunkRange& range, Visit visit)
         : first(0), run_bits(0), gap_costs{{0, 0}, {0, 0}}, level_costs{{0, 0, 0, 0, 0}, 0} {
         const u32 lane = threadIdx.x & 31;
         u64 last = 0;                     // position
         u32 done = 0, run_begins_at = 0;  // vertices, and those before the run
-        for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32 level) {
+        visit([&](u32 lanes, u64 position, u32 level, u64) {
             if (done == 0) first = shuffled(position, (u32)__ffs((i32)lanes) - 1);
             add_gaps(ListedLane(lanes, position, done, last), run_begins_at);
             if (range.kind == OTHER_KIND && lanes >> lane & 1) add_level(level);
@@ -63,6 +104,13 @@ struct ChunkPlan {
         });
         run_bits += golomb_bits(done - run_begins_at - 1, 0);
         decide(range.kind);
+    }
+    // Its entry of the directory. Call with a warp.
+    __device__ __forceinline__ void write(const Job& job, u64 chunk, u32 count) const {
+        const u32 bytes = (u32)((bits + 31) / 32 * 4);
+        if ((threadIdx.x & 31) == 0)
+            typename Of::View(job).chunks()[chunk] =
+                make_ulonglong2(first, bytes | (u64)(count | gaps << 16 | levels << 24) << 32);
     }
     // Adds the gaps in front of the vertices of lanes. A vertex begins a run unless the one before it has the
     // position before.
@@ -103,22 +151,39 @@ struct ChunkPlan {
     }
 };
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Reads: levels, which vertices are listed, ranks. Writes:
-// entries of the directory.
+// Calls `of_warp(chunk, range)` with the chunks that a warp takes, those of vertices without a level of their
+// own, then `of_block` with the others. Call with a block.
+template <typename OfWarp, typename OfBlock>
+__device__ __forceinline__ void for_chunks(const Control& control, OfWarp of_warp, OfBlock of_block) {
+    const u64 constant = constant_chunks(control), chunks = control.list.chunks;
+    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < constant;
+         chunk += (u64)gridDim.x * CHUNK_WARPS)
+        of_warp(chunk, ChunkRange(control, chunk));
+    for (u64 chunk = constant + blockIdx.x; chunk < chunks; chunk += gridDim.x)
+        of_block(chunk, ChunkRange(control, chunk));
+}
+
+// Grid: any. Block: CHUNK_WARPS warps, one or all for a chunk. Static shared: ChunkVertices. Reads: levels,
+// which vertices are listed, ranks. Writes: entries of the directory.
 template <typename Of>
 __device__ __forceinline__ void plan_mesh(const Job& job) {
+    __shared__ ChunkVertices vertices;
     const Control& control = control_of(job);
     if (Of::is_idle(control)) return;
-    const u64 chunks = control.list.chunks;
-    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5); chunk < chunks;
-         chunk += (u64)gridDim.x * LIST_WARPS) {
-        const ChunkRange range(control, chunk);
-        const ChunkPlan<Of> plan(job, range);
-        const u32 bytes = (u32)((plan.bits + 31) / 32 * 4);
-        if ((threadIdx.x & 31) == 0)
-            typename Of::View(job).chunks()[chunk] = make_ulonglong2(
-                plan.first, bytes | (u64)(range.count | plan.gaps << 16 | plan.levels << 24) << 32);
-    }
+    for_chunks(
+        control,
+        [&](u64 chunk, const ChunkRange& range) {
+            ChunkPlan<Of>(range, [&](auto each) {
+                for_listed<Of>(job, range, each);
+            }).write(job, chunk, range.count);
+        },
+        [&](u64 chunk, const ChunkRange& range) {
+            gather_chunk<Of>(job, range, vertices);
+            if (threadIdx.x < 32)
+                ChunkPlan<Of>(range, [&](auto each) {
+                    for_gathered(range, vertices, each);
+                }).write(job, chunk, range.count);
+        });
 }
 template <typename T>
 __device__ __forceinline__ void plan_chunks(const Job& job) {
@@ -210,7 +275,7 @@ __device__ __forceinline__ void write_constant_chunk(
     const bool has_runs = entry.gaps & LIST_RUNS;
     u64 last = 0;
     u32 done = 0, run_begins_at = 0;
-    for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32) {
+    for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32, u64) {
         const ListedLane mine(lanes, position, done, last);
         const u32 begins = mine.begins, number = mine.number;
         const u64 gap = mine.gap;
@@ -236,13 +301,6 @@ __device__ __forceinline__ void write_constant_chunk(
     if (lane == 0) out.put_golomb(length, 0, place);
 }
 
-// The vertices of a chunk with levels of their own.
-struct ChunkVertices {
-    u64 positions[LIST_CHUNK];
-    u8 levels[LIST_CHUNK];
-    u32 begins[LIST_CHUNK / 32];  // a bit for each vertex that begins a run
-};
-
 // The vertices of a run that begins with this one.
 __device__ __forceinline__ u32 run_length(const ChunkVertices& vertices, u32 number, u32 count) {
     for (u32 w = (number + 1) / 32; w < LIST_CHUNK / 32; w++) {
@@ -252,40 +310,14 @@ __device__ __forceinline__ u32 run_length(const ChunkVertices& vertices, u32 num
     return count - number;
 }
 
-// Puts the vertices of a chunk into shared memory. Call with a warp.
-template <typename Of>
-__device__ __forceinline__ void gather_chunk(
-    const Job& job, const ChunkRange& range, ChunkVertices& vertices) {
-    const u32 lane = threadIdx.x & 31;
-    u32 done = 0;
-    for_listed<Of>(job, range, [&](u32 lanes, u64 position, u32 level) {
-        if (lanes >> lane & 1) {
-            const u32 number = done + __popc(lanes & lanes_below());
-            vertices.positions[number] = position;
-            vertices.levels[number] = (u8)level;
-        }
-        done += __popc(lanes);
-    });
-    __syncwarp();
-    for (u32 first = 0; first < LIST_CHUNK; first += 32) {
-        const u32 number = first + lane;
-        const bool begins = number < range.count &&
-                            (number == 0 || vertices.positions[number - 1] + 1 != vertices.positions[number]);
-        const u32 word = __ballot_sync(FULL, begins);
-        if (lane == 0) vertices.begins[first / 32] = word;
-    }
-    __syncwarp();
-}
-
-// Writes a chunk of vertices with levels of their own by a warp.
+// Writes a chunk of gathered vertices by a warp.
 template <typename Of>
 __device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& range, const ListEntry& entry,
-    ChunkVertices& vertices, BitWriter& out) {
+    const ChunkVertices& vertices, BitWriter& out) {
     typedef typename Of::T T;
     typedef typename Of::Mesh Mesh;
     const u32 lane = threadIdx.x & 31, order = entry.gaps & ~LIST_RUNS;
     const bool has_runs = entry.gaps & LIST_RUNS;
-    gather_chunk<Of>(job, range, vertices);
     const VertexValues<Of> values(job);
     for (u32 first = 0; first < range.count; first += 32) {
         const u32 number = first + lane;
@@ -325,21 +357,25 @@ __device__ __forceinline__ void write_chunk(const Job& job, const ChunkRange& ra
 }
 
 struct WriteListShared {
-    ChunkVertices vertices[LIST_WARPS];
-    u32 words[LIST_WARPS][CHUNK_WORDS];
-    u32 sums[LIST_WARPS];
+    ChunkVertices vertices;
+    u32 words[CHUNK_WARPS][CHUNK_WORDS];
+    u32 sums[CHUNK_WARPS];
 };
 
-// Writes the directory and the chunks of the list, which begins at word `at` of the stream. Returns the share
-// of a warp in the checksum.
+// Writes chunks of the list, which begins at word `at` of the stream, and their entries of the directory.
+// Sums the share of a lane in the checksum.
 template <typename Of>
-__device__ __forceinline__ u32 write_chunks(
-    const Job& job, const Control& control, u64 at, WriteListShared& shared) {
-    const typename Of::View work(job);
-    const u32 lane = threadIdx.x & 31, warp = warp_or(threadIdx.x >> 5);
-    u32 sum = 0;
-    for (u64 chunk = blockIdx.x + (u64)gridDim.x * warp; chunk < control.list.chunks;
-         chunk += (u64)gridDim.x * LIST_WARPS) {
+struct ChunkWriter {
+    const Job& job;
+    const u64 at;
+    WriteListShared& shared;
+    u32 sum;
+
+    // Writes a chunk; `write(entry, out)` writes its vertices. Call with a warp.
+    template <typename Write>
+    __device__ __forceinline__ void put(u64 chunk, Write write) {
+        const typename Of::View work(job);
+        const u32 lane = threadIdx.x & 31;
         const ulonglong2 words = work.chunks()[chunk];
         const u32 of_entry[4] = {(u32)words.x, (u32)(words.x >> 32), (u32)words.y, (u32)(words.y >> 32)};
         if (lane < 4) {
@@ -351,32 +387,49 @@ __device__ __forceinline__ u32 write_chunks(
             store_word(job.stream, 4 * place, word);
             sum += checksum_term(word, place);
         }
-        const ListEntry entry(of_entry);
-        const ChunkRange range(control, chunk);
-        BitWriter out(job, shared.words[warp], at + work.chunk_places()[chunk]);
-        if (range.kind == OTHER_KIND)
-            write_chunk<Of>(job, range, entry, shared.vertices[warp], out);
-        else
-            write_constant_chunk<Of>(job, range, entry, out);
+        BitWriter out(job, shared.words[warp_or(threadIdx.x >> 5)], at + work.chunk_places()[chunk]);
+        write(ListEntry(of_entry), out);
         out.flush(true);
         sum += out.sum;
     }
-    return warp_sum(sum);
+    // Writes all chunks; returns the share of a warp in the checksum. Call with a block.
+    __device__ __forceinline__ u32 put_all(const Control& control) {
+        for_chunks(
+            control,
+            [&](u64 chunk, const ChunkRange& range) {
+                put(chunk, [&](const ListEntry& entry, BitWriter& out) {
+                    write_constant_chunk<Of>(job, range, entry, out);
+                });
+            },
+            [&](u64 chunk, const ChunkRange& range) {
+                gather_chunk<Of>(job, range, shared.vertices);
+                if (threadIdx.x >= 32) return;
+                put(chunk, [&](const ListEntry& entry, BitWriter& out) {
+                    write_chunk<Of>(job, range, entry, shared.vertices, out);
+                });
+            });
+        return warp_sum(sum);
+    }
+};
+template <typename Of>
+__device__ __forceinline__ u32 write_chunks(
+    const Job& job, const Control& control, u64 at, WriteListShared& shared) {
+    return ChunkWriter<Of>{job, at, shared, 0}.put_all(control);
 }
 
 // Adds the shares of the warps of a block to the checksum of the stream. Call with a block.
-__device__ __forceinline__ void add_to_seal(Control& control, u32 of_warp, u32 (&sums)[LIST_WARPS]) {
+__device__ __forceinline__ void add_to_seal(Control& control, u32 of_warp, u32 (&sums)[CHUNK_WARPS]) {
     if ((threadIdx.x & 31) == 0) sums[threadIdx.x >> 5] = of_warp;
     __syncthreads();
     if (threadIdx.x != 0) return;
     u32 sum = 0;
-    for (u32 k = 0; k < LIST_WARPS; k++) sum += sums[k];
+    for (u32 k = 0; k < CHUNK_WARPS; k++) sum += sums[k];
     atomicAdd((ull*)&control.seal, (ull)sum << 32);
 }
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. Reads: the field, values
-// of layer 1, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the list in the
-// stream, and the checksum of the stream.
+// Grid: any. Block: CHUNK_WARPS warps, one or all for a chunk. Static shared: WriteListShared. Reads: the
+// field, values of layer 1, levels, which vertices are listed, ranks, entries and places of chunks. Writes:
+// the list in the stream, and the checksum of the stream.
 template <typename T>
 __device__ __forceinline__ void write_list(const Job& job) {
     __shared__ WriteListShared shared;

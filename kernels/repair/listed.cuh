@@ -12,6 +12,9 @@ __device__ __forceinline__ u32 kind_of_level(u32 level) {
 __device__ __forceinline__ u64 most_of_kind(u32 kind) {
     return kind == OTHER_KIND ? LIST_CHUNK : LIST_CONSTANT_CHUNK;
 }
+__device__ __forceinline__ u64 chunks_of_kind(const Control& control, u32 kind) {
+    return (control.volume.listed[kind] + most_of_kind(kind) - 1) / most_of_kind(kind);
+}
 
 // Listed vertices of a tile, by kind, and those that are exact; keys of few, which order them.
 template <typename Mesh>
@@ -175,7 +178,7 @@ __device__ __forceinline__ void rank_mesh(const Job& job) {
     for (u32 kind = 0; kind < LIST_KINDS; kind++) {
         control.volume.listed[kind] = totals[kind];
         control.list.vertices += totals[kind];
-        chunks += (totals[kind] + most_of_kind(kind) - 1) / most_of_kind(kind);
+        chunks += chunks_of_kind(control, kind);
     }
     control.list.chunks = chunks;
     control.list.exact = control.exact;
@@ -183,6 +186,11 @@ __device__ __forceinline__ void rank_mesh(const Job& job) {
 template <typename T>
 __device__ __forceinline__ void rank_vertices(const Job& job) {
     rank_mesh<LayerOne<T>>(job);
+}
+
+// Chunks of the kinds that come before the others, whose vertices have no level of their own.
+__device__ __forceinline__ u64 constant_chunks(const Control& control) {
+    return chunks_of_kind(control, 0) + chunks_of_kind(control, 1);
 }
 
 // A chunk: vertices of a kind, by their rank among those.
@@ -193,7 +201,7 @@ struct ChunkRange {
     __device__ __forceinline__ ChunkRange(const Control& control, u64 chunk) : kind(0) {
         for (;; kind++) {
             const u64 most = most_of_kind(kind), all = control.volume.listed[kind],
-                      chunks = (all + most - 1) / most;
+                      chunks = chunks_of_kind(control, kind);
             if (chunk < chunks || kind == OTHER_KIND) {
                 first = chunk * most;
                 count = (u32)(all - first < most ? all - first : most);
@@ -236,7 +244,8 @@ struct ListedOfTile {
 };
 
 // Visits the listed vertices of a kind with the ranks of a chunk, at most 32 at a time: `each(lanes,
-// position, level)` with a bit in `lanes` for each lane that has one. Positions ascend. Call with a warp.
+// position, level, rank)` with a bit in `lanes` for each lane that has one. Positions ascend. Call with a
+// warp.
 template <typename Of, typename Each>
 struct ListedVisitor {
     typedef typename Of::Mesh Mesh;
@@ -261,10 +270,10 @@ struct ListedVisitor {
                     level = work.levels()[tile * Mesh::PLACES + Mesh::place_of_number(number)];
                 const bool here = level != LEVEL_UNCHANGED && kind_of_level(level) == range.kind;
                 const u32 of_kind = __ballot_sync(FULL, here);
-                const u32 lanes =
-                    __ballot_sync(FULL, here && is_in_chunk(rank + __popc(of_kind & lanes_below())));
+                const u64 own_rank = rank + __popc(of_kind & lanes_below());
+                const u32 lanes = __ballot_sync(FULL, here && is_in_chunk(own_rank));
                 rank += __popc(of_kind);
-                if (lanes) each(lanes, tile * Mesh::PLACES + number, level);
+                if (lanes) each(lanes, tile * Mesh::PLACES + number, level, own_rank);
             }
         }
     }
@@ -287,14 +296,16 @@ struct ListedVisitor {
             const bool here = wanted < all && is_in_chunk(rank);
             const u32 vertex = here ? work.listed()[(tile + of) * WORDS + at] : 0,
                       lanes = __ballot_sync(FULL, here);
-            if (lanes) each(lanes, (tile + of) * Mesh::PLACES + (vertex & 0xffff), vertex >> 16);
+            if (lanes) each(lanes, (tile + of) * Mesh::PLACES + (vertex & 0xffff), vertex >> 16, rank);
         }
     }
 };
 
-// Calls `each` with the vertices of a chunk as ListedVisitor does. Call with a warp.
+// Calls `each` with the vertices of a chunk as ListedVisitor does. Where warps share the chunk, this one
+// takes the tiles of its `share`, of `shares`. Call with a warp.
 template <typename Of, typename Each>
-__device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& range, Each each) {
+__device__ __forceinline__ void for_listed(
+    const Job& job, const ChunkRange& range, Each each, u32 share = 0, u32 shares = 1) {
     const typename Of::View work(job);
     const u64* const ranks = work.list_ranks(range.kind);
     const u64 end = range.first + range.count;
@@ -308,7 +319,7 @@ __device__ __forceinline__ void for_listed(const Job& job, const ChunkRange& ran
         else
             high = middle;
     }
-    for (u64 tile = low; tile < job.tiles(); tile += 32) {
+    for (u64 tile = low + 32 * share; tile < job.tiles(); tile += 32 * shares) {
         const ListedOfTile mine(
             job, work, tile + (threadIdx.x & 31), range.kind, FEW_LISTED<typename Of::Mesh>);
         u32 some = __ballot_sync(FULL, mine.count > 0 && mine.before < end);

@@ -45,11 +45,13 @@ struct Tetrahedra {
     }
     // A bound of the errors at the corners below which a simplex keeps its signature. `any`: it may be
     // smaller, but is 0 only where it is otherwise.
-    template <typename T>
-    static __device__ __forceinline__ T bound(
-        const Tetrahedron<T>& p, u32 simplex, const Rule& rule, double eps, bool any = false) {
-        return tetrahedron_bound(p, simplex, rule, eps, any);
+    template <typename T, typename Team = OneThread>
+    static __device__ __forceinline__ T bound(const Tetrahedron<T>& p, u32 simplex, const Rule& rule,
+        double eps, bool any = false, Team team = Team()) {
+        return tetrahedron_bound(p, simplex, rule, eps, any, team);
     }
+    // Whether a warp computes a bound faster than a thread.
+    static constexpr bool IS_BOUND_BY_WARP = true;
     // Whether a simplex that reaches over a side bounds no error.
     template <typename T>
     static __device__ __forceinline__ bool is_far(const Tetrahedron<T>&, double) {
@@ -160,11 +162,12 @@ struct Triangles {
         const TriangleVectors<T>& after, u32 simplex, const Rule& rule) {
         return keeps_triangle(before.corners(), after.corners(), (i32)simplex, rule);
     }
-    template <typename T>
+    template <typename T, typename Team = OneThread>
     static __device__ __forceinline__ T bound(
-        const TriangleVectors<T>& p, u32 simplex, const Rule& rule, double eps, bool = false) {
+        const TriangleVectors<T>& p, u32 simplex, const Rule& rule, double eps, bool = false, Team = Team()) {
         return triangle_bound(p.corners(), (i32)simplex, rule, eps).vertex_bound;
     }
+    static constexpr bool IS_BOUND_BY_WARP = false;
     template <typename T>
     static __device__ __forceinline__ bool is_far(const TriangleVectors<T>& p, double eps) {
         return axis_distance(p.corners()) > round_up<T>(eps);

@@ -23,29 +23,50 @@ __device__ __forceinline__ bool simplex_around(
     return has_cell<Mesh>(job, simplex.cell);
 }
 
-// The simplices that are violated: a bit for each in the byte of its cell.
+// The simplices that are violated: a bit for each in the byte of its cell. Another bit says that the cell is
+// in the list of this round or of the next one, as every cell with a violated simplex is.
+constexpr u32 CELL_IS_LISTED = 1 << 6, SIMPLICES_OF_CELL = CELL_IS_LISTED - 1;
 template <typename Of>
 struct ViolatedSet {
     typedef typename Of::Mesh Mesh;
     const Job& job;
 
-    __device__ __forceinline__ u8* byte_of(const Simplex<Mesh>& s, u64& tile) const {
-        const TilePlace at = Mesh::place_of(job, s.cell);
-        tile = at.tile;
-        return typename Of::View(job).violated() + at.tile * Mesh::PLACES + at.place;
+    __device__ __forceinline__ u8* byte_of(const TilePlace& cell) const {
+        return typename Of::View(job).violated() + cell.tile * Mesh::PLACES + cell.place;
     }
     __device__ __forceinline__ bool has(const Simplex<Mesh>& s) const {
-        u64 tile;
-        return *byte_of(s, tile) >> s.in_cell & 1;
+        return *byte_of(Mesh::place_of(job, s.cell)) >> s.in_cell & 1;
     }
-    // Sets or clears the bit; whether it was set before.
-    __device__ __forceinline__ bool change(const Simplex<Mesh>& s, bool violated, u64& tile) const {
-        u8* const byte = byte_of(s, tile);
-        const u64 address = reinterpret_cast<u64>(byte);
-        u32* const word = reinterpret_cast<u32*>(address & ~3ull);
-        const u32 bit = 1u << (8 * (address & 3) + s.in_cell);
-        return (violated ? atomicOr(word, bit) : atomicAnd(word, ~bit)) & bit;
+    // The violated simplices of a cell.
+    __device__ __forceinline__ u32 of_cell(const TilePlace& cell) const {
+        return __ldcg(byte_of(cell)) & SIMPLICES_OF_CELL;
     }
+    // Sets or clears the bit of a simplex. The answer is whether its cell is to be listed.
+    __device__ __forceinline__ bool change(
+        const Simplex<Mesh>& s, const TilePlace& cell, bool violated) const {
+        const Word word(byte_of(cell));
+        const u32 bit = 1u << s.in_cell;
+        if (violated)
+            return !(atomicOr(word.at, (bit | CELL_IS_LISTED) << word.shift) >> word.shift & CELL_IS_LISTED);
+        atomicAnd(word.at, ~(bit << word.shift));
+        return false;
+    }
+    __device__ __forceinline__ void unlist(const TilePlace& cell) const {
+        const Word word(byte_of(cell));
+        atomicAnd(word.at, ~(CELL_IS_LISTED << word.shift));
+    }
+
+private:
+    // The word with a byte, and where this begins there.
+    struct Word {
+        u32* at;
+        u32 shift;
+
+        __device__ __forceinline__ explicit Word(u8* byte) {
+            const u64 address = reinterpret_cast<u64>(byte);
+            at = reinterpret_cast<u32*>(address & ~3ull), shift = 8 * (u32)(address & 3);
+        }
+    };
 };
 
 template <typename Mesh, typename Vectors>
@@ -112,10 +133,11 @@ struct SimplexTest {
         return Mesh::keeps(Mesh::kept(before, s.in_cell, rule), before, after, s.in_cell, rule);
     }
     // A bound of the errors at its corners below which it keeps what it must; MAX if a vertex is missing.
-    __device__ __forceinline__ T bound(const Simplex<Mesh>& s) const {
+    template <typename Team = OneThread>
+    __device__ __forceinline__ T bound(const Simplex<Mesh>& s, Team team = Team()) const {
         Vectors before;
         if (!load(s, before)) return Real<T>::MAX;
-        return Mesh::bound(before, s.in_cell, rule, Of::bound(values.control));
+        return Mesh::bound(before, s.in_cell, rule, Of::bound(values.control), false, team);
     }
     // The bound of simplex k around a vertex, if it reaches over a side with ghosts; otherwise MAX.
     __device__ __forceinline__ T bound_over_sides(const GridPoint& p, u32 k) const {

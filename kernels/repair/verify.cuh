@@ -14,7 +14,7 @@ struct VerifyShared {
     alignas(16) u32 violated[Mesh::PLACES / 4];
     // Simplices that signs do not settle: the place of their cell, and their number.
     u32 open[2 * OPEN_OF_TURN];
-    u32 open_count, violated_count, points;
+    u32 open_count, violated_count, points, cell_count, first_cell;
 };
 
 // A vertex of the cells of a tile: what says how its values are now.
@@ -177,9 +177,35 @@ __device__ __forceinline__ void test_tile(const Job& job, const typename Of::Mes
     __syncthreads();
 }
 
+// Lists the cells of a tile that have violated simplices for the first round. Call with a block.
+template <typename Of>
+__device__ __forceinline__ void list_cells(
+    const Job& job, Control& control, u64 tile, VerifyShared<typename Of::Mesh>& shared) {
+    typedef typename Of::Mesh Mesh;
+    const RoundLists<Of> lists(job);
+    __syncthreads();
+    if (threadIdx.x == 0) shared.cell_count = 0;
+    __syncthreads();
+    u32 mine = 0, place = 0;
+    for (u32 w = threadIdx.x; w < Mesh::PLACES / 4; w += VOLUME_THREADS)
+        mine += __popc(violated_bytes(shared.violated[w]));
+    if (mine) place = atomicAdd(&shared.cell_count, mine);
+    __syncthreads();
+    if (threadIdx.x == 0) shared.first_cell = atomicAdd(&control.repair.cells[0], shared.cell_count);
+    __syncthreads();
+    place += shared.first_cell;
+    for (u32 w = threadIdx.x; w < Mesh::PLACES / 4; w += VOLUME_THREADS) {
+        const u32 cells = violated_bytes(shared.violated[w]);
+        shared.violated[w] |= (cells >> 7) * CELL_IS_LISTED;
+        for (u32 left = cells; left; left &= left - 1)
+            lists.put(EVEN_CELLS, place++, {tile, 4 * w + ((u32)__ffs((i32)left) - 1) / 8});
+    }
+    __syncthreads();
+}
+
 // Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile. Static shared: VerifyShared. Reads: which
 // tiles are open, all of a reconstruction; of these the field, its values before, levels, bound shifts.
-// Writes: violated simplices and their number, the list of their tiles; of a volume that is being compressed
+// Writes: violated simplices and their number, the list of their cells; of a volume that is being compressed
 // the number of critical points.
 template <typename Of>
 __device__ __forceinline__ void verify_mesh(const Job& job) {
@@ -195,25 +221,20 @@ __device__ __forceinline__ void verify_mesh(const Job& job) {
     const bool has_bytes = threadIdx.x < Mesh::PLACES / 16;
     if (has_bytes) reinterpret_cast<uint4*>(shared.violated)[threadIdx.x] = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    if (idle || !Of::IS_COMPRESSION || work.repair_flags()[tile.index]) {
+    if (idle || !Of::IS_COMPRESSION || work.open_tiles()[tile.index]) {
         load_signs<Of>(job, tile, idle, shared);
         __syncthreads();
         test_tile<Of>(job, tile, idle, shared);
     }
     if (threadIdx.x == 0 && shared.points) atomicAdd((ull*)&control.critical, (ull)shared.points);
     if (idle) return;
+    if (shared.violated_count) list_cells<Of>(job, control, tile.index, shared);
     if (has_bytes)
         words_at<uint4>(work.violated() + tile.index * Mesh::PLACES)[threadIdx.x] =
             reinterpret_cast<uint4*>(shared.violated)[threadIdx.x];
-    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += VOLUME_THREADS)
-        work.changed(tile.index)[k] = work.touched(tile.index)[k] = 0;
-    if (threadIdx.x != 0) return;
-    const u32 violated = shared.violated_count;
-    work.repair_flags()[tile.index] = violated ? in_violated(FACTZ_FIRST_ROUND) : 0;
-    if (!violated) return;
-    atomicAdd((ull*)&control.repair.violated, (ull)violated);
-    work.violated_tiles()[(FACTZ_FIRST_ROUND & 1) * job.tiles() +
-                          atomicAdd(&control.repair.violated_at_first, 1u)] = (u32)tile.index;
+    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += VOLUME_THREADS) work.changed(tile.index)[k] = 0;
+    if (threadIdx.x == 0 && shared.violated_count)
+        atomicAdd((ull*)&control.repair.violated, (ull)shared.violated_count);
 }
 template <typename T>
 __device__ __forceinline__ void verify(const Job& job) {

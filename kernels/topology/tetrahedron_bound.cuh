@@ -6,6 +6,13 @@
 __device__ __forceinline__ double larger(double a, double b) { return b > a ? b : a; }
 __device__ __forceinline__ double smaller(double a, double b) { return b < a ? b : a; }
 
+// Who computes a bound: a thread alone, or all lanes of a warp, which have the same arguments and share the
+// work. The compiler must not know their number (repair/mend.cuh).
+struct OneThread {};
+struct WholeWarp {
+    u32 lanes;
+};
+
 namespace tetrahedron_bounds {
 
 // Halvings of the interval in which a bound is sought; more than what underflows in a product or a sum of
@@ -58,21 +65,55 @@ __device__ __forceinline__ double along(const Direction& n, const Vector<T>* p, 
     return Real<double>::finite(value) ? value : 0.0;
 }
 
+// A direction along which the hull of 4 vectors may be apart from the origin, of so many: 3 axes, 3 normals
+// of each edge, and the normals of 4 faces. Those of fewer vectors are the ones with `last` below their
+// number.
+constexpr u32 NORMALS_OF_EDGES = 3, NORMALS_OF_FACES = NORMALS_OF_EDGES + 18,
+              DIRECTIONS = NORMALS_OF_FACES + 4;
+template <typename T>
+__device__ __forceinline__ Direction direction(const Vector<T>* p, i32 count, u32 k, i32& last) {
+    last = 0;
+    if (k < NORMALS_OF_EDGES) return {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0};
+    const bool of_face = k >= NORMALS_OF_FACES;
+    // Edges by their later end, then by the other one; faces by the corner that they do not have.
+    const i32 edge = ((i32)k - (i32)NORMALS_OF_EDGES) / 3, missing = (i32)(DIRECTIONS - 1 - k);
+    last = of_face ? (missing == 3 ? 2 : 3) : edge < 1 ? 1 : edge < 3 ? 2 : 3;
+    if (last >= count) return {0.0, 0.0, 0.0};
+    const i32 middle = of_face ? (missing < 2 ? 2 : 1) : edge - last * (last - 1) / 2;
+    const Direction e = difference(p[middle], p[last]);
+    if (of_face) return cross(difference(p[missing == 0 ? 1 : 0], p[middle]), e);
+    const u32 axis = (k - NORMALS_OF_EDGES) % 3;
+    return {axis == 0   ? 0.0
+            : axis == 1 ? -e.at[2]
+                        : e.at[1],
+        axis == 0   ? e.at[2]
+        : axis == 1 ? 0.0
+                    : -e.at[0],
+        axis == 0   ? -e.at[1]
+        : axis == 1 ? e.at[0]
+                    : 0.0};
+}
 // A lower bound of the distance of the origin from the hull of 1 to 4 vectors, in the maximum norm; not
 // positive where the hull may reach it.
 template <typename T>
-__device__ __noinline__ double distance_of_hull(const Vector<T>* p, i32 count) {
+__device__ __noinline__ double distance_of_hull(const Vector<T>* p, i32 count, u32 first, u32 step) {
     double best = 0.0;
-    auto look = [&](const Direction& n) { best = larger(best, along(n, p, count)); };
-    for (i32 k = 0; k < 3; k++) look({k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0});
-    for (i32 j = 1; j < count; j++)
-        for (i32 i = 0; i < j; i++) {
-            const Direction e = difference(p[i], p[j]);
-            look({0.0, e.at[2], -e.at[1]});
-            look({-e.at[2], 0.0, e.at[0]});
-            look({e.at[1], -e.at[0], 0.0});
-            for (i32 k = 0; k < i; k++) look(cross(difference(p[k], p[i]), e));
-        }
+    for (u32 k = first; k < DIRECTIONS; k += step) {
+        i32 last;
+        const Direction n = direction(p, count, k, last);
+        if (last < count) best = larger(best, along(n, p, count));
+    }
+    return best;
+}
+template <typename T>
+__device__ __forceinline__ double distance_of_hull(const OneThread&, const Vector<T>* p, i32 count) {
+    return distance_of_hull(p, count, 0, 1);
+}
+template <typename T>
+__device__ __forceinline__ double distance_of_hull(const WholeWarp& warp, const Vector<T>* p, i32 count) {
+    double best = distance_of_hull(p, count, threadIdx.x & 31, 32);
+    __syncwarp(warp.lanes);
+    for (i32 k = 16; k > 0; k /= 2) best = larger(best, __shfl_xor_sync(warp.lanes, best, k));
     return best;
 }
 
@@ -102,7 +143,7 @@ __device__ __noinline__ double face_distance(const Tetrahedron<T>& p) {
 // The largest number found, up to `most`, with which a condition holds that holds for all smaller ones,
 // rounded down. If `any`, the first one found that is not rounded to 0 will do.
 template <typename T, typename Holds>
-__device__ __forceinline__ T largest(double most, bool any, Holds holds) {
+__device__ __forceinline__ T largest(const OneThread&, double most, bool any, Holds holds) {
     if (holds(most)) return round_down<T>(most);
     double low = 0.0, high = most;
 #pragma unroll 1
@@ -115,6 +156,31 @@ __device__ __forceinline__ T largest(double most, bool any, Holds holds) {
         if (any && round_down<T>(low) > T(0)) break;
     }
     return round_down<T>(low);
+}
+// The same number. The lanes try all points that the next halvings may come to: lane 1 the first one, and
+// lanes 2 k and 2 k + 1 those behind the point of lane k, below and above it.
+template <typename T, typename Holds>
+__device__ __forceinline__ T largest(const WholeWarp& warp, double most, bool any, Holds holds) {
+    constexpr i32 AT_ONCE = 5;
+    static_assert(HALVINGS_OF_INTERVAL % AT_ONCE == 0, "all lanes have a point");
+    const u32 lane = max(threadIdx.x & 31, 1u);
+    double low = 0.0, high = most;
+    bool all = holds(most);
+    __syncwarp(warp.lanes);
+#pragma unroll 1
+    for (i32 k = 0; k < HALVINGS_OF_INTERVAL && !all; k += AT_ONCE) {
+        double mine_low = low, mine_high = high;
+        for (i32 step = 30 - __clz((i32)lane); step >= 0; step--)
+            (lane >> step & 1 ? mine_low : mine_high) = 0.5 * (mine_low + mine_high);
+        const bool holds_here = holds(0.5 * (mine_low + mine_high));
+        __syncwarp(warp.lanes);
+        const u32 holding = __ballot_sync(warp.lanes, holds_here);
+        for (u32 point = 1; point < 32; point = 2 * point + (holding >> point & 1)) {
+            (holding >> point & 1 ? low : high) = 0.5 * (low + high);
+            if (any && round_down<T>(low) > T(0)) return round_down<T>(low);
+        }
+    }
+    return round_down<T>(all ? most : low);
 }
 
 // Whether the signs of components, minors and determinants of 1 to 3 vectors are certain while every
@@ -142,13 +208,13 @@ __device__ __noinline__ bool signs_stay(const OtherVectors<T>& others, double mo
 }
 
 // The bound of a tetrahedron whose signs all stay. Vertices that are zero do not move.
-template <typename T>
-__device__ __forceinline__ T tie_bound(const Tetrahedron<T>& p, double eps, bool any) {
+template <typename T, typename Team>
+__device__ __forceinline__ T tie_bound(const Tetrahedron<T>& p, double eps, bool any, const Team& team) {
     const OtherVectors<T> others(p);
     if (others.count == 0) return Real<T>::MAX;
     // Without a zero vertex some determinant of vectors that move is 0.
     if (others.count == TETRAHEDRON_CORNERS) return T(0);
-    return largest<T>(LADDER_TOP * eps, any, [&](double moved) { return signs_stay(others, moved); });
+    return largest<T>(team, LADDER_TOP * eps, any, [&](double moved) { return signs_stay(others, moved); });
 }
 
 }  // namespace tetrahedron_bounds
@@ -157,9 +223,9 @@ __device__ __forceinline__ T tie_bound(const Tetrahedron<T>& p, double eps, bool
 // less than d, and vertices that are zero stay where they are. 0: nothing positive can be certified; MAX: the
 // tetrahedron constrains nothing. Only bounds below `eps` are refined. If `any`, the bound may be smaller,
 // but is 0 only where it is otherwise.
-template <typename T>
-__device__ __noinline__ T tetrahedron_bound(
-    const Tetrahedron<T>& p, u32 tetrahedron, const VolumeRule& rule, double eps, bool any = false) {
+template <typename T, typename Team = OneThread>
+__device__ __noinline__ T tetrahedron_bound(const Tetrahedron<T>& p, u32 tetrahedron, const VolumeRule& rule,
+    double eps, bool any = false, Team team = Team()) {
     using namespace tetrahedron_bounds;
     const bool all_finite = finite(p.at[0]) && finite(p.at[1]) && finite(p.at[2]) && finite(p.at[3]);
     if (!all_finite) return Real<T>::MAX;
@@ -167,16 +233,17 @@ __device__ __noinline__ T tetrahedron_bound(
     if (axis > T(0) && (double)axis >= eps) return axis;
     const VolumeSignature signature = volume_signature(p, tetrahedron, rule);
     if (signature.kind == OUT)
-        return Real<T>::high(axis, round_down<T>(distance_of_hull(p.at, TETRAHEDRON_CORNERS)));
+        return Real<T>::high(axis, round_down<T>(distance_of_hull(team, p.at, TETRAHEDRON_CORNERS)));
     if (signature.kind == ZEROS) {
         const OtherVectors<T> others(p);
-        return others.count == 0 ? Real<T>::MAX : round_down<T>(distance_of_hull(others.at, others.count));
+        return others.count == 0 ? Real<T>::MAX
+                                 : round_down<T>(distance_of_hull(team, others.at, others.count));
     }
-    if (signature.kind == TIE) return tie_bound(p, eps, any);
+    if (signature.kind == TIE) return tie_bound(p, eps, any, team);
     if (signature.kind != IN) return T(0);
     const double d = face_distance(p);
     if (!rule.types) return round_down<T>(d);
     const i32 type = (i32)(signature.data >> 2);
-    return largest<T>(smaller(d, LADDER_TOP * eps), any,
+    return largest<T>(team, smaller(d, LADDER_TOP * eps), any,
         [&](double moved) { return certified_type(p, tetrahedron, rule.spacing, moved) == type; });
 }

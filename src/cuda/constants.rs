@@ -156,13 +156,14 @@ shared! {
     LIST_WARPS: u32 = 4;
     /// Compression of volumes: values that the workspace has of a tile and a component (closed tiles of f64), bytes
     /// of the slot of a tile, threads of a block that repairs, warps of a block that counts and of one that encodes
-    /// groups; words that a chunk of the list is written through.
+    /// groups; warps of a block that writes chunks of the list, and words through which one writes.
     VOLUME_VALUES_F32: u32 = VOLUME_TILE_VERTICES as u32;
     VOLUME_VALUES_F64: u32 = shared_memory::VOLUME_WINDOW as u32;
     VOLUME_SLOT_BYTES: u64 = MOST_VOLUME_TILE_BYTES.next_multiple_of(128);
     REPAIR_THREADS: u32 = 128;
     VOLUME_COUNT_WARPS: u32 = 8;
     VOLUME_ENCODE_WARPS: i32 = 4;
+    CHUNK_WARPS: u32 = 16;
     CHUNK_WORDS: u32 = 384;
     DECODE_GROUPS: i32 = shared_memory::DECODE_GROUPS;
     DECODE_ROLES: i32 = shared_memory::DECODE_ROLES;

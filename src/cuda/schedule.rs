@@ -56,7 +56,7 @@ const fn warps(n: i32) -> [u32; 2] {
 /// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
 /// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 31] = [
+pub(super) const CONTENTS: [(&str, &str); 30] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -84,11 +84,10 @@ pub(super) const CONTENTS: [(&str, &str); 31] = [
     ("coarse_values", "values"),
     ("positions", "violated"),
     ("violated", "violated"),
-    ("violated_tiles", "group_sizes"),
-    ("changed_tiles", "group_offsets"),
-    ("touched_tiles", "list_ranks"),
+    ("open_tiles", "group_offsets"),
+    ("marked_blocks", "list_ranks"),
     ("list_ranks", "list_ranks"),
-    // Marks of vertices, and lists of rounds.
+    // Marks of changed vertices, and lists of rounds.
     ("changed", "slots"),
     ("entries", "chunks"),
     ("levels", "levels"),

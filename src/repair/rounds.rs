@@ -10,8 +10,11 @@ use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Rounds in which one vertex at a time mends a simplex.
+/// Rounds in which one vertex at a time mends a simplex, at most. They end behind a round that began with few
+/// violated simplices: one in so many vertices. Rounds take their time however few these are, and the levels
+/// that they save do not show in a stream or fix of so many vertices.
 pub const SINGLE_ROUNDS: u64 = 64;
+pub const VERTICES_WITH_ONE: u64 = 1 << 17;
 /// Rounds after them in which all corners of a violated simplex go below its bound. In the rounds behind these
 /// all vertices of blocks with violated simplices go below their bounds, and blocks double their size from one
 /// round to the next, so that the last one has all vertices, after which nothing is violated.
@@ -44,7 +47,7 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
         Self::run_from(0, mesh, values, threads)
     }
 
-    /// As [`Repair::run`], as if `first` rounds had been before.
+    /// As [`Repair::run`], beginning with the rules of round `first`.
     pub fn run_from(
         first: u64,
         mesh: &'a M,
@@ -58,15 +61,18 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
             repair.mark(simplex);
         }
         let mut counts = Counts { violated: list.len() as u64, ..Counts::default() };
+        let few = (values.grid.vertices() / VERTICES_WITH_ONE) as usize;
+        let mut number = first;
         while !list.is_empty() {
-            let number = first + counts.rounds;
             // Of 2^63 blocks the last round makes one.
             if number > SINGLE_ROUNDS + BOUNDED_ROUNDS + 63 {
                 return Err(Error::new(Status::Internal, "a simplex is violated below all bounds"));
             }
+            let next = if number < SINGLE_ROUNDS && list.len() <= few { SINGLE_ROUNDS } else { number + 1 };
             let changed = joined(&[], repair.round(number, &list)?)?;
             counts.rounds += 1;
             counts.changes += changed.len() as u64;
+            number = next;
             let found = repair.in_pieces(&changed, |part| repair.verify_around(part))?;
             list.retain(|&simplex| repair.is_violated(simplex));
             list = joined(&list, found)?;

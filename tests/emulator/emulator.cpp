@@ -543,7 +543,7 @@ void compress_volume(const Job& job) {
     }
     RUN(list_vertices, tiles, VOLUME_THREADS);
     RUN(rank_vertices, 1, LIST_THREADS);
-    RUN(plan_chunks, FEW, 32 * LIST_WARPS);
+    RUN(plan_chunks, FEW, 32 * CHUNK_WARPS);
     RUN(place_list, 1, LIST_THREADS);
     RUN(count_volume, FEW, 32 * VOLUME_COUNT_WARPS);
     if (job.coder == CODER_ANS) {
@@ -554,7 +554,7 @@ void compress_volume(const Job& job) {
         RUN(encode_volume_huffman, FEW, 32 * VOLUME_ENCODE_WARPS);
     }
     RUN(assemble_volume, FEW, 32 * ASSEMBLE_WARPS);
-    RUN(write_list, FEW, 32 * LIST_WARPS);
+    RUN(write_list, FEW, 32 * CHUNK_WARPS);
 }
 
 void decompress_volume(const Job& job) {
@@ -613,14 +613,14 @@ void protect(const Job& job) {
     }
     RUN(rank_repaired, 1, LIST_THREADS);
     if (is_volume)
-        RUN(plan_volume, FEW, 32 * LIST_WARPS);
+        RUN(plan_volume, FEW, 32 * CHUNK_WARPS);
     else
-        RUN(plan_planes, FEW, 32 * LIST_WARPS);
+        RUN(plan_planes, FEW, 32 * CHUNK_WARPS);
     RUN(place_repaired, 1, LIST_THREADS);
     if (is_volume)
-        RUN(write_volume_fix, FEW, 32 * LIST_WARPS);
+        RUN(write_volume_fix, FEW, 32 * CHUNK_WARPS);
     else
-        RUN(write_planes_fix, FEW, 32 * LIST_WARPS);
+        RUN(write_planes_fix, FEW, 32 * CHUNK_WARPS);
 }
 
 // As Workspace::apply and Workspace::apply_volume.

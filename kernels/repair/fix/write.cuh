@@ -57,9 +57,9 @@ __device__ __forceinline__ u32 store_repaired(const Job& job, const FixShape& sh
     typedef typename Of::Mesh Mesh;
     constexpr u32 WORDS = sizeof(T) / 4;
     const VertexValues<Of> values(job);
-    const u64 rows = job.ny * job.nz, warps = (u64)gridDim.x * LIST_WARPS;
+    const u64 rows = job.ny * job.nz, warps = (u64)gridDim.x * CHUNK_WARPS;
     u32 sum = 0;
-    for (u64 row = (u64)blockIdx.x * LIST_WARPS + threadIdx.x / 32; row < rows; row += warps) {
+    for (u64 row = (u64)blockIdx.x * CHUNK_WARPS + threadIdx.x / 32; row < rows; row += warps) {
         const long long z = (long long)(row / job.ny), y = (long long)(row - (u64)z * job.ny);
         for (u64 x = threadIdx.x & 31; x < job.nx; x += 32) {
             const GridPoint p = {(long long)x, y, z};
@@ -102,9 +102,9 @@ __device__ __forceinline__ void report_made(
     *job.fix_report = r;
 }
 
-// Grid: any. Block: LIST_WARPS warps, a chunk each. Static shared: WriteListShared. The last kernel. Reads:
-// both fields, levels, which vertices are listed, ranks, entries and places of chunks. Writes: the fix, the
-// report.
+// Grid: any. Block: CHUNK_WARPS warps, one or all for a chunk. Static shared: WriteListShared. The last
+// kernel. Reads: both fields, levels, which vertices are listed, ranks, entries and places of chunks. Writes:
+// the fix, the report.
 template <typename T, typename Mesh>
 __device__ __forceinline__ void write_fix(const Job& job) {
     typedef Reconstruction<T, Mesh> Of;

@@ -176,6 +176,6 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
         if (largest > of_tile) of_tile = largest;
     }
     if (job.preserve == PRESERVE_NONE) return;
-    const bool open = is_open(job, tile, !coder.all_good || work.repair_flags()[tile.index] != 0, shared);
-    if (threadIdx.x == 0) work.repair_flags()[tile.index] = open;
+    const bool open = is_open(job, tile, !coder.all_good || work.open_tiles()[tile.index] != 0, shared);
+    if (threadIdx.x == 0) work.open_tiles()[tile.index] = open;
 }

@@ -74,7 +74,7 @@ const fn keep_border_of(call: Call, name: &'static str, function: &'static str) 
 
 const fn verify_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
     tiles_of_repair(call, name, function)
-        .data("field other_field control levels", "control violated violated_tiles changed_tiles changed")
+        .data("field other_field control levels", "control violated changed")
         .work("simplices once; those of a tile a block")
         .only(|n| n.keeps_points)
 }
@@ -84,8 +84,8 @@ const fn repair_reconstruction(call: Call, name: &'static str, function: &'stati
         .grid(|s, _| s.blocks_each(2))
         .function(function)
         .data(
-            "field other_field control levels violated violated_tiles changed_tiles changed",
-            "control levels violated violated_tiles changed_tiles changed touched_tiles",
+            "field other_field control levels violated changed",
+            "control levels violated changed marked_blocks",
         )
         .work(
             "rounds, 192 at most but for one doubling of the tiles each: violated simplices and those around \
@@ -107,9 +107,16 @@ const RANK_REPAIRED: Launch = kernel((Call::Protect, "encode"), "rank_repaired",
     .work("tiles once; all, 4096 at a time");
 
 const fn plan_repaired(call: Call, name: &'static str, function: &'static str) -> Launch {
-    chunks_of_fix((call, "encode"), name, function)
+    chunks_to_write(call, name, function)
         .data("control levels listed list_ranks", "entries")
-        .work("listed vertices once; chunks / the warps of the grid")
+        .work("listed vertices once; chunks / the blocks of the grid")
+}
+
+/// A kernel with a block for each chunk of a list.
+const fn chunks_to_write(call: Call, name: &'static str, function: &'static str) -> Launch {
+    kernel((call, "encode"), name, warps(CHUNK_WARPS as i32), [0; 2])
+        .grid(|s, _| s.written_list_blocks())
+        .function(function)
 }
 
 const PLACE_REPAIRED: Launch = kernel((Call::Protect, "encode"), "place_repaired", [LIST_THREADS; 2], [1; 2])
@@ -117,12 +124,12 @@ const PLACE_REPAIRED: Launch = kernel((Call::Protect, "encode"), "place_repaired
     .work("chunks once; all, 1024 at a time");
 
 const fn write_fix(call: Call, name: &'static str, function: &'static str) -> Launch {
-    chunks_of_fix((call, "encode"), name, function)
+    chunks_to_write(call, name, function)
         .data(
             "field other_field control levels listed list_ranks entries chunk_places",
             "control stream report",
         )
-        .work("listed vertices once, or all; chunks / the warps of the grid")
+        .work("listed vertices once, or all; chunks / the blocks of the grid")
 }
 
 const PARSE_FIX: Launch =

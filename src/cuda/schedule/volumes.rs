@@ -45,15 +45,15 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.tiles)
         .data(
             "field control levels tile_headers",
-            "levels tile_headers symbols payload coarse_singles values list_sizes changed_tiles",
+            "levels tile_headers symbols payload coarse_singles values list_sizes open_tiles",
         )
         .work("an eighth of the vertices of closed tiles once; a tile a block"),
     tiles_of_volume(phase::QUANTIZE, "quantize_volume", [3, 2])
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
-            "field control levels tile_headers coarse_singles values changed_tiles list_sizes",
-            "levels tile_headers symbols payload values list_sizes changed_tiles",
+            "field control levels tile_headers coarse_singles values open_tiles list_sizes",
+            "levels tile_headers symbols payload values list_sizes open_tiles",
         )
         .work("closed tiles once; a tile a block"),
     tiles_of_volume(phase::REPAIR, "keep_border", [2; 2])
@@ -62,16 +62,16 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .only(|n| n.keeps_points && n.has_halo),
     tiles_of_volume(phase::REPAIR, "verify", [2; 2])
         .data(
-            "field control levels tile_headers values changed_tiles",
-            "control violated violated_tiles changed_tiles changed",
+            "field control levels tile_headers values open_tiles",
+            "control violated changed",
         )
         .work("tetrahedra once; those of a tile a block")
         .only(|n| n.keeps_points),
     kernel(phase::REPAIR, "repair", [REPAIR_THREADS; 2], [2; 2])
         .grid(|s, _| s.blocks_each(2))
         .data(
-            "field control levels tile_headers values violated violated_tiles changed_tiles changed",
-            "control levels violated violated_tiles changed_tiles changed touched_tiles",
+            "field control levels tile_headers values violated changed",
+            "control levels violated changed marked_blocks",
         )
         .work("rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around \
                changed vertices; a share of these")
@@ -83,10 +83,10 @@ pub(super) const LAUNCHES: [Launch; 30] = [
     kernel(phase::COUNT, "rank_vertices", [LIST_THREADS; 2], [1; 2])
         .data("control list_ranks", "control list_ranks")
         .work("tiles once; all, 4096 at a time"),
-    kernel(phase::COUNT, "plan_chunks", warps(LIST_WARPS as i32), [0; 2])
-        .grid(|s, _| s.list_blocks())
+    kernel(phase::COUNT, "plan_chunks", warps(CHUNK_WARPS as i32), [0; 2])
+        .grid(|s, _| s.written_list_blocks())
         .data("control levels listed list_ranks", "entries")
-        .work("listed vertices once; chunks / the warps of the grid"),
+        .work("listed vertices once; chunks / the blocks of the grid"),
     kernel(phase::COUNT, "place_list", [LIST_THREADS; 2], [1; 2])
         .data("control entries", "control chunk_places")
         .work("chunks once; all, 1024 at a time"),
@@ -103,13 +103,13 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .data("field control group_sizes group_words list_sizes stored_tables", "control stream report")
         .work("the stream once; a 384th of the groups, 512 at a time")
         .waits(Waits::Inside),
-    kernel(phase::ASSEMBLE, "write_list", warps(LIST_WARPS as i32), [0; 2])
-        .grid(|s, _| s.list_blocks())
+    kernel(phase::ASSEMBLE, "write_list", warps(CHUNK_WARPS as i32), [0; 2])
+        .grid(|s, _| s.written_list_blocks())
         .data(
             "field control report levels tile_headers values listed list_ranks entries chunk_places",
             "control stream",
         )
-        .work("listed vertices once; chunks / the warps of the grid"),
+        .work("listed vertices once; chunks / the blocks of the grid"),
     kernel(phase::PARSE, "begin_volume", [256; 2], [0; 2])
         .grid(|s, _| s.tiles.min(s.blocks_each(8)))
         .data("", "control hidden")

@@ -1,0 +1,45 @@
+// Lists of a round of repair: cells with violated simplices, and vertices that changed.
+#pragma once
+#include "repair/simplices.cuh"
+
+// The most entries of a list. A build for tests has few, or none.
+#ifndef FACTZ_MOST_ENTRIES
+#define FACTZ_MOST_ENTRIES 0xffffffffu
+#endif
+
+// Cells of even and of odd rounds, and changed vertices.
+enum RoundList : u32 { EVEN_CELLS, ODD_CELLS, CHANGED_VERTICES, ROUND_LISTS };
+
+// Violated cells by their bytes in a word, of which the highest bit is set.
+__device__ __forceinline__ u32 violated_bytes(u32 word) {
+    return ((word & 0x01010101 * SIMPLICES_OF_CELL) + 0x7f7f7f7f) & 0x80808080;
+}
+
+template <typename Of>
+struct RoundLists {
+    typedef typename Of::Mesh Mesh;
+    static constexpr u32 WORDS = Mesh::PLACES / 32;  // of a tile
+    const typename Of::View work;
+    const u32 most;  // entries of a list
+
+    __device__ __forceinline__ explicit RoundLists(const Job& job) : work(job), most(most_of(job)) {}
+    // Without room for an entry it is left out.
+    __device__ __forceinline__ void put(RoundList list, u32 k, const TilePlace& at) const {
+        if (k < most) entry(list, k) = (u32)(at.tile * Mesh::PLACES + at.place);
+    }
+    __device__ __forceinline__ TilePlace get(RoundList list, u32 k) const {
+        const u32 both = __ldcg(&entry(list, k));
+        return {both / Mesh::PLACES, both % Mesh::PLACES};
+    }
+
+private:
+    // An entry has the number of a tile and a place there.
+    static __device__ __forceinline__ u32 most_of(const Job& job) {
+        const u64 words = job.tiles() * WORDS;
+        return words < 1 << 27 ? min((u32)words / ROUND_LISTS, FACTZ_MOST_ENTRIES) : 0;
+    }
+    __device__ __forceinline__ u32& entry(RoundList list, u32 k) const {
+        const u32 word = list * most + k;
+        return work.round_lists(word / WORDS)[word % WORDS];
+    }
+};
