@@ -80,14 +80,16 @@ __device__ __forceinline__ void write_few(const Job& job, u64 tile, ListedShared
     }
 }
 
-// The largest error of the vertices of a tile that a thread looks at.
+// The largest error of the vertices of a tile that a thread looks at, or of those with a level of their own.
 template <typename Of>
-__device__ __forceinline__ typename Of::T largest_error(const Job& job, const typename Of::Mesh::Tile& tile) {
+__device__ __forceinline__ double largest_error(
+    const Job& job, const typename Of::Mesh::Tile& tile, bool listed_alone) {
     typedef typename Of::T T;
     typedef typename Of::Mesh Mesh;
     const VertexValues<Of> values(job);
     T largest = T(0);
     for (u32 place = threadIdx.x; place < Mesh::PLACES; place += blockDim.x) {
+        if (listed_alone && values.level({tile.index, place}) == LEVEL_UNCHANGED) continue;
         GridPoint p;
         if (!vertex_at_place<Mesh>(tile, place, p)) continue;
         const auto original = original_at<T, Mesh::COMPONENTS>(job, p);
@@ -97,19 +99,24 @@ __device__ __forceinline__ typename Of::T largest_error(const Job& job, const ty
             if (Real<T>::finite(original.at[c]))
                 largest = Real<T>::high(largest, Real<T>::abs(now.at[c] - original.at[c]));
     }
-    return largest;
+    return (double)largest;
 }
 
 // Raises the largest error of a volume that is being compressed to that of a tile. Call with a block.
 template <typename Of>
 __device__ __forceinline__ void raise_largest_error(const Job& job, Control& control, u64 tile, bool any) {
-    double largest = 0.0;
-    if (any)
-        largest = (double)largest_error<Of>(job, Of::Mesh::tile(job, tile));
-    else if (threadIdx.x == 0)
-        largest = sizes_of(job, tile).largest_error;
+    const double known = __longlong_as_double((long long)__ldcg(&control.max_error.bits)),
+                 of_layer = sizes_of(job, tile).largest_error;
+    double largest = threadIdx.x == 0 ? of_layer : 0.0;
+    if (any) {
+        // Neither a vertex of layer 1 nor a listed one may have a larger error than is known already.
+        const auto place = Of::Mesh::tile(job, tile);
+        const double most = larger(of_layer, largest_error<Of>(job, place, true));
+        if (!__syncthreads_or(!(most <= known))) return;
+        largest = largest_error<Of>(job, place, false);
+    }
     for (i32 k = 16; k > 0; k /= 2) largest = larger(largest, __shfl_xor_sync(FULL, largest, k));
-    if ((threadIdx.x & 31) == 0 && largest > 0.0)
+    if ((threadIdx.x & 31) == 0 && largest > known)
         atomicMax((ull*)&control.max_error.bits, (ull)__double_as_longlong(largest));
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 /// violated simplices: one in so many vertices. Rounds take their time however few these are, and the levels
 /// that they save do not show in a stream or fix of so many vertices.
 pub const SINGLE_ROUNDS: u64 = 64;
-pub const VERTICES_WITH_ONE: u64 = 1 << 17;
+pub const VERTICES_WITH_ONE: u64 = 1 << 18;
 /// Rounds after them in which all corners of a violated simplex go below its bound. In the rounds behind these
 /// all vertices of blocks with violated simplices go below their bounds, and blocks double their size from one
 /// round to the next, so that the last one has all vertices, after which nothing is violated.
