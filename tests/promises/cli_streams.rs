@@ -537,6 +537,52 @@ fn raw_values_of_another_make_are_told_from_ours() {
     w.fails(&compress("pairs"), &["pairs: has", "u of 3 planes", "give --dims 360x181x3", &cut]);
 }
 
+/// Without --dtype values are f32: u and v of them are as large as one component of f64. Where a size has several
+/// readings, the error has the option of each.
+#[test]
+fn raw_files_of_one_size_and_several_readings() {
+    let w = Wind::new("raw-sizes");
+    let wide = |change: fn(f64) -> f64| -> Vec<u8> {
+        w.values("u.f32").iter().flat_map(|&x| change(x as f64).to_le_bytes()).collect()
+    };
+    // With digits of f64, with those of f32 alone, with whole numbers, and with land in its first rows.
+    let of_f64 = wide(|x| x / 3.0);
+    let with_land = [vec![0; w.u.len()], of_f64[w.u.len()..].to_vec()].concat();
+    for (name, values) in
+        [("u.f64", of_f64), ("of-f32", wide(|x| x)), ("whole", wide(f64::round)), ("land", with_land)]
+    {
+        w.write(name, &values);
+        let line = format!("{name} -o o.fz --dims 360x181 --abs 1");
+        let parts = ["looks like one component of f64", "other one too, and --dtype f64", "--dtype f32"];
+        w.fails(&format!("compress {line}"), &parts);
+        w.succeeds(&format!("compress {line} --dtype f32"));
+    }
+    w.write("both", &w.both());
+    w.write("none", &vec![0; w.both().len()]);
+    let mut sparse = w.both();
+    sparse.chunks_mut(4).enumerate().filter(|(k, _)| k % 7 > 0).for_each(|(_, x)| x.fill(0));
+    w.write("sparse", &sparse);
+    for name in ["both", "none", "sparse"] {
+        w.succeeds(&format!("compress {name} -o o.fz --dims 360x181 --abs 1"));
+    }
+    let both_of_f64 = w.both().repeat(2);
+    w.write("both.f64", &both_of_f64);
+    for (line, parts) in [
+        ("u.f32", &["it has one component: give the file of the other one too"][..]),
+        ("u.f32 --dtype f64", &["one component of f32", "other one too, and --dtype f32"]),
+        ("both --dtype f64", &["if it has one component, give", "u and v of f32, give --dtype f32"]),
+        ("both.f64", &["u and v of f64, give --dtype f64", "u of 2 planes", "--dims 360x181x2"]),
+        (
+            "both both",
+            &["values of f64, give --dtype f64", "u and then v, give it alone", "--dims 360x181x2"],
+        ),
+        ("u.f32 v.f32 --dtype f64", &["it has values of f32: give --dtype f32"]),
+        ("both both both", &["values of f64, give --dtype f64", "2 planes (steps, levels), give --dims"]),
+    ] {
+        w.fails(&format!("compress {line} -o o.fz --dims 360x181 --abs 1"), parts);
+    }
+}
+
 #[test]
 fn arrays_that_are_no_field_come_with_advice() {
     let w = Wind::new("axes");

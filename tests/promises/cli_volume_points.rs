@@ -292,6 +292,10 @@ fn ranges_of_planes_and_volumes() {
         .succeeds(&format!("range no.f32 no.f32 {DIMS}"))
         .starts_with("no.f32, no.f32: no finite value; 210 "));
     f.fails("range u.f32 v.f32 --dims 7x6x6", &["u.f32", "7x6x6"]);
+    // An error names a file once.
+    for files in ["u.npy", "u.npy v.npy", "u.npy v.npy w.npy"] {
+        f.fails(&format!("range {files}"), &["factz: u.npy: cannot be opened"]);
+    }
     f.fails("range u.f32 v.f32 w.f32 --dims 42x5", &["nz = 1"]);
     f.fails(&format!("range u.f32 v.f32 w.f32 {DIMS} --step 0"), &["--step 0"]);
 }

@@ -202,6 +202,8 @@ fn volumes_in_one_file_are_analysed() {
     assert_eq!(f.succeeds("points all.npz --keys u,v"), planes);
     f.succeeds("compress all.npz --abs 0 -o planes.fz --keys u,v");
     assert!(f.succeeds("verify all.npz planes.fz").starts_with("Kept: "));
+    f.succeeds("protect all.npz planes.fz -o planes.fix --abs 0.1");
+    f.succeeds("apply planes.fix all.npz two.npz");
 
     f.succeeds(&format!("compress {three} {DIMS} --abs 0.2 -o exact.fz --append"));
     let list = f.succeeds("info exact.fz");
@@ -261,7 +263,22 @@ fn the_shape_tells_volumes_from_planes_where_both_are_possible() {
     f.fails("points cube.npy", &["cube.npy", "--dims 3x3x66 or --dims 3x66x3"]);
     assert_eq!(f.json("points cube.npy --dims 3x66x3")["ny"], 66);
     f.succeeds("decompress flow.fz all.npy");
-    f.fails("verify u.f32 v.f32 all.npy", &["the number of files is 3, and one holds a volume", "U0 V0 W0"]);
+    f.fails(
+        "verify u.f32 v.f32 all.npy",
+        &["the number of files is 3, and all.npy holds a volume", "U0 V0 W0"],
+    );
+    let two: Vec<u8> = ["u.f32", "v.f32"].iter().flat_map(|name| f.read(name)).collect();
+    f.write("two.npy", &npy("<f4", "(2, 6, 9, 11)", &two));
+    f.succeeds("compress two.npy -o two.fz --abs 0.01");
+    f.succeeds("decompress flow.fz all.npz");
+    let counts = ["three components (u, v and w of a volume)", "two components (u and v of planes)"];
+    for (first, other) in [("all.npy", "two.npy"), ("all.npy", "two.fz"), ("all.npz", "two.npy")] {
+        let part = format!("{first} holds {}, and {other} {}", counts[0], counts[1]);
+        for command in ["verify", "diff", "protect -o x.fix --abs 1", "render --compare -o x.png"] {
+            f.fails(&format!("{command} {first} {other}"), &[&part]);
+        }
+    }
+    f.fails("verify two.npy flow.fz", &[&format!("two.npy holds {}, and flow.fz {}", counts[1], counts[0])]);
     f.fails("diff all.npy flow.fz --dims 6x9x11", &["all.npy: holds 11x9x6 values", "6x9x11"]);
     f.fails("points all.npy --keys a,b", &["--keys a,b: give three names"]);
     f.fails("points flow.npz", &["flow.npz"]);
@@ -287,6 +304,7 @@ fn what_is_no_volume_is_refused() {
     let f = volume("volume-refused");
     let all = ["u.f32", "v.f32", "w.f32"].map(|name| f.read(name)).concat();
     f.write("all.f32", &all);
+    f.write("all.f64", &all.repeat(2));
     f.write("all.npy", &npy("<f4", "(3, 6, 9, 11)", &all));
     f.write("cube.npy", &npy("<f4", "(3, 66, 3, 3)", &all));
     f.write("u.npy", &npy("<f4", SHAPE, &f.read("u.f32")));
@@ -302,6 +320,19 @@ fn what_is_no_volume_is_refused() {
         ("compress all.npy -o x.fz --abs 1", "all.npy: holds u, v and w: give --mode repair for a volume"),
         ("compress cube.npy -o x.fz --abs 1 --mode repair", "--dims 3x3x66 or --dims 3x66x3"),
         ("compress all.f32 -o x.fz --abs 1 --mode repair", "--dims NXxNY is missing"),
+        (
+            "compress all.f32 -o x.fz --abs 1 --dims 11x9x6",
+            "u, v and w of a volume: `factz compress` takes it with --mode repair",
+        ),
+        (
+            "compress all.f64 -o x.fz --abs 1 --dims 11x9x6",
+            "u, v and w of a volume of f64, give --dtype f64; `factz compress`",
+        ),
+        (
+            "compress all.f64 -o x.fz --abs 1 --dims 11x9x6 --mode repair",
+            "u, v and w of f64, give --dtype f64",
+        ),
+        ("points all.f32 --dims 11x9x6", "other commands take three files or one .npy"),
         (
             "compress u.f32 -o x.fz --abs 1 --mode repair --dims 11x9x6",
             "give the files of the other ones too",

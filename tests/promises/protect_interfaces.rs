@@ -156,7 +156,7 @@ mod c {
 #[cfg(feature = "cli")]
 mod command_line {
     use super::*;
-    use crate::support::cli::Folder;
+    use crate::support::cli::{npy, text, Folder};
 
     /// A folder with the example: the original in u.f32 and v.f32, the reconstruction in u1.f32 and v1.f32.
     fn folder(name: &str) -> (Folder, Config, Vec<u8>) {
@@ -225,6 +225,30 @@ mod command_line {
         *damaged.last_mut().unwrap() ^= 1;
         f.write("damaged.fix", &damaged);
         f.fails("apply damaged.fix u1.f32 v1.f32 u2.f32 v2.f32", &["damaged.fix", "checksum"]);
+        // The fix tells shape and type: no option does.
+        let (nx, ny) = (config.nx, config.ny);
+        let of_fix = format!("flow.fix belongs to {nx}x{ny} values of f32: give the reconstruction");
+        let both = [f.read("u1.f32"), f.read("v1.f32")].concat();
+        f.write("both", &both);
+        f.write("four", &both.repeat(2));
+        f.write("both.npy", &npy("<f4", &format!("(2, {nx}, {ny})"), &both));
+        f.write("wide.npy", &npy("<f8", &format!("({ny}, {nx})"), &both));
+        for (files, part) in [
+            ("both both u2.f32 v2.f32", format!("both: has {} bytes", both.len())),
+            ("four u2.f32", format!("four: has {} bytes", 2 * both.len())),
+            ("both.npy u2.f32", format!("both.npy: holds {ny}x{nx} values of f32, and ")),
+            ("wide.npy wide.npy u2.f32 v2.f32", format!("wide.npy: holds {nx}x{ny} values of f64, and ")),
+        ] {
+            let line = format!("apply flow.fix {files}");
+            f.fails(&line, &[&part, &of_fix]);
+            let error = text(&f.factz(&line).stderr);
+            assert!(!error.contains("--d"), "apply has no --dims and no --dtype: {error}");
+        }
+        f.write("volume.npy", &npy("<f4", "(3, 4, 5, 6)", &[0; 1440]));
+        f.fails(
+            "apply flow.fix volume.npy u2.f32",
+            &["volume.npy: holds three components", "flow.fix belongs to two"],
+        );
         assert!(!f.names().contains(&"u2.f32".to_owned()) && !f.names().contains(&"x.fix".to_owned()));
     }
 }

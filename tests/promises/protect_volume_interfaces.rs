@@ -336,6 +336,16 @@ mod command_line {
             &["number of files is 4", "U1 V1 W1", "FIELD1 FIELD2"],
         );
         let outputs = "u2.f32 v2.f32 w2.f32";
+        f.write("short", &f.read("u1.f32")[4..]);
+        f.fails(
+            &format!("apply flow.fix u1.f32 short w1.f32 {outputs}"),
+            &["short: has", &format!("flow.fix belongs to {} values of f32: give", &dims["--dims ".len()..])],
+        );
+        f.write("planes.npy", &npy("<f4", "(2, 5, 6)", &[0; 240]));
+        f.fails(
+            "apply flow.fix planes.npy u2.f32",
+            &["planes.npy: holds two components", "flow.fix belongs to three"],
+        );
         f.fails(
             &format!("apply flow.fix u.f32 v.f32 w.f32 {outputs}"),
             &["flow.fix", "another reconstruction"],

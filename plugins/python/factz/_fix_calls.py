@@ -56,6 +56,34 @@ def protect(
     return queue.head(target.owner, found.fix_bytes), found
 
 
+def check_reconstruction(
+    config: _abi.Config, originals: Sequence[Array], others: Sequence[Array], halo: Any
+) -> None:
+    """Refuses a reconstruction of another shape or dtype than the original without its ghosts.
+
+    Args:
+        config: that of the original.
+        halo: the sides with ghosts, as the caller named them.
+    """
+    names, other_names = _names(originals), _names(others)
+    shape, found = originals[0].shape, others[0].shape
+    needed = (config.nz, config.ny, config.nx)[-len(shape) :]
+    if found != needed:
+        ghosts = "" if needed == shape else " without the ghosts of halo=%r, which only the original has" % (halo,)
+        raise ValueError(
+            "%s have the shape %s, and %s is needed, the shape of %s%s"
+            % (other_names, found, needed, names, ghosts)
+        )
+    kind, other_kind = (arrays[0].dtype.newbyteorder("=") for arrays in (originals, others))
+    if kind != other_kind:
+        raise TypeError("%s are %s, and %s are %s: convert one of them" % (other_names, other_kind, names, kind))
+
+
+def _names(arrays: Sequence[Array]) -> str:
+    *first, last = (array.name for array in arrays)
+    return ", ".join(first) + " and " + last
+
+
 def apply(
     queue: Any,
     functions: Functions,

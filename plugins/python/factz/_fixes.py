@@ -61,6 +61,7 @@ def protect(
     queue = queue_of(stream, u=u, v=v, u2=u2, v2=v2)
     field = place(config, u, v, queue)
     reconstruction = place(other, u2, v2, queue, ("u2", "v2"))
+    _fix_calls.check_reconstruction(config, field.arrays, reconstruction.arrays, halo)
     call = (*field.call, config, reconstruction.u, reconstruction.v, other)
     functions = Functions(library.protect_host, library.protect_device, library.protect_sizes)
     room = _sizes(config).max_stream_bytes
@@ -101,6 +102,12 @@ def apply(
             component.
         CorruptStreamError, UnsupportedVersionError: as :func:`decompress`.
     """
+    shape = getattr(out, "shape", None)
+    if shape is not None and shape == getattr(u, "shape", None):
+        raise ValueError(
+            "out is one array of the shape %s, and must be two, (u, v), that receive the result: for the fix of a "
+            "volume, with u, v and w, call factz.apply_volume" % (tuple(shape),)
+        )
     pair = () if out is None else _pair(out)
     queue = queue_of(stream, fix=fix, u=u, v=v, **dict(zip(("out[0]", "out[1]"), pair)))
     given = place(configured(abs=0.0), u, v, queue).arrays

@@ -65,6 +65,7 @@ def protect_volume(
     other = configured_volume(abs, rel, periodic=periodic)
     *addresses, vertices = set_layout(config, *components)
     *of_others, _ = set_layout(other, *others)
+    _fix_calls.check_reconstruction(config, components, others, halo)
     call = (*addresses, vertices, config, *of_others, other)
     functions = Functions(
         library.protect_volume_host, library.protect_volume_device, library.protect_volume_sizes

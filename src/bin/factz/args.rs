@@ -27,7 +27,9 @@ use std::path::PathBuf;
 Fields:
   A field is two arrays, u and v, in two files or both in one. The ending of a file name tells its format: .npy and \
 .npz are NumPy's and contain shape and type; all others are raw little-endian values, row by row, x fastest: --dims \
-NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x. NXxNYxNZ is a stack of NZ planes, \
+NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x. Without --dtype they are f32; u and \
+v of f32 in one file take as many bytes as one component of f64, and a file that looks like the latter is refused. \
+NXxNYxNZ is a stack of NZ planes, \
 one behind the other, such as times or levels: fields of their own that are compressed into one stream, with one bound. \
 In .npy it is an array of shape (NZ, NY, NX).
   One file holds both components as u and then v (raw, or .npy of shape (2, NY, NX)), side by side (.npy of shape \

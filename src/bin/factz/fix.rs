@@ -157,7 +157,8 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let about_fix = |e: factz::Error| Failure::from(e).about(a.fix.display());
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
     let keys = names_of(&a.keys);
-    let expected = Expected { dims: Some(dims), dtype: Some(info.dtype), keys, ..Expected::default() };
+    let expected = expected(&a.fix, dims, &info, keys);
+    refuse_components(inputs, &expected, 2)?;
     let mut field = input::read_field(inputs, &expected)?;
     let config = Config { dtype: info.dtype, ..dims.config(info.bound_kind, info.bound) };
     let report = typed!([&mut field.u, &mut field.v] as [u, v] => {
@@ -186,6 +187,26 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
         },
     )?;
     Ok(Verdict::Good)
+}
+
+/// The arrays of the reconstruction that a fix belongs to.
+pub fn expected(fix: &Path, dims: Dims, info: &FixInfo, keys: Vec<String>) -> Expected {
+    let (dims, dtype, fix) = (Some(dims), Some(info.dtype), Some(fix.display().to_string()));
+    Expected { dims, dtype, keys, fix, ..Expected::default() }
+}
+
+/// Refuses a file that holds another number of components than a fix belongs to.
+pub fn refuse_components(inputs: &[&Path], expected: &Expected, components: u32) -> Result<(), Failure> {
+    let ([file], Some(fix)) = (inputs, &expected.fix) else { return Ok(()) };
+    match input::other_components(file, expected, components) {
+        None => Ok(()),
+        Some(held) => Err(failure!(
+            "{}: holds {}, and {fix} belongs to {}: give the reconstruction that it was made for",
+            input_name(file),
+            input::components_text(held),
+            input::components_text(components)
+        )),
+    }
 }
 
 /// A fix, and its header.

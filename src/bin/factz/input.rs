@@ -28,15 +28,30 @@ pub struct Expected {
     pub of_volume: bool,
     /// Shape and type of raw values that nothing else tells: those of a stream, with its name.
     pub otherwise: Option<(Dims, Dtype, String)>,
+    /// The fix that tells shape and type, by its name.
+    pub fix: Option<String>,
 }
 
 /// Advice where a stream has another shape or type.
 pub const OF_STREAM: &str = "give the original of this stream; in a file of several --step K chooses another";
 
+/// Advice where a fix has another shape or type.
+const OF_FIX: &str = "give the reconstruction that it was made for";
+
+/// Advice on raw values of u, v and w, one behind the other.
+const OF_RAW_VOLUME: &str =
+    "`factz compress` takes it with --mode repair, other commands take three files or one .npy";
+
 impl Expected {
-    /// The stream whose shape and type raw values must have.
-    fn stream(&self) -> Option<&str> {
-        self.otherwise.as_ref().filter(|_| self.dims.is_none()).map(|(_, _, name)| name.as_str())
+    /// Advice where raw values do not have the shape and type that a fix or a stream tells.
+    fn told(&self) -> Option<String> {
+        match (&self.fix, &self.otherwise, self.dims, self.dtype) {
+            (Some(fix), _, Some(dims), Some(dtype)) => {
+                Some(format!("{fix} belongs to {dims} values of {}: {OF_FIX}", dtype.name()))
+            }
+            (_, Some((_, _, name)), None, _) => Some(format!("{name} has this shape and type: {OF_STREAM}")),
+            _ => None,
+        }
     }
 
     /// Shape and type, after all headers were read: as they say, or else as a stream does.
@@ -94,6 +109,7 @@ pub fn read_components(files: &[&Path], expected: &Expected) -> Result<(Dims, [V
         agree(piece, &mut known)?;
     }
     let (dims, dtype) = known.settled(pieces.iter())?;
+    let expected = &Expected { of_volume: true, ..expected.clone() };
     let values = match dtype {
         Dtype::F32 => read_pieces::<f32>(pieces, dims, expected)?,
         Dtype::F64 => read_pieces::<f64>(pieces, dims, expected)?,
@@ -133,6 +149,42 @@ pub fn holds_volume(path: &Path, expected: &Expected) -> bool {
         Some(Format::Raw) | None => Ok(false),
     };
     held.unwrap_or(false)
+}
+
+/// The components that a file holds, by the shape of its array or by the arrays of an archive: three of a volume, or
+/// two. None where that is not clear, of one component, of raw values and of pipes.
+pub fn components(path: &Path, expected: &Expected) -> Option<u32> {
+    if holds_volume(path, expected) {
+        return Some(3);
+    }
+    if is_dash(path) || !path.is_file() {
+        return None;
+    }
+    let mut source = Source::open(path).ok()?;
+    let two = match Format::of(path) {
+        Format::Npy => npy::read_header("", &mut source).ok()?.is_pair(),
+        Format::Npz => match &arrays_of(source, &keys_of_field(&expected.keys).ok()?).ok()?.1[..] {
+            [both] => both.header.is_pair(),
+            each => each.len() == 2,
+        },
+        Format::Raw => false,
+    };
+    two.then_some(2)
+}
+
+/// The components that a file holds, where it cannot be read as one of `wanted` components. Of an archive with u, v and
+/// w the first two can be read.
+pub fn other_components(path: &Path, expected: &Expected, wanted: u32) -> Option<u32> {
+    let held = components(path, expected).filter(|&held| held != wanted)?;
+    (held < wanted || Format::of(path) != Format::Npz).then_some(held)
+}
+
+/// A number of components as messages have it.
+pub fn components_text(components: u32) -> &'static str {
+    match components {
+        3 => "three components (u, v and w of a volume)",
+        _ => "two components (u and v of planes)",
+    }
 }
 
 /// Three names say that there is a volume, and two that there is none.
@@ -181,6 +233,7 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
         opened.push(pieces);
     }
     let (dims, dtype) = known.settled(opened.iter().flatten())?;
+    let expected = &Expected { dtype: known.dtype, ..expected.clone() };
     opened
         .into_iter()
         .map(|pieces| {
@@ -197,6 +250,12 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
 /// All headers and options must say the same.
 fn agree(piece: &Piece, known: &mut Expected) -> Result<(), Failure> {
     let name = &piece.name;
+    let told_by_fix = known.told().filter(|_| known.fix.is_some());
+    if let (Some(told), Some(dims), Some(dtype)) = (told_by_fix, piece.dims, piece.dtype) {
+        if (piece.dims, piece.dtype) != (known.dims, known.dtype) {
+            return Err(failure!("{name}: holds {dims} values of {}, and {told}", dtype.name()));
+        }
+    }
     if let (Some(dims), Some(d)) = (piece.dims, known.dims) {
         if d != dims {
             return Err(failure!(
@@ -356,7 +415,9 @@ impl Piece {
             dims,
             big_endian: self.big_endian,
             arrangement: self.arrangement,
-            stream: expected.stream().map(str::to_owned),
+            told: expected.told(),
+            has_type: expected.dtype.is_some() || expected.otherwise.is_some(),
+            of_volume: expected.of_volume,
             values: vec![Vec::new(); self.components],
         };
         match self.content {
@@ -390,14 +451,21 @@ fn read_pieces<T: Element>(
     Ok(components)
 }
 
+/// What a file may hold by its size, and what to do then.
+type Reading = (String, String);
+
 /// The values of an array as they arrive.
 struct Intake<T> {
     name: String,
     dims: Dims,
     big_endian: bool,
     arrangement: Arrangement,
-    /// The stream that tells the shape and the type.
-    stream: Option<String>,
+    /// Advice where a fix or a stream tells the shape and the type.
+    told: Option<String>,
+    /// Whether an option or a file tells the type; otherwise it is f32.
+    has_type: bool,
+    /// Whether the components are those of a volume.
+    of_volume: bool,
     /// The values by component.
     values: Vec<Vec<T>>,
 }
@@ -448,7 +516,7 @@ impl<T: Element> Intake<T> {
             ));
         }
         match &raw {
-            Some((path, _)) => self.refuse_big_endian(path),
+            Some((path, _)) => self.refuse_big_endian(path).and_then(|()| self.refuse_f64()),
             None => Ok(()),
         }
     }
@@ -538,60 +606,124 @@ impl<T: Element> Intake<T> {
 
     /// Advice where a shape does not fit.
     fn advice(&self) -> String {
-        match &self.stream {
-            Some(name) => format!("{name} has this shape and type: {OF_STREAM}"),
-            None => format!("check --dims ({}) and --dtype", self.dims.order()),
-        }
+        let options = || format!("check --dims ({}) and --dtype", self.dims.order());
+        self.told.clone().unwrap_or_else(options)
     }
 
     /// The failure of a file with another number of bytes, which begins with `start`.
     fn wrong_length(&self, bytes: u64, start: &[u8]) -> Failure {
         let (name, what, dtype, expected) = (&self.name, self.what(), T::DTYPE.name(), self.expected_bytes());
-        let other = if T::BYTES == 4 { ("f64", expected * 2) } else { ("f32", expected / 2) };
-        let (components, together) = (self.components(), self.components() > 1);
         let record = start.first_chunk().map_or(0, |&word| u32::from_le_bytes(word)) as u64;
-        let (Dims { nx, ny, nz }, advice) = (self.dims, self.advice());
         let hint = if record > 0 && bytes % (record + RECORD_MARKS) == 0 {
             format!(
                 "it looks like a sequential file of Fortran, with marks around records of {record} bytes: write it with \
                  access='stream', or cut them off: `tail -c +5 FILE | head -c {record} > NEW` is the first record"
             )
-        } else if together && bytes == expected / components {
-            match components {
-                2 => "it has one component: give the file of the other one too".into(),
-                _ => "it has one component: give the files of the other ones too".into(),
-            }
-        } else if self.stream.is_some() {
-            advice
-        } else if !together && bytes == expected * 2 && T::BYTES == 8 {
-            "if it holds u and then v, give it alone, in place of U and V".into()
-        } else if bytes == other.1 {
-            format!("the size is that of {}: give --dtype {}", other.0, other.0)
-        } else if bytes > expected && bytes % expected == 0 && !together {
-            let planes = bytes / expected;
-            format!(
-                "if it holds {planes} planes (steps, levels), give --dims {nx}x{ny}x{}; otherwise {advice}",
-                nz * planes
-            )
-        } else if bytes > expected && bytes % expected == 0 {
-            let fields = bytes / expected;
-            let stack = match self.components() {
-                3 => String::new(),
-                _ => format!(
-                    "if it holds u of {} planes (steps, levels) and then v of these, give --dims {nx}x{ny}x{}; ",
-                    nz * fields,
-                    nz * fields
-                ),
-            };
-            format!(
-                "{stack}if it holds {fields} fields one behind the other, cut one out: `tail -c +{} FILE | head -c \
-                 {expected} > NEW` is the second; otherwise {advice}",
-                expected + 1
-            )
         } else {
-            advice
+            self.readings_text(bytes)
         };
         failure!("{name}: has {bytes} bytes of values, but {what} of {dtype} take {expected}: {hint}")
+    }
+
+    /// What a file with so many bytes may hold, with the option that says so.
+    fn readings_text(&self, bytes: u64) -> String {
+        let (readings, behind) = match self.told {
+            Some(_) => (self.single_component(bytes), vec![]),
+            None => (self.readings(bytes), self.multiples(bytes)),
+        };
+        let advice = self.advice();
+        match (&readings[..], &behind[..]) {
+            ([], []) => advice,
+            ([(what, do_this)], []) => format!("it has {what}: {do_this}"),
+            _ => {
+                let of_any = |(what, do_this): &Reading| format!("if it has {what}, {do_this}");
+                let all: Vec<String> = readings.iter().chain(&behind).map(of_any).collect();
+                let otherwise =
+                    if behind.is_empty() { String::new() } else { format!("; otherwise {advice}") };
+                all.join("; ") + &otherwise
+            }
+        }
+    }
+
+    /// One component, where all are expected.
+    fn single_component(&self, bytes: u64) -> Vec<Reading> {
+        let is_one = self.components() > 1 && bytes == self.expected_bytes() / self.components();
+        Vec::from_iter(is_one.then(|| ("one component".into(), format!("give {} too", self.other_files()))))
+    }
+
+    fn other_files(&self) -> &'static str {
+        match self.components() {
+            2 => "the file of the other one",
+            _ => "the files of the other ones",
+        }
+    }
+
+    /// Other types and numbers of components of the same vertices.
+    fn readings(&self, bytes: u64) -> Vec<Reading> {
+        let mut found = self.single_component(bytes);
+        let count = self.dims.count();
+        let (one, other) = (count * T::BYTES as u64, if T::BYTES == 4 { Dtype::F64 } else { Dtype::F32 });
+        let (name, one_of_other) = (other.name(), count * other.bytes());
+        let mut add =
+            |is_so: bool, what: String, do_this: String| found.extend(is_so.then_some((what, do_this)));
+        match self.components() {
+            1 => {
+                add(bytes == one_of_other, format!("values of {name}"), format!("give --dtype {name}"));
+                let alone = "give it alone, in place of U and V";
+                add(bytes == 2 * one && !self.of_volume, "u and then v".into(), alone.into());
+            }
+            components => {
+                let files = self.other_files();
+                add(
+                    bytes == one_of_other,
+                    format!("one component of {name}"),
+                    format!("give {files} too, and --dtype {name}"),
+                );
+                let all = ["u and v", "u, v and w"][components as usize - 2];
+                let is_other = bytes == components * one_of_other;
+                add(is_other, format!("{all} of {name}"), format!("give --dtype {name}"));
+                if components == 2 && self.dims.has_cubes() {
+                    let what = "u, v and w of a volume";
+                    add(bytes == 3 * one, what.into(), OF_RAW_VOLUME.into());
+                    let with_type = format!("give --dtype {name}; {OF_RAW_VOLUME}");
+                    add(bytes == 3 * one_of_other, format!("{what} of {name}"), with_type);
+                }
+            }
+        }
+        found
+    }
+
+    /// Several planes or fields in place of one.
+    fn multiples(&self, bytes: u64) -> Vec<Reading> {
+        let (expected, Dims { nx, ny, nz }) = (self.expected_bytes(), self.dims);
+        if bytes <= expected || bytes % expected != 0 {
+            return vec![];
+        }
+        let (times, planes) = (bytes / expected, nz * (bytes / expected));
+        let stack = format!("give --dims {nx}x{ny}x{planes}");
+        let fields = || {
+            let cut = format!("tail -c +{} FILE | head -c {expected} > NEW", expected + 1);
+            (format!("{times} fields one behind the other"), format!("cut one out: `{cut}` is the second"))
+        };
+        match self.components() {
+            1 => vec![(format!("{planes} planes (steps, levels)"), stack)],
+            2 => vec![(format!("u of {planes} planes (steps, levels) and then v of these"), stack), fields()],
+            _ => vec![fields()],
+        }
+    }
+
+    /// Refuses one component of f64, as large as u and v of f32, where no option tells the type: as f32 the lower
+    /// halves of its values, and only these, are wild or end in many zeros.
+    fn refuse_f64(&self) -> Result<(), Failure> {
+        let [u, v] = &self.values[..] else { return Ok(()) };
+        if self.has_type || T::BYTES != 4 || !holds_f64([u, v]) {
+            return Ok(());
+        }
+        Err(failure!(
+            "{}: has the size of u and v of f32 and looks like one component of f64: give the file of the other one too, \
+             and --dtype f64; --dtype f32 reads it as u and then v all the same",
+            self.name
+        ))
     }
 
     /// Refuses values of the other byte order: they are wild as they stand, and tame the other way round.
@@ -619,18 +751,35 @@ impl<T: Element> Intake<T> {
 /// Bytes around a record of a sequential file of Fortran: its length, twice.
 const RECORD_MARKS: u64 = 8;
 
-/// Whether values are numbers of usual size only in the other byte order.
-fn is_swapped<T: Real>(values: &[T]) -> bool {
+/// Different words of a field, of so many that `word` gives, as a sample.
+fn sample(count: usize, word: impl Fn(usize) -> u64) -> Vec<u64> {
     // Spread without a period, as the columns of a field have one.
-    let places = (0..values.len().min(4096)).map(|k| (k * 1_000_003) % values.len());
-    let mut words: Vec<u64> = places.map(|k| values[k].to_bits64()).collect();
+    let mut words: Vec<u64> = (0..count.min(4096)).map(|k| word((k * 1_000_003) % count)).collect();
     // Many a field has one value for land.
     words.sort_unstable();
     words.dedup();
-    let tame = |word: u64| {
-        let x = T::from_bits64(word).to_f64();
-        x == 0.0 || (1e-12..1e12).contains(&x.abs())
-    };
+    words
+}
+
+fn is_tame(x: f64) -> bool {
+    x == 0.0 || (1e-12..1e12).contains(&x.abs())
+}
+
+/// Whether u and v of f32 are the halves of as many values of f64.
+fn holds_f64<T: Real>([u, v]: [&[T]; 2]) -> bool {
+    let half = |k: usize| u.get(k).unwrap_or_else(|| &v[k - u.len()]).to_bits64();
+    let words = sample(u.len(), |k| half(2 * k) | half(2 * k + 1) << 32);
+    // Values of f64 that once were of f32 have 29 zeros at the end.
+    let is_lower = |half: u64| half.trailing_zeros() >= 29 || !is_tame(T::from_bits64(half).to_f64());
+    let lower = words.iter().filter(|&&word| is_lower(word & u32::MAX as u64)).count();
+    let upper = words.iter().filter(|&&word| is_lower(word >> 32)).count();
+    words.len() >= 16 && 2 * lower > words.len() && 4 * upper <= words.len()
+}
+
+/// Whether values are numbers of usual size only in the other byte order.
+fn is_swapped<T: Real>(values: &[T]) -> bool {
+    let words = sample(values.len(), |k| values[k].to_bits64());
+    let tame = |word: u64| is_tame(T::from_bits64(word).to_f64());
     let swapped = |word: u64| word.swap_bytes() >> (64 - 8 * T::BYTES);
     let count = |tame: &dyn Fn(u64) -> bool| words.iter().filter(|&&word| tame(word)).count();
     words.len() >= 16

@@ -107,6 +107,15 @@ impl Header {
         })
     }
 
+    /// Whether the array, if it is alone, holds two components and cannot hold those of a volume.
+    pub fn is_pair(&self) -> bool {
+        match *without_leading_ones(&self.sizes, 3) {
+            [a, _, b] => a == 2 || b == 2,
+            [a, b, _, c] => [a, b, c].contains(&2) && a != 3 && c != 3,
+            _ => false,
+        }
+    }
+
     /// The shape of the three components of a volume in one array, and how they lie.
     pub fn volume(&self, name: &str, expected: Option<Dims>) -> Result<(Dims, Arrangement), Failure> {
         let shape = shape_text(&self.sizes);

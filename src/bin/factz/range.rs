@@ -21,20 +21,22 @@ struct Found {
     components: u32,
 }
 
-fn of_field(a: &Range, voice: &Voice) -> Result<Found, Failure> {
-    let files = a.field.files();
+/// Files name themselves where they cannot be read; the errors of the library get their names here.
+fn of_field(a: &Range, files: &[&Path], voice: &Voice) -> Result<Found, Failure> {
+    let about = |e: factz::Error| Failure::from(e).about(input_names(files, ", "));
     let engine = Engine::new(&a.place)?;
     let options = (&a.field.shape, &a.fill, &a.step);
-    let Single { field, .. } = single::read_field(&files, options, None, &a.place, (&engine, voice))?;
+    let Single { field, .. } = single::read_field(files, options, None, &a.place, (&engine, voice))?;
     let Dims { nx, ny, .. } = field.dims;
     let config = Config {
         dtype: field.dtype(),
         fill_value: field.fill_value,
         ..field.dims.config(BoundKind::Absolute, 0.0)
     };
-    let request = factz::Request::new(config)?;
+    let request = factz::Request::new(config).map_err(about)?;
     let range = typed!([&field.u, &field.v] as [u, v] =>
-        factz::range(&request, [u, v].map(|c| View::stack(c, nx, ny)), a.place.threads))?;
+        factz::range(&request, [u, v].map(|c| View::stack(c, nx, ny)), a.place.threads))
+    .map_err(about)?;
     Ok(Found { range, dims: field.dims, dtype: config.dtype, components: 2 })
 }
 
@@ -54,7 +56,8 @@ fn of_volume(a: &Range, files: &[&Path], voice: &Voice) -> Result<Found, Failure
     let range = match config.dtype {
         Dtype::F32 => range::<f32>(&mut volume, config, threads),
         Dtype::F64 => range::<f64>(&mut volume, config, threads),
-    }?;
+    };
+    let range = range.map_err(|e| Failure::from(e).about(input_names(files, ", ")))?;
     Ok(Found { range, dims: volume.dims, dtype: config.dtype, components: 3 })
 }
 
@@ -70,12 +73,11 @@ fn end_json(x: f64) -> Value {
 pub fn range(a: &Range) -> Result<Verdict, Failure> {
     let voice = Voice::new(&a.talk);
     let files: Vec<&Path> = a.field.files().into_iter().chain(a.w.as_deref()).collect();
-    let names = || input_names(&files, ", ");
     let found = match volume_pair::is_given(&a.field, a.w.as_deref(), &a.step)? {
         true => of_volume(a, &files, &voice),
-        false => of_field(a, &voice),
+        false => of_field(a, &files, &voice),
     };
-    let Found { range: r, dims, dtype, components } = found.map_err(|e| e.about(names()))?;
+    let Found { range: r, dims, dtype, components } = found?;
     voice.report(
         || {
             let more = json!({
@@ -97,7 +99,7 @@ pub fn range(a: &Range) -> Result<Verdict, Failure> {
             ];
             let there = vertices.into_iter().filter(|(n, ..)| *n > 0);
             let counts: String = there.map(|(n, one, many)| format!("; {}", counted(n, one, many))).collect();
-            format!("{}: {values}{counts}\n", names())
+            format!("{}: {values}{counts}\n", input_names(&files, ", "))
         },
     )?;
     Ok(Verdict::Good)

@@ -8,7 +8,7 @@ use crate::failure::{failure, input_names, output_name, Failure};
 use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_json};
 use crate::fix::{self, applied_json, protected_text, report_json};
 use crate::foreign::Product;
-use crate::input::{self, Expected};
+use crate::input;
 use crate::options::names_of;
 use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::say::{counted, megabytes_per_second, Voice};
@@ -113,13 +113,8 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let voice = Voice::beside_data(&a.talk, places.are_standard());
     let (fix, info) = fix::read(&a.fix)?;
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
-    let expected = Expected {
-        dims: Some(dims),
-        dtype: Some(info.dtype),
-        keys: names_of(&a.keys),
-        fill_value: None,
-        ..Expected::default()
-    };
+    let expected = fix::expected(&a.fix, dims, &info, names_of(&a.keys));
+    fix::refuse_components(inputs, &expected, 3)?;
     let (_, mut components) = input::read_components(inputs, &expected)?;
     let report = match info.dtype {
         Dtype::F32 => applied::<f32>(&fix, &info, &mut components, a.threads),

@@ -2,7 +2,7 @@
 
 use crate::array::{typed, Dims, Element, Values};
 use crate::engine::Engine;
-use crate::failure::{failure, input_name, Failure};
+use crate::failure::{failure, input_name, input_names, Failure};
 use crate::gaps::{leave_gaps, LostVertices};
 use crate::input::{self, Expected, OF_STREAM};
 use crate::options::{
@@ -173,11 +173,28 @@ pub fn is_volume(path: &Path, shape: &ShapeArguments, step: &StepArgument) -> Re
 /// three, or a stream behind its original.
 pub fn are_given(files: &[PathBuf], shape: &ShapeArguments, step: &StepArgument) -> Result<bool, Failure> {
     let [first, .., last] = files else { return Ok(false) };
-    if steps::is_stream(last) {
-        return is_volume(last, shape, step);
-    }
     let expected = shape.expected(None);
-    Ok(files.len() == 6 || [first, last].iter().any(|path| input::holds_volume(path, &expected)))
+    let last_is_stream = steps::is_stream(last);
+    let of_last = match last_is_stream {
+        true => steps::find(last, step.step)?.map(|found| found.info.components),
+        false => input::components(last, &expected),
+    };
+    let of_first = match of_last.filter(|_| last_is_stream) {
+        Some(components) => input::other_components(first, &expected, components),
+        None => input::components(first, &expected),
+    };
+    if let (2, Some(a), Some(b)) = (files.len(), of_first, of_last) {
+        if a != b {
+            return Err(failure!(
+                "{} holds {}, and {} {}: give a field and its reconstruction",
+                input_name(first),
+                input::components_text(a),
+                input_name(last),
+                input::components_text(b)
+            ));
+        }
+    }
+    Ok(of_last == Some(3) || !last_is_stream && (files.len() == 6 || of_first == Some(3)))
 }
 
 /// Two volumes of one shape and type.
@@ -263,9 +280,13 @@ fn split<'a>(
         (4, None) if input::holds_volume(files[0], expected) => 1,
         (4, None) => 3,
         (n, None) => {
+            let holds_volume = |file: &&&Path| input::holds_volume(file, expected);
+            let held: Vec<&Path> = files.iter().filter(holds_volume).copied().collect();
+            let verb = if held.len() == 1 { "holds a volume" } else { "hold volumes" };
             return Err(failure!(
-                "the number of files is {n}, and one holds a volume: give U0 V0 W0 U1 V1 W1, or one file with all \
-                 components in place of U0 V0 W0, of U1 V1 W1, or of each"
+                "the number of files is {n}, and {} {verb}: give U0 V0 W0 U1 V1 W1, or one file with all \
+                 components in place of U0 V0 W0, of U1 V1 W1, or of each",
+                input_names(&held, " and ")
             ));
         }
     };

@@ -99,8 +99,16 @@ class Fixes(unittest.TestCase):
             factz.inspect_fix(factz.compress(u, v, abs=0.1))
         with self.assertRaisesRegex(factz.FactzError, "nx = 119"):
             factz.apply(fix, u2[:, 1:], v2[:, 1:])
-        with self.assertRaises((ValueError, factz.FactzError)):
-            factz.protect(u, v, u2[1:], v2[1:], abs=0.05)
+        with self.assertRaisesRegex(ValueError, "out is one array of the shape .*apply_volume"):
+            factz.apply(fix, u2, v2, u2.copy())
+        for options, change, message in (
+            ({}, lambda a: a[1:], r"u2 and v2 have the shape \(89, 120\), and \(90, 120\) .* of u and v$"),
+            ({"halo": "xmin+ymax"}, lambda a: a, r"\(90, 120\), and \(89, 119\) .* ghosts of halo='xmin\+ymax'"),
+            ({"halo": ["xmin"]}, lambda a: a[:, 2:], r"\(90, 118\), and \(90, 119\) .* ghosts of halo=\['xmin'\]"),
+            ({}, lambda a: a.astype("f8"), "u2 and v2 are float64, and u and v are float32: convert"),
+        ):
+            with self.assertRaisesRegex((ValueError, TypeError), message):
+                factz.protect(u, v, change(u2), change(v2), abs=0.05, **options)
 
 
 if __name__ == "__main__":

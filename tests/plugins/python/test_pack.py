@@ -175,6 +175,21 @@ class Refusals(Folder):
             file.variable("temperature", AXES, u)
         self.refused("no --pair is given", "the file has temperature", abs=1)
 
+    def test_two_columns(self):
+        for shape in ((2, 2), (1, 2), (3, 19, 2)):
+            with Writer("in.nc") as file:
+                for axis, length in enumerate(shape):
+                    file.dimension("d%d" % axis, length)
+                axes = ["d%d" % axis for axis in range(len(shape))]
+                for name in "uv":
+                    file.variable(name, axes, np.ones(shape, "f4"))
+            for layout in ("virtual", "separate"):
+                parts = "u, v have the shape %s" % (shape,), "no fields of 2 columns: leave them out"
+                self.refused(*parts, pairs=[("u", "v")], abs=1, layout=layout)
+        simple()
+        self.refused("no chunks of 2 columns: give --chunk", abs=1, chunk=(4, 2))
+        pack("in.nc", "out.nc", abs=BOUND, chunk=(2, 4))
+
     def test_axes_that_grow(self):
         with Writer("in.nc") as file:
             file.dimension("time", 2, unlimited=True)

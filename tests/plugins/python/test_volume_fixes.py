@@ -93,8 +93,12 @@ class VolumeFixes(unittest.TestCase):
             factz.protect_volume(u, v, w, *other, abs=1e-6)
         with self.assertRaisesRegex(factz.InvalidArgumentError, "another reconstruction"):
             factz.apply_volume(fix, u, v, w)
-        with self.assertRaisesRegex(factz.InvalidArgumentError, "volume"):
+        with self.assertRaisesRegex(factz.InvalidArgumentError, "volume.*apply_volume"):
             factz.apply(fix, other[0], other[1])
+        with self.assertRaisesRegex(ValueError, "out is one array .*apply_volume"):
+            factz.apply(fix, *other)
+        with self.assertRaisesRegex(ValueError, r"u2, v2 and w2 .*\(5, 6, 7\), and \(4, 6, 7\).* halo='zmin'"):
+            factz.protect_volume(u, v, w, *other, abs=0.10001, halo="zmin")
         with self.assertRaisesRegex(factz.InvalidArgumentError, "planes"):
             factz.apply_volume(factz.protect(u, v, u, v, abs=0.1), u, v, w)
         with self.assertRaises(factz.CorruptStreamError):

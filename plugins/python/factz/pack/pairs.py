@@ -239,6 +239,22 @@ def _check(pair: Pair, chunk: Optional[Tuple[int, int]]) -> None:
             "%s: a field of %d x %d takes 4 GiB or more, and a chunk of HDF5 must be shorter: give --chunk "
             "4096x4096 (chunk=(4096, 4096))" % (pair.text, size[1], size[0])
         )
+    _check_columns(pair, size[1])
+
+
+def _check_columns(pair: Pair, columns: int) -> None:
+    """The filter tells components from rows and columns by their lengths: a chunk (2, ny, 2) may be either."""
+    if columns != 2:
+        return
+    if pair.shape[-1] == 2:
+        raise PackError(
+            "%s have the shape %s, and the HDF5 filter compresses no fields of 2 columns: leave them out of --pair"
+            % (pair.text, pair.shape)
+        )
+    raise PackError(
+        "%s have the shape %s, and the HDF5 filter compresses no chunks of 2 columns: give --chunk another NX "
+        "(chunk=(ny, nx))" % (pair.text, pair.shape)
+    )
 
 
 def refuse_packed(dataset: h5py.Dataset) -> None:
