@@ -56,6 +56,15 @@ __device__ __forceinline__ u32 warp_inclusive_sum(u32 value) {
     return value;
 }
 
+// The first lane whose inclusive sum is more than `wanted`; the last one if there is none.
+__device__ __forceinline__ u32 lane_of_sum(u32 inclusive_sum, u32 wanted) {
+    u32 of = 0;
+#pragma unroll
+    for (u32 step = 16; step > 0; step /= 2)
+        if (__shfl_sync(FULL, inclusive_sum, of + step - 1) <= wanted) of += step;
+    return min(of, 31u);
+}
+
 // The exclusive sum over the lanes.
 __device__ __forceinline__ u64 warp_exclusive_sum(u64 x) {
     const i32 lane = threadIdx.x & 31;

@@ -287,10 +287,10 @@ constexpr u32 LEVEL_EXACT = 17;
 constexpr u32 LEVEL_ZERO = 18;
 constexpr u32 LEVEL_FILLED = 19;
 
-// Rounds of repair in which one vertex mends a simplex, with how many vertices one violated simplex ends
-// them, and then rounds in which all corners of a violated one go below its bound.
+// Rounds of repair in which one vertex mends a simplex; in a compression they end with one violated simplex for
+// so many vertices; then rounds in which all corners of a violated one go below its bound.
 constexpr u32 SINGLE_ROUNDS = 64;
-constexpr u64 VERTICES_WITH_ONE = 262144;
+constexpr u64 VERTICES_PER_FEW = 262144;
 constexpr u32 BOUNDED_ROUNDS = 64;
 
 // Volumes: the largest bound shift; the sample of the tuning, a fraction of all tiles within limits; bits

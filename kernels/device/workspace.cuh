@@ -215,12 +215,13 @@ struct RepairView : CountView {
     __device__ __forceinline__ u32* changed(u64 tile) const {
         return words_at<u32>(job.slots + tile * SLOT_BYTES + MARKS_AT);
     }
-    // The part of the lists of rounds that lies here; they go on over all tiles (repair/lists_of_rounds.cuh).
+    // The words of the lists of rounds that lie here; they go on over all tiles (repair/lists_of_rounds.cuh).
+    static constexpr u32 ROUND_LIST_WORDS = (u32)(SLOT_BYTES - MARKS_AT) / 4 - PLACES / 32;
     __device__ __forceinline__ u32* round_lists(u64 tile) const { return changed(tile) + PLACES / 32; }
 };
 // The repair of a field with its tiles of so many vertices.
 template <u32 PLACES>
-using FieldRepairView = RepairView<PLACES, PLACES / 4, 0>;
+using FieldRepairView = RepairView<PLACES, PLACES, 0>;
 
 // Volumes: quantization, repair, lists. Marks lie behind the payload until words are written.
 template <typename T>

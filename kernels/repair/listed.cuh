@@ -109,11 +109,11 @@ __device__ __forceinline__ void raise_largest_error(const Job& job, Control& con
                  of_layer = sizes_of(job, tile).largest_error;
     double largest = threadIdx.x == 0 ? of_layer : 0.0;
     if (any) {
-        // Neither a vertex of layer 1 nor a listed one may have a larger error than is known already.
-        const auto place = Of::Mesh::tile(job, tile);
-        const double most = larger(of_layer, largest_error<Of>(job, place, true));
+        // Listed vertices are looked at, others have at most the error of layer 1: often less than is known.
+        const auto vertices = Of::Mesh::tile(job, tile);
+        const double most = larger(of_layer, largest_error<Of>(job, vertices, true));
         if (!__syncthreads_or(!(most <= known))) return;
-        largest = largest_error<Of>(job, place, false);
+        largest = largest_error<Of>(job, vertices, false);
     }
     for (i32 k = 16; k > 0; k /= 2) largest = larger(largest, __shfl_xor_sync(FULL, largest, k));
     if ((threadIdx.x & 31) == 0 && largest > known)
@@ -290,13 +290,7 @@ struct ListedVisitor {
         const u32 lane = threadIdx.x & 31, count = tiles >> lane & 1 ? mine.count : 0,
                   up_to_me = warp_inclusive_sum(count), all = __shfl_sync(FULL, up_to_me, 31);
         for (u32 first = 0; first < all; first += 32) {
-            // The tile with this vertex: the first one with more up to it.
-            const u32 wanted = first + lane;
-            u32 of = 0;
-#pragma unroll
-            for (u32 step = 16; step > 0; step /= 2)
-                if (__shfl_sync(FULL, up_to_me, of + step - 1) <= wanted) of += step;
-            of = of < 31 ? of : 31;
+            const u32 wanted = first + lane, of = lane_of_sum(up_to_me, wanted);
             const u32 in_tile = wanted - (__shfl_sync(FULL, up_to_me, of) - __shfl_sync(FULL, count, of)),
                       at = __shfl_sync(FULL, mine.from, of) + in_tile;
             const u64 rank = shuffled(mine.before, of) + in_tile;

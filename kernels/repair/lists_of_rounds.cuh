@@ -10,15 +10,19 @@
 // Cells of even and of odd rounds, and changed vertices.
 enum RoundList : u32 { EVEN_CELLS, ODD_CELLS, CHANGED_VERTICES, ROUND_LISTS };
 
-// Violated cells by their bytes in a word, of which the highest bit is set.
+// Violated cells by their bytes in a word of cells, of which the highest bit is set. The place of the first
+// one of such bytes, given the number of the word in the tile.
 __device__ __forceinline__ u32 violated_bytes(u32 word) {
     return ((word & 0x01010101 * SIMPLICES_OF_CELL) + 0x7f7f7f7f) & 0x80808080;
+}
+__device__ __forceinline__ u32 place_of_byte(u32 word, u32 bytes) {
+    return 4 * word + ((u32)__ffs((i32)bytes) - 1) / 8;
 }
 
 template <typename Of>
 struct RoundLists {
     typedef typename Of::Mesh Mesh;
-    static constexpr u32 WORDS = Mesh::PLACES / 32;  // of a tile
+    static constexpr u32 WORDS = Of::View::ROUND_LIST_WORDS;  // of a tile
     const typename Of::View work;
     const u32 most;  // entries of a list
 
@@ -33,10 +37,11 @@ struct RoundLists {
     }
 
 private:
-    // An entry has the number of a tile and a place there.
+    // An entry has the number of a tile and a place there, in 32 bits.
     static __device__ __forceinline__ u32 most_of(const Job& job) {
-        const u64 words = job.tiles() * WORDS;
-        return words < 1 << 27 ? min((u32)words / ROUND_LISTS, FACTZ_MOST_ENTRIES) : 0;
+        static_assert(WORDS <= Mesh::PLACES, "numbers of words have 32 bits as well");
+        const bool fits = job.tiles() <= (1ull << 32) / Mesh::PLACES - 1;
+        return fits ? min((u32)(job.tiles() * WORDS / ROUND_LISTS), FACTZ_MOST_ENTRIES) : 0;
     }
     __device__ __forceinline__ u32& entry(RoundList list, u32 k) const {
         const u32 word = list * most + k;

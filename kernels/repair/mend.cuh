@@ -1,4 +1,5 @@
-// How one vertex mends a violated simplex. Twin of act in src/repair/rounds.rs.
+// How one vertex mends a violated simplex, and which simplices may do so in a round. Twins: act, may_act and
+// what they call in src/repair/rounds.rs.
 #pragma once
 #include "repair/simplices.cuh"
 

@@ -28,7 +28,7 @@ struct RepairRounds {
     const ViolatedSet<Of>& violated;
     const RoundLists<Of> lists;
     const u32 lanes, lane;  // lanes: all of a warp (Mender)
-    const u64 warp, warps;  // of the grid: first the first ones of all blocks
+    const u64 warp, warps;  // of the grid; the first warps of all blocks come first
     u32 round, barriers;
     // Whether the cells of the round are in a list, and the changed vertices will be. Otherwise these are
     // marked, and all bytes of cells and all marks are looked at.
@@ -79,22 +79,23 @@ struct RepairRounds {
             atomicOr(&work.changed(at.tile)[at.place / 32], 1u << at.place % 32);
     }
 
-    // Calls `each(cell, part)` with the cells that have violated simplices, and with as many parts of each,
-    // and lists these cells for the next round. A part belongs to a warp.
+    // Calls `each(cell, part)` with the PARTS parts of all cells that have violated simplices. Counts these
+    // simplices, and lists the cells for the next round. A part belongs to a warp.
     template <u32 PARTS, typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
-        const u64 simplices = has_lists ? for_listed<PARTS>(each) : for_bytes<PARTS>(each);
+        const u64 simplices = has_lists ? for_cells_of_list<PARTS>(each) : for_all_cells<PARTS>(each);
         if (lane == 0 && simplices) atomicAdd((ull*)&counts.simplices[round & 1], (ull)simplices);
     }
     template <u32 PARTS, typename Each>
-    __device__ __forceinline__ u64 for_listed(Each each) {
+    __device__ __forceinline__ u64 for_cells_of_list(Each each) {
         const u32 parts = PARTS * read(cell_count(round));
         u64 simplices = 0;
-        // Cells take different times: a warp that is done takes the next one.
+        // Cells take different times: a warp that is done takes the next part.
         for (u64 k = warp; k < parts;) {
             const TilePlace cell = lists.get(cells(round), (u32)k / PARTS);
             const u32 bits = violated.of_cell(cell), part = (u32)k % PARTS;
             if (part == 0) simplices += __popc(bits);
+            // Cells that were mended go from the list.
             if (part == 0 && lane == 0) bits ? list_cell(cell) : violated.unlist(cell);
             if (bits) each(cell, part);
             __syncwarp(lanes);
@@ -104,35 +105,55 @@ struct RepairRounds {
         }
         return simplices;
     }
-    // As above, by the bytes of all cells.
     template <u32 PARTS, typename Each>
-    __device__ __forceinline__ u64 for_bytes(Each each) {
-        constexpr u32 WORDS = Mesh::PLACES / 4;
+    __device__ __forceinline__ u64 for_all_cells(Each each) {
+        // Words of a tile, and those that a warp looks at together.
+        constexpr u32 WORDS = Mesh::PLACES / 4, AT_ONCE = 128;
+        const u64 words = job.tiles() * WORDS, step = AT_ONCE * warps;
+        auto load = [&](u64 first) {
+            return first < words ? __ldcg(words_at<uint4>(work.violated() + 4 * first) + lane)
+                                 : make_uint4(0, 0, 0, 0);
+        };
         u64 simplices = 0;
-        for (u64 first = 32 * warp; first < job.tiles() * WORDS; first += 32 * warps) {
-            const u32 word = __ldcg(words_at<u32>(work.violated()) + first + lane),
-                      cells_of_word = violated_bytes(word);
-            auto cell_of = [&](u32 of_lane, u32 bytes) {
-                const u32 k = (u32)(first % WORDS) + of_lane;
-                return TilePlace{first / WORDS, 4 * k + ((u32)__ffs((i32)bytes) - 1) / 8};
-            };
-            for (u32 left = word << 1 & 0x80808080 & ~cells_of_word; left; left &= left - 1)
-                violated.unlist(cell_of(lane, left));
-            const u32 mine = __popc(cells_of_word), all = warp_sum(mine);
-            if (all == 0) continue;
-            simplices += warp_sum(__popc(word & 0x01010101 * SIMPLICES_OF_CELL));
-            u32 place = 0;
-            if (lane == 0) place = atomicAdd(&cell_count(round + 1), all);
-            place = __shfl_sync(FULL, place, 0) + warp_inclusive_sum(mine) - mine;
-            for (u32 left = cells_of_word; left; left &= left - 1)
-                lists.put(cells(round + 1), place++, cell_of(lane, left));
-            for (u32 k = 0; k < 32; k++)
-                for (u32 left = __shfl_sync(lanes, cells_of_word, k); left; left &= left - 1)
-                    for (u32 part = 0; part < PARTS; part++) {
-                        each(cell_of(k, left), part);
-                        __syncwarp(lanes);
-                    }
+        uint4 next = load(AT_ONCE * warp);
+        for (u64 first = AT_ONCE * warp; first < words; first += step) {
+            const uint4 quad = next;
+            // Under way while the cells of these words take their time.
+            next = load(first + step);
+            if (!__ballot_sync(lanes, (quad.x | quad.y | quad.z | quad.w) != 0)) continue;
+#pragma unroll 1
+            for (u32 w = 0; w < 4; w++) {
+                const u32 word = w == 0 ? quad.x : w == 1 ? quad.y : w == 2 ? quad.z : quad.w;
+                simplices += for_words<PARTS>(first / WORDS, (u32)(first % WORDS) + w, word, each);
+            }
         }
+        return simplices;
+    }
+    // As above, with the words first + 4 * lane of the cells of a tile.
+    template <u32 PARTS, typename Each>
+    __device__ __forceinline__ u32 for_words(u64 tile, u32 first, u32 word, Each each) {
+        __syncwarp(lanes);
+        const u32 of_word = violated_bytes(word);
+        auto cell = [&](u32 of_lane, u32 bytes) {
+            return TilePlace{tile, place_of_byte(first + 4 * of_lane, bytes)};
+        };
+        for (u32 left = word << 1 & 0x80808080 & ~of_word; left; left &= left - 1)
+            violated.unlist(cell(lane, left));
+        const u32 mine = __popc(of_word), up_to_me = warp_inclusive_sum(mine),
+                  all = __shfl_sync(lanes, up_to_me, 31);
+        if (all == 0) return 0;
+        u32 place = 0;
+        if (lane == 0) place = atomicAdd(&cell_count(round + 1), all);
+        place = __shfl_sync(lanes, place, 0) + up_to_me - mine;
+        for (u32 left = of_word; left; left &= left - 1)
+            lists.put(cells(round + 1), place++, cell(lane, left));
+        const u32 simplices = warp_sum(__popc(word & 0x01010101 * SIMPLICES_OF_CELL));
+        for (u32 k = 0; k < 32; k++)
+            for (u32 left = __shfl_sync(lanes, of_word, k); left; left &= left - 1)
+                for (u32 part = 0; part < PARTS; part++) {
+                    each(cell(k, left), part);
+                    __syncwarp(lanes);
+                }
         return simplices;
     }
 
@@ -231,23 +252,24 @@ struct RepairRounds {
                 if (k < Mesh::AROUND) verify_around(lists.get(CHANGED_VERTICES, (u32)i), k);
             return;
         }
-        // The marks of a few vertices at a time, so that warps have equal shares.
-        constexpr u32 WORDS = Mesh::PLACES / 32, AT_ONCE = 8;
-        for (u64 first = AT_ONCE * warp; first < job.tiles() * WORDS; first += AT_ONCE * warps) {
+        constexpr u32 WORDS = Mesh::PLACES / 32;
+        static_assert(WORDS % 32 == 0, "the words of a warp are those of a tile");
+        for (u64 first = 32 * warp; first < job.tiles() * WORDS; first += 32 * warps) {
             u32* const words = work.changed(first / WORDS) + first % WORDS;
-            const u32 own = lane < AT_ONCE ? __ldcg(words + lane) : 0;
+            const u32 own = __ldcg(words + lane);
             if (own) words[lane] = 0;
-            for (u32 w = 0; w < AT_ONCE; w++)
-                for (u32 left = __shfl_sync(lanes, own, w); left;) {
-                    // One vertex for each EACH lanes.
-                    u32 mine = left;
-                    for (u32 skipped = 0; skipped < 32 / EACH; skipped++, left &= left - 1)
-                        if (skipped < lane / EACH) mine &= mine - 1;
-                    if (mine && k < Mesh::AROUND)
-                        verify_around(
-                            {first / WORDS, 32 * (u32)(first % WORDS + w) + (u32)__ffs((i32)mine) - 1}, k);
-                    __syncwarp(lanes);
+            const u32 up_to_me = warp_inclusive_sum(__popc(own)), all = __shfl_sync(lanes, up_to_me, 31);
+            for (u32 at = 0; at < EACH * all; at += 32) {
+                const u32 wanted = (at + lane) / EACH, of = lane_of_sum(up_to_me, wanted);
+                u32 word = __shfl_sync(lanes, own, of);
+                const u32 before = __shfl_sync(lanes, up_to_me, of) - __popc(word);
+                if (wanted < all && k < Mesh::AROUND) {
+                    for (u32 skipped = before; skipped < wanted; skipped++) word &= word - 1;
+                    const u32 place = 32 * (u32)(first % WORDS + of) + (u32)__ffs((i32)word) - 1;
+                    verify_around({first / WORDS, place}, k);
                 }
+                __syncwarp(lanes);
+            }
         }
     }
 
@@ -266,7 +288,7 @@ struct RepairRounds {
             bound_blocks(min(rules - FIRST_OF_BLOCKS, 63u));
     }
     __device__ __forceinline__ void run() {
-        const u64 few = job.vertices() / VERTICES_WITH_ONE;
+        const u64 few = Of::IS_COMPRESSION ? job.vertices() / VERTICES_PER_FEW : 0;
         const bool is_first = blockIdx.x == 0 && threadIdx.x == 0;
         for (u32 rules = FACTZ_FIRST_ROUND;; round++) {
             change_levels(rules);

@@ -29,6 +29,7 @@ constexpr u32 CELL_IS_LISTED = 1 << 6, SIMPLICES_OF_CELL = CELL_IS_LISTED - 1;
 template <typename Of>
 struct ViolatedSet {
     typedef typename Of::Mesh Mesh;
+    static_assert(1 << Mesh::OF_CELL <= CELL_IS_LISTED, "a bit each");
     const Job& job;
 
     __device__ __forceinline__ u8* byte_of(const TilePlace& cell) const {
@@ -78,7 +79,7 @@ __device__ __forceinline__ bool are_equal(const Vectors& a, const Vectors& b) {
 }
 
 // The vector of a vertex now. Not inlined: rounds of repair wait for instructions more than for anything
-// else. Votes and shuffles behind it need a mask that the compiler does not know (repair/rounds.cuh).
+// else. Votes and shuffles behind it need a mask that the compiler does not know (repair/mend.cuh).
 template <typename Of, typename V = typename VertexValues<Of>::V>
 static __device__ __noinline__ V vector_now(const Job& job, GridPoint p, V original) {
     return VertexValues<Of>(job).current(p, Of::Mesh::place_of(job, p), original);

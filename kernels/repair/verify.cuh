@@ -183,9 +183,6 @@ __device__ __forceinline__ void list_cells(
     const Job& job, Control& control, u64 tile, VerifyShared<typename Of::Mesh>& shared) {
     typedef typename Of::Mesh Mesh;
     const RoundLists<Of> lists(job);
-    __syncthreads();
-    if (threadIdx.x == 0) shared.cell_count = 0;
-    __syncthreads();
     u32 mine = 0, place = 0;
     for (u32 w = threadIdx.x; w < Mesh::PLACES / 4; w += VOLUME_THREADS)
         mine += __popc(violated_bytes(shared.violated[w]));
@@ -198,7 +195,7 @@ __device__ __forceinline__ void list_cells(
         const u32 cells = violated_bytes(shared.violated[w]);
         shared.violated[w] |= (cells >> 7) * CELL_IS_LISTED;
         for (u32 left = cells; left; left &= left - 1)
-            lists.put(EVEN_CELLS, place++, {tile, 4 * w + ((u32)__ffs((i32)left) - 1) / 8});
+            lists.put(EVEN_CELLS, place++, {tile, place_of_byte(w, left)});
     }
     __syncthreads();
 }
@@ -216,7 +213,7 @@ __device__ __forceinline__ void verify_mesh(const Job& job) {
     if (idle && !Of::IS_COMPRESSION) return;
     const typename Of::View work(job);
     const typename Mesh::Tile tile = Mesh::tile(job, blockIdx.x);
-    if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = 0;
+    if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = shared.cell_count = 0;
     static_assert(VOLUME_THREADS >= Mesh::PLACES / 16, "sixteen bytes each");
     const bool has_bytes = threadIdx.x < Mesh::PLACES / 16;
     if (has_bytes) reinterpret_cast<uint4*>(shared.violated)[threadIdx.x] = make_uint4(0, 0, 0, 0);

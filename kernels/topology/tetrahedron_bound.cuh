@@ -66,8 +66,8 @@ __device__ __forceinline__ double along(const Direction& n, const Vector<T>* p, 
 }
 
 // A direction along which the hull of 4 vectors may be apart from the origin, of so many: 3 axes, 3 normals
-// of each edge, and the normals of 4 faces. Those of fewer vectors are the ones with `last` below their
-// number.
+// of each edge, and the normals of 4 faces. Fewer than 4 vectors have
+// only those whose latest vector, `last`, they have.
 constexpr u32 NORMALS_OF_EDGES = 3, NORMALS_OF_FACES = NORMALS_OF_EDGES + 18,
               DIRECTIONS = NORMALS_OF_FACES + 4;
 template <typename T>

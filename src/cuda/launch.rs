@@ -343,7 +343,7 @@ impl Shape {
         chunks.div_ceil(LIST_WARPS as u64).min(self.blocks_each(8))
     }
 
-    /// As many blocks for the chunks of a list that is written: a block for each, at most.
+    /// Blocks that write a list: one for each of its chunks, at most.
     pub(super) fn written_list_blocks(&self) -> u64 {
         (self.nx * self.ny * self.nz / LIST_CHUNK + LIST_KINDS).min(self.blocks_each(3))
     }

@@ -307,10 +307,10 @@ pub(super) const METHOD: &[Constant] = listed! {
     LEVEL_EXACT: u32 = values::EXACT;
     LEVEL_ZERO: u32 = values::ZERO;
     LEVEL_FILLED: u32 = values::FILLED;
-    /// Rounds of repair in which one vertex mends a simplex, with how many vertices one violated simplex ends
-    /// them, and then rounds in which all corners of a violated one go below its bound.
+    /// Rounds of repair in which one vertex mends a simplex; in a compression they end with one violated simplex for
+    /// so many vertices; then rounds in which all corners of a violated one go below its bound.
     SINGLE_ROUNDS: u32 = rounds::SINGLE_ROUNDS;
-    VERTICES_WITH_ONE: u64 = rounds::VERTICES_WITH_ONE;
+    VERTICES_PER_FEW: u64 = rounds::VERTICES_PER_FEW;
     BOUNDED_ROUNDS: u32 = rounds::BOUNDED_ROUNDS;
     /// Volumes: the largest bound shift; the sample of the tuning, a fraction of all tiles within limits; bits
     /// that a small and a large triple take, about.

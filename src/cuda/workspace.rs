@@ -201,8 +201,8 @@ impl Workspace {
             levels: carver.take(&[tiles, of_tile])?,
             violated: carver.take(&[tiles, of_tile])?,
             listed: carver.take(&[tiles, of_tile / 8])?,
-            // Two bits for each vertex.
-            slots: carver.take(&[tiles, of_tile / 4])?,
+            // A bit for each vertex, and lists.
+            slots: carver.take(&[tiles, of_tile])?,
             group_sizes: carver.take(&[tiles, 8])?,
             group_offsets: carver.take(&[tiles, 8])?,
             list_ranks: carver.take(&[LIST_KINDS, tiles, 8])?,

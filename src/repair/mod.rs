@@ -223,16 +223,20 @@ mod tests {
             let rule = VolumeRule { types: true, ties, spacing: [1.0, -1.0, 2.0] };
             let missing = Missing::new::<f64>(None);
             let mesh = Tetrahedra { grid, original, missing, rule, radius: survey.radius, halo: 0, pin: 0 };
-            for first in [0, SINGLE_ROUNDS, SINGLE_ROUNDS + BOUNDED_ROUNDS] {
+            let kinds = [0, SINGLE_ROUNDS, SINGLE_ROUNDS + BOUNDED_ROUNDS].map(|first| (first, 0));
+            let rounds = [kinds.as_slice(), &[(0, 200)]].concat().into_iter().map(|(first, few)| {
                 let values = Values::new(grid, original, other, (bound, &refiner)).unwrap();
                 survey.restored.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
-                let counts = Repair::run_from(first, &mesh, &values, threads).unwrap();
+                let counts = Repair::run_from(first, few, &mesh, &values, threads).unwrap();
                 assert!(
                     mesh.violated(&values, threads).unwrap().concat().is_empty(),
                     "from round {first} on"
                 );
                 assert!(counts.violated > 1000, "{counts:?}");
-            }
+                counts.rounds
+            });
+            let rounds: Vec<u64> = rounds.collect();
+            assert!(rounds[3] < rounds[0], "with few simplices they end sooner: {rounds:?}");
         }
     }
 
@@ -265,7 +269,7 @@ mod tests {
             let values = Values::new(request.grid(), original, other, (bound, &refiner)).unwrap();
             survey.restored.iter().for_each(|&(vertex, level)| values.set_level(vertex, level));
             let mesh = Triangles::new(&request, original, survey.radius);
-            let counts = Repair::run_from(first, &mesh, &values, threads).unwrap();
+            let counts = Repair::run_from(first, 0, &mesh, &values, threads).unwrap();
             assert!(mesh.violated(&values, threads).unwrap().concat().is_empty(), "from round {first} on");
             changes.push((counts.violated, counts.rounds));
         }

@@ -41,7 +41,7 @@ impl<T: Real, const N: usize> Job<'_, T, N> {
         mesh.keep_border(&values);
         let counts = match request.config().preserve {
             Preserve::None => Counts::default(),
-            Preserve::Points | Preserve::Types => Repair::run(&mesh, &values, threads)?,
+            Preserve::Points | Preserve::Types => Repair::run(&mesh, &values, 0, threads)?,
         };
         let header = self.blank_header(&survey);
         let lists = Lists::of(&values, header.positions(), threads)?;

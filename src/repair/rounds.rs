@@ -10,11 +10,12 @@ use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Rounds in which one vertex at a time mends a simplex, at most. They end behind a round that began with few
-/// violated simplices: one in so many vertices. Rounds take their time however few these are, and the levels
-/// that they save do not show in a stream or fix of so many vertices.
+/// Rounds in which one vertex at a time mends a simplex, at most.
 pub const SINGLE_ROUNDS: u64 = 64;
-pub const VERTICES_WITH_ONE: u64 = 1 << 18;
+/// Where a field is compressed, a round that begins with at most one violated simplex for so many vertices is the
+/// last one of these: a round takes its time however few there are, and what more rounds would save is little in
+/// the stream of so many vertices. A fix, which holds nothing else, has all of them.
+pub const VERTICES_PER_FEW: u64 = 1 << 18;
 /// Rounds after them in which all corners of a violated simplex go below its bound. In the rounds behind these
 /// all vertices of blocks with violated simplices go below their bounds, and blocks double their size from one
 /// round to the next, so that the last one has all vertices, after which nothing is violated.
@@ -42,14 +43,16 @@ pub struct Repair<'a, T, M, const N: usize, const V: usize> {
 }
 
 impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T, M, N, V> {
-    /// Repairs a field.
-    pub fn run(mesh: &'a M, values: &'a Values<'a, T, N>, threads: Threads) -> Result<Counts> {
-        Self::run_from(0, mesh, values, threads)
+    /// Repairs a field. A round that begins with at most `few` violated simplices is the last one in which one
+    /// vertex mends each.
+    pub fn run(mesh: &'a M, values: &'a Values<'a, T, N>, few: u64, threads: Threads) -> Result<Counts> {
+        Self::run_from(0, few, mesh, values, threads)
     }
 
     /// As [`Repair::run`], beginning with the rules of round `first`.
     pub fn run_from(
         first: u64,
+        few: u64,
         mesh: &'a M,
         values: &'a Values<'a, T, N>,
         threads: Threads,
@@ -61,14 +64,14 @@ impl<'a, T: Real, M: Mesh<T, N, V>, const N: usize, const V: usize> Repair<'a, T
             repair.mark(simplex);
         }
         let mut counts = Counts { violated: list.len() as u64, ..Counts::default() };
-        let few = (values.grid.vertices() / VERTICES_WITH_ONE) as usize;
         let mut number = first;
         while !list.is_empty() {
             // Of 2^63 blocks the last round makes one.
             if number > SINGLE_ROUNDS + BOUNDED_ROUNDS + 63 {
                 return Err(Error::new(Status::Internal, "a simplex is violated below all bounds"));
             }
-            let next = if number < SINGLE_ROUNDS && list.len() <= few { SINGLE_ROUNDS } else { number + 1 };
+            let ends = number < SINGLE_ROUNDS && list.len() as u64 <= few;
+            let next = if ends { SINGLE_ROUNDS } else { number + 1 };
             let changed = joined(&[], repair.round(number, &list)?)?;
             counts.rounds += 1;
             counts.changes += changed.len() as u64;

@@ -19,7 +19,7 @@ use crate::predict::tuning::Choice;
 use crate::repair::encode::{bytes_of, Lists};
 use crate::repair::list::{Chunk, Positions};
 use crate::repair::mesh::Mesh;
-use crate::repair::rounds::Repair;
+use crate::repair::rounds::{Repair, VERTICES_PER_FEW};
 use crate::repair::tetrahedra::Tetrahedra;
 use crate::repair::values::{Level, Values, EXACT, FILLED, UNCHANGED, ZERO};
 use crate::report::Report;
@@ -110,7 +110,8 @@ impl<T: Real> Job<'_, T> {
         let mesh = self.mesh();
         mesh.keep_border(&values);
         if keeps_points {
-            let counts = Repair::run(&mesh, &values, threads)?;
+            let few = grid.vertices() / VERTICES_PER_FEW;
+            let counts = Repair::run(&mesh, &values, few, threads)?;
             event!(DEBUG, "repaired", violated = counts.violated, rounds = counts.rounds);
         }
         let positions = Positions::Volume(grid);

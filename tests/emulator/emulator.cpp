@@ -579,7 +579,7 @@ void carve_to_protect(Job& job) {
     job.levels = fenced_as<u8>("levels", tiles * of_tile);
     job.violated = fenced_as<u8>("violated", tiles * of_tile);
     job.listed = fenced_as<u32>("listed", tiles * of_tile / 8);
-    job.slots = fenced_as<u8>("slots", tiles * of_tile / 4);
+    job.slots = fenced_as<u8>("slots", tiles * of_tile);
     job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
     job.group_offsets = fenced_as<u64>("group_offsets", tiles * 8);
     job.list_ranks = fenced_as<u64>("list_ranks", tiles * LIST_KINDS * 8);

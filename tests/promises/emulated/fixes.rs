@@ -226,6 +226,25 @@ fn damaged_fixes_are_found_out() {
     }
 }
 
+/// Where the lists of a round have no room for all its cells, all cells are looked at, and the fix is the same.
+#[test]
+#[ignore = "make test-all"]
+fn rounds_with_small_lists_make_the_same_fix() {
+    needs!("g++");
+    let folder = fresh_folder("fixes_with_small_lists");
+    for entries in ["0", "9"] {
+        let program = emulator::built(&[&format!("-DFACTZ_MOST_ENTRIES={entries}u")]);
+        for k in [0, 1, 4, 5] {
+            let case = case::<f32>(k);
+            let (words, fix) = made(&program, &case, ORDERS[k % 2], &folder, 1 << 20);
+            assert_eq!(words[0], "0", "case {k}: {words:?}");
+            let (report, expected) = case.fix().expect("a field within the bound");
+            assert!(report.rounds > 1, "case {k}: {report:?}");
+            assert!(fix == expected, "case {k}, {entries} entries");
+        }
+    }
+}
+
 /// The rules of later rounds of repair, which few fields reach, settle every triangle and tetrahedron as
 /// well.
 #[test]

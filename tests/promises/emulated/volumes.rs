@@ -225,7 +225,7 @@ fn later_rounds_of_repair_settle_every_tetrahedron() {
     }
 }
 
-/// Where the lists of a round have no room for all its cells, blocks share tiles, and write the same stream.
+/// Where the lists of a round have no room for all its cells, all cells are looked at, and the stream is the same.
 #[test]
 #[ignore = "make test-all"]
 fn rounds_with_small_lists_write_the_same_stream() {
