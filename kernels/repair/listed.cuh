@@ -251,8 +251,8 @@ struct ListedOfTile {
 };
 
 // Visits the listed vertices of a kind with the ranks of a chunk, at most 32 at a time: `each(lanes,
-// position, level, rank)` with a bit in `lanes` for each lane that has one. Positions ascend. Call with a
-// warp.
+// position, level, rank)` with a bit in `lanes` for each lane that has one. Positions ascend with the rank.
+// Call with a warp.
 template <typename Of, typename Each>
 struct ListedVisitor {
     typedef typename Of::Mesh Mesh;

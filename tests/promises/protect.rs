@@ -159,7 +159,7 @@ fn check<T: Real>(
     (after, report)
 }
 
-/// Two kinds of 64 rounds each, and a round for each doubling of a tile.
+/// Two kinds of at most 64 rounds each, and a round for each doubling of a tile.
 fn most_rounds<T: Real>(field: &Field<T>) -> u64 {
     let tiles = field.nx.div_ceil(32) * field.ny.div_ceil(32);
     129 + tiles.next_power_of_two().ilog2() as u64

@@ -112,7 +112,7 @@ const fn plan_repaired(call: Call, name: &'static str, function: &'static str) -
         .work("listed vertices once; chunks / the blocks of the grid")
 }
 
-/// A kernel with a block for each chunk of a list that is written, or a warp where it has no levels.
+/// A kernel with a block for each chunk of a list that is written, or a warp where its vertices have no levels.
 const fn chunks_to_write(call: Call, name: &'static str, function: &'static str) -> Launch {
     kernel((call, "encode"), name, warps(CHUNK_WARPS as i32), [0; 2])
         .grid(|s, _| s.written_list_blocks())
