@@ -337,8 +337,7 @@ impl Shape {
         self.tiles_x.div_ceil(4) * self.tiles_y
     }
 
-    /// Blocks with a warp for each chunk of a list that is read. A damaged stream may have twice as many as an
-    /// intact one.
+    /// Blocks with a warp for each chunk of a list that is read, at most.
     pub(super) fn list_blocks(&self) -> u64 {
         let chunks = 2 * self.nx * self.ny * self.nz / LIST_CHUNK + LIST_KINDS;
         chunks.div_ceil(LIST_WARPS as u64).min(self.blocks_each(8))
