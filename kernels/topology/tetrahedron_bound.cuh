@@ -157,8 +157,8 @@ __device__ __forceinline__ T largest(const OneThread&, double most, bool any, Ho
     }
     return round_down<T>(low);
 }
-// The same number. The lanes try all points that the next halvings may come to: lane 1 the first one, and
-// lanes 2 k and 2 k + 1 those behind the point of lane k, below and above it.
+// By a warp: the lanes try all points that the next halvings may come to. Lane 1 has the first one, lanes 2 k
+// and 2 k + 1 the points behind that of lane k, below and above it.
 template <typename T, typename Holds>
 __device__ __forceinline__ T largest(const WholeWarp& warp, double most, bool any, Holds holds) {
     constexpr i32 AT_ONCE = 5;

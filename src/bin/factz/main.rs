@@ -29,6 +29,7 @@ mod h5args;
 mod halves;
 mod input;
 mod inspect;
+mod intake;
 #[cfg(feature = "cuda")]
 mod kernel_times;
 mod litter;
@@ -45,6 +46,7 @@ mod point_list;
 mod points;
 mod progress;
 mod range;
+mod readings;
 mod region;
 mod render;
 mod say;
