@@ -105,7 +105,7 @@ struct ChunkPlan {
         run_bits += golomb_bits(done - run_begins_at - 1, 0);
         decide(range.kind);
     }
-    // Its entry of the directory. Call with a warp.
+    // Writes the entry of the chunk in the directory. Call with a warp.
     __device__ __forceinline__ void write(const Job& job, u64 chunk, u32 count) const {
         const u32 bytes = (u32)((bits + 31) / 32 * 4);
         if ((threadIdx.x & 31) == 0)

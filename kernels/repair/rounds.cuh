@@ -30,8 +30,8 @@ struct RepairRounds {
     const u32 lanes, lane;  // lanes: all of a warp (Mender)
     const u64 warp, warps;  // of the grid; the first warps of all blocks come first
     u32 round, barriers;
-    // Whether the cells of the round are in a list, and the changed vertices will be. Otherwise these are
-    // marked, and all bytes of cells and all marks are looked at.
+    // Whether the cells of the round are in a list, and the changed vertices will be. Otherwise all cells are
+    // looked at, and changed vertices are marked, of which all marks are looked at.
     bool has_lists;
 
     __device__ __forceinline__ explicit RepairRounds(const Job& job)
@@ -129,7 +129,7 @@ struct RepairRounds {
         }
         return simplices;
     }
-    // As above, with the words first + 4 * lane of the cells of a tile.
+    // Does so with the cells of some words of a tile; a lane has word first + 4 * lane.
     template <u32 PARTS, typename Each>
     __device__ __forceinline__ u32 for_words(u64 tile, u32 first, u32 word, Each each) {
         __syncwarp(lanes);

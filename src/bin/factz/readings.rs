@@ -1,4 +1,4 @@
-//! What raw values may be instead of what they are read as: by their number of bytes, or by the values.
+//! Raw values that are probably something else than they are read as, by their number of bytes or by their values.
 
 use crate::array::{Dims, Element};
 use crate::failure::{failure, Failure};

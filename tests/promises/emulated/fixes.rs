@@ -226,25 +226,33 @@ fn damaged_fixes_are_found_out() {
     }
 }
 
+/// Makes fixes of planes and of volumes by emulators that were built with each of some options.
+fn made_with(options: [&str; 2], name: &str, mut each: impl FnMut(FixCase<f32>, Vec<u8>, &str)) {
+    let folder = fresh_folder(name);
+    for option in options {
+        let program = emulator::built(&[option]);
+        for k in [0, 1, 4, 5] {
+            let case = case::<f32>(k);
+            let (words, fix) = made(&program, &case, ORDERS[k % 2], &folder, 1 << 20);
+            assert_eq!(words[0], "0", "case {k}: {words:?}");
+            each(case, fix, &format!("case {k} with {option}"));
+        }
+    }
+}
+
 /// Where the lists of a round have no room for all its cells, all cells are looked at, and the fix is the same.
 #[test]
 #[ignore = "make test-all"]
 fn rounds_with_small_lists_make_the_same_fix() {
     needs!("g++");
-    let folder = fresh_folder("fixes_with_small_lists");
-    for entries in ["0", "9"] {
-        let program = emulator::built(&[&format!("-DFACTZ_MOST_ENTRIES={entries}u")]);
-        let mut rounds = 0;
-        for k in [0, 1, 4, 5] {
-            let case = case::<f32>(k);
-            let (words, fix) = made(&program, &case, ORDERS[k % 2], &folder, 1 << 20);
-            assert_eq!(words[0], "0", "case {k}: {words:?}");
-            let (report, expected) = case.fix().expect("a field within the bound");
-            assert!(fix == expected, "case {k}, {entries} entries");
-            rounds += report.rounds;
-        }
-        assert!(rounds > 8, "{rounds} rounds");
-    }
+    let mut rounds = 0;
+    let options = ["-DFACTZ_MOST_ENTRIES=0u", "-DFACTZ_MOST_ENTRIES=9u"];
+    made_with(options, "fixes_with_small_lists", |case, fix, what| {
+        let (report, expected) = case.fix().expect("a field within the bound");
+        assert!(fix == expected, "{what}");
+        rounds += report.rounds;
+    });
+    assert!(rounds > 16, "{rounds} rounds");
 }
 
 /// The rules of later rounds of repair, which few fields reach, settle every triangle and tetrahedron as
@@ -253,18 +261,12 @@ fn rounds_with_small_lists_make_the_same_fix() {
 #[ignore = "make test-all"]
 fn later_rounds_of_fixes_settle_every_simplex() {
     needs!("g++");
-    let folder = fresh_folder("later_rounds_of_fixes");
-    for first_round in ["64", "131"] {
-        let program = emulator::built(&[&format!("-DFACTZ_FIRST_ROUND={first_round}")]);
-        for k in [0, 1, 4, 5] {
-            let mut case = case::<f32>(k);
-            let (words, fix) = made(&program, &case, ORDERS[k % 2], &folder, 1 << 20);
-            assert_eq!(words[0], "0", "case {k}: {words:?}");
-            let (_, values) = case.applied(&fix).expect("an intact fix");
-            // The repaired field needs no fix: nothing is violated in it.
-            case.other = values;
-            let (report, _) = case.fix().expect("a field within the bound");
-            assert_eq!(report.violated_triangles, 0, "case {k} from round {first_round} on");
-        }
-    }
+    let options = ["-DFACTZ_FIRST_ROUND=64", "-DFACTZ_FIRST_ROUND=131"];
+    made_with(options, "later_rounds_of_fixes", |mut case, fix, what| {
+        let (_, values) = case.applied(&fix).expect("an intact fix");
+        // The repaired field needs no fix: nothing is violated in it.
+        case.other = values;
+        let (report, _) = case.fix().expect("a field within the bound");
+        assert_eq!(report.violated_triangles, 0, "{what}");
+    });
 }
