@@ -44,7 +44,7 @@
 #include "volume/compress/tune.cuh"
 #include "volume/compress/coarse.cuh"
 #include "volume/compress/quantize.cuh"
-#include "repair/verify.cuh"
+#include "volume/compress/verify.cuh"
 #include "repair/rounds.cuh"
 #include "repair/chunks.cuh"
 #include "volume/compress/count.cuh"
@@ -267,21 +267,21 @@ KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_til
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
-//     coarse_singles values list_sizes open_tiles; work: an eighth of the vertices of closed tiles once; a
+//     coarse_singles values list_sizes exact_tiles; work: an eighth of the vertices of closed tiles once; a
 //     tile a block
 KERNEL(factz_quantize_coarse_volume, Job, (32, 20), (32, 12), after_previous, quantize_coarse_volume<T>)
 
-// predict + quantize: reads field control levels tile_headers coarse_singles values open_tiles list_sizes;
-//     writes levels tile_headers symbols payload values list_sizes open_tiles; 73024 shared bytes; work:
-//     closed tiles once; a tile a block
+// predict + quantize: reads field control levels tile_headers coarse_singles values exact_tiles list_sizes;
+//     writes control levels tile_headers symbols payload values list_sizes open_cubes open_tiles violated
+//     changed; 73024 shared bytes; work: closed tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
 //     24 tetrahedra each; a tile a block
 KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T>)
 
-// repair: reads field control levels tile_headers values open_tiles; writes control violated changed; work:
-//     tetrahedra once; those of a tile a block
+// repair: reads field control levels tile_headers values open_cubes open_tiles; writes control violated
+//     changed; work: tetrahedra of open cubes and tiles once; a share of these
 KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 
 // repair: reads field control levels tile_headers values violated changed; writes control levels violated

@@ -204,7 +204,6 @@ struct RepairView : CountView {
     REGION(u8, levels, levels)  // [tiles][PLACES] (LEVEL_EXACT ...)
     // [tiles][PLACES]: by cell a bit for each simplex, and CELL_IS_LISTED
     REGION(u8, violated, violated)
-    REGION(u32, open_tiles, group_offsets)   // [tiles]: whether simplices may be violated
     REGION(u32, marked_blocks, list_ranks)   // [tiles]: blocks of tiles with violated simplices
     REGION(u32, listed, listed)              // [tiles][PLACES / 32]: in the order of lists
     REGION(ulonglong2, chunks, chunks)       // [chunks]: entries of the directory
@@ -227,6 +226,13 @@ using FieldRepairView = RepairView<PLACES, PLACES, 0>;
 template <typename T>
 struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * VOLUME_TILE_VERTICES> {
     using RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * VOLUME_TILE_VERTICES>::RepairView;
+    // [tiles]: whether vertices of coarse levels have their original values in place of those of layer 1
+    REGION(u32, exact_tiles, group_offsets)
+    // Until vertices are listed, [tiles * MOST_OPEN_CUBES]: cubes, and [tiles]: tiles with many, that are
+    // open
+    REGION(u32, open_cubes, listed)
+    REGION(u32, open_tiles, list_ranks)
+    static constexpr u32 MOST_OPEN_CUBES = VOLUME_TILE_VERTICES / 32;  // in a list, of a tile
     // Later in the place of the violated tetrahedra, [tiles][VOLUME_TILE_VERTICES / 2]: positions of the
     // entries of sparse lists
     REGION(u16, positions, violated)

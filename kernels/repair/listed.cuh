@@ -147,6 +147,13 @@ __device__ __forceinline__ void list_vertices(const Job& job) {
     list_mesh<LayerOne<T>>(job);
 }
 
+// Whether vertices of a kind may be listed.
+template <typename Of>
+__device__ __forceinline__ bool may_be_listed(const Control& control, u32 kind) {
+    if (kind == OTHER_KIND || !Of::IS_COMPRESSION) return true;
+    return kind == 0 ? control.zero != 0 : has_missing(control);
+}
+
 // Grid: 1. Block: LIST_THREADS threads. Sums the numbers of listed vertices. Changes: their numbers by tile
 // become those of all tiles before. Writes: totals.
 template <typename Of>
@@ -164,9 +171,12 @@ __device__ __forceinline__ void rank_mesh(const Job& job) {
         for (u32 kind = 0; kind < LIST_KINDS; kind++)
 #pragma unroll
             for (u32 k = 0; k < EACH; k++)
-                counts[kind][k] = first + k < job.tiles() ? work.list_ranks(kind)[first + k] : 0;
+                counts[kind][k] = may_be_listed<Of>(control, kind) && first + k < job.tiles()
+                                      ? work.list_ranks(kind)[first + k]
+                                      : 0;
 #pragma unroll
         for (u32 kind = 0; kind < LIST_KINDS; kind++) {
+            if (!may_be_listed<Of>(control, kind)) continue;
             u64 mine = 0, all;
 #pragma unroll
             for (u32 k = 0; k < EACH; k++) mine += counts[kind][k];

@@ -30,15 +30,16 @@ struct RepairRounds {
     const u32 lanes, lane;  // lanes: all of a warp (Mender)
     const u64 warp, warps;  // of the grid; the first warps of all blocks come first
     u32 round, barriers;
-    // Whether the cells of the round are in a list, and the changed vertices will be. Otherwise all cells are
-    // looked at, and changed vertices are marked, of which all marks are looked at.
-    bool has_lists;
+    // Whether the cells of the round are in a list, and whether the changed vertices will be. Otherwise all
+    // cells are looked at, and changed vertices are marked, of which all marks are looked at.
+    bool lists_cells, lists_changed;
 
     __device__ __forceinline__ explicit RepairRounds(const Job& job)
         : job(job), control(control_of(job)), counts(control.repair), work(job), mender(job),
           test(mender.test), violated(mender.violated), lists(job), lanes(mender.lanes),
           lane(threadIdx.x & 31), warp(blockIdx.x + (u64)gridDim.x * (threadIdx.x / 32)),
-          warps((u64)gridDim.x * (REPAIR_THREADS / 32)), round(0), barriers(0), has_lists(false) {}
+          warps((u64)gridDim.x * (REPAIR_THREADS / 32)), round(0), barriers(0), lists_cells(false),
+          lists_changed(false) {}
 
     // Waits for all blocks of the grid, which run at the same time.
     __device__ __forceinline__ void meet_grid() {
@@ -73,37 +74,59 @@ struct RepairRounds {
         lists.put(cells(round + 1), atomicAdd(&cell_count(round + 1), 1u), cell);
     }
     __device__ __forceinline__ void set_changed(const TilePlace& at) const {
-        if (has_lists)
+        if (lists_changed)
             lists.put(CHANGED_VERTICES, atomicAdd(&changed_count(), 1u), at);
         else
             atomicOr(&work.changed(at.tile)[at.place / 32], 1u << at.place % 32);
     }
 
-    // Calls `each(cell, part)` with the PARTS parts of all cells that have violated simplices. Counts these
-    // simplices, and lists the cells for the next round. A part belongs to a warp.
+    // Calls `each(cell, bits, part)` with the PARTS parts of all cells that have violated simplices, which
+    // are the bits. Counts these simplices, and lists the cells for the next round. A part belongs to a warp.
     template <u32 PARTS, typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
-        const u64 simplices = has_lists ? for_cells_of_list<PARTS>(each) : for_all_cells<PARTS>(each);
+        u64 simplices;
+        if (lists_cells) {
+            simplices = keep_cells();
+            for_cells_of_list<PARTS>(each);
+        } else {
+            simplices = for_all_cells<PARTS>(each);
+        }
         if (lane == 0 && simplices) atomicAdd((ull*)&counts.simplices[round & 1], (ull)simplices);
     }
-    template <u32 PARTS, typename Each>
-    __device__ __forceinline__ u64 for_cells_of_list(Each each) {
-        const u32 parts = PARTS * read(cell_count(round));
+    // Lists the cells of the round for the next one, but for those that were mended. The answer is the number
+    // of violated simplices that a warp has seen.
+    __device__ __forceinline__ u64 keep_cells() const {
+        const u32 count = read(cell_count(round));
         u64 simplices = 0;
-        // Cells take different times: a warp that is done takes the next part.
-        for (u64 k = warp; k < parts;) {
-            const TilePlace cell = lists.get(cells(round), (u32)k / PARTS);
-            const u32 bits = violated.of_cell(cell), part = (u32)k % PARTS;
-            if (part == 0) simplices += __popc(bits);
-            // Cells that were mended go from the list.
-            if (part == 0 && lane == 0) bits ? list_cell(cell) : violated.unlist(cell);
-            if (bits) each(cell, part);
-            __syncwarp(lanes);
+        for (u64 first = 32 * warp; first < count; first += 32 * warps) {
+            const bool is_here = first + lane < count;
+            const TilePlace cell = is_here ? lists.get(cells(round), (u32)first + lane) : TilePlace{0, 0};
+            const u32 bits = is_here ? violated.of_cell(cell) : 0, kept = __ballot_sync(lanes, bits != 0);
+            if (is_here && !bits) violated.unlist(cell);
+            u32 place = 0;
+            if (lane == 0 && kept) place = atomicAdd(&cell_count(round + 1), (u32)__popc(kept));
+            place = __shfl_sync(lanes, place, 0) + __popc(kept & lanes_below());
+            if (bits) lists.put(cells(round + 1), place, cell);
+            simplices += __popc(bits);
+        }
+        return warp_sum64(simplices);
+    }
+    template <u32 PARTS, typename Each>
+    __device__ __forceinline__ void for_cells_of_list(Each each) {
+        const u64 parts = (u64)PARTS * read(cell_count(round)), at_once = max(parts / (8 * warps), (u64)1);
+        // Cells take different times: a warp that is done takes the next parts.
+        for (u64 first = at_once * warp; first < parts;) {
+            const u64 end = min(first + at_once, parts);
+            for (u64 k = first; k < end; k++) {
+                const TilePlace cell = lists.get(cells(round), (u32)(k / PARTS));
+                const u32 bits = violated.of_cell(cell);
+                if (bits) each(cell, bits, (u32)k % PARTS);
+                __syncwarp(lanes);
+            }
             u32 taken = 0;
             if (lane == 0) taken = atomicAdd(&counts.taken[round & 1], 1u);
-            k = warps + __shfl_sync(lanes, taken, 0);
+            first = at_once * (warps + __shfl_sync(lanes, taken, 0));
         }
-        return simplices;
     }
     template <u32 PARTS, typename Each>
     __device__ __forceinline__ u64 for_all_cells(Each each) {
@@ -137,6 +160,9 @@ struct RepairRounds {
         auto cell = [&](u32 of_lane, u32 bytes) {
             return TilePlace{tile, place_of_byte(first + 4 * of_lane, bytes)};
         };
+        auto bits_of = [&](u32 of_lane, u32 bytes) {
+            return __shfl_sync(lanes, word, of_lane) >> ((u32)__ffs((i32)bytes) - 8) & SIMPLICES_OF_CELL;
+        };
         for (u32 left = word << 1 & 0x80808080 & ~of_word; left; left &= left - 1)
             violated.unlist(cell(lane, left));
         const u32 mine = __popc(of_word), up_to_me = warp_inclusive_sum(mine),
@@ -151,15 +177,15 @@ struct RepairRounds {
         for (u32 k = 0; k < 32; k++)
             for (u32 left = __shfl_sync(lanes, of_word, k); left; left &= left - 1)
                 for (u32 part = 0; part < PARTS; part++) {
-                    each(cell(k, left), part);
+                    each(cell(k, left), bits_of(k, left), part);
                     __syncwarp(lanes);
                 }
         return simplices;
     }
 
     // Lets the simplex of a cell with the least key act, if it may.
-    __device__ __forceinline__ void act(const TilePlace& cell) const {
-        const Simplex s = mender.least_of_cell(point(cell), violated.of_cell(cell));
+    __device__ __forceinline__ void act(const TilePlace& cell, u32 bits) const {
+        const Simplex s = mender.least_of_cell(point(cell), bits);
         TilePlace changed;
         if (mender.may_act(s) && mender.mend(s, changed)) set_changed(changed);
     }
@@ -209,10 +235,10 @@ struct RepairRounds {
         u32* const marked = work.marked_blocks();
         for (u64 k = 32 * warp + lane; k < job.tiles(); k += 32 * warps) marked[k] = 0;
         meet_grid();
-        for_violated<CELL_CORNERS>([&](const TilePlace& of_cell, u32 corner) {
+        for_violated<CELL_CORNERS>([&](const TilePlace& of_cell, u32 bits, u32 corner) {
             const GridPoint p = wrapped(job, plus(point(of_cell), corner));
             const u32 simplex = lane / Mesh::CORNERS, k = lane % Mesh::CORNERS;
-            if (violated.of_cell(of_cell) >> simplex & 1 && Mesh::corner(simplex, k) == corner)
+            if (bits >> simplex & 1 && Mesh::corner(simplex, k) == corner)
                 marked[Mesh::place_of(job, p).tile >> doublings] = 1;
         });
         meet_grid();
@@ -246,7 +272,7 @@ struct RepairRounds {
         // As many lanes a vertex as make whole warps.
         constexpr u32 EACH = Mesh::AROUND > 8 ? 32 : 8;
         const u32 k = lane % EACH;
-        if (has_lists) {
+        if (lists_changed) {
             const u64 count = read(changed_count());
             for (u64 i = (32 * warp + lane) / EACH; i < count; i += 32 * warps / EACH)
                 if (k < Mesh::AROUND) verify_around(lists.get(CHANGED_VERTICES, (u32)i), k);
@@ -276,14 +302,16 @@ struct RepairRounds {
     // Gives the vertices new levels by the rules of round `rules`.
     __device__ __forceinline__ void change_levels(u32 rules) {
         const u32 parts = rules < SINGLE_ROUNDS ? 1 : CELL_CORNERS;
-        // No more vertices change than there are parts.
-        has_lists =
-            rules < FIRST_OF_BLOCKS && (u64)parts * read(cell_count(round)) <= lists.most && lists.most;
+        const u64 all = (u64)parts * read(cell_count(round));
+        // No more vertices change than there are parts. Of many, marks are faster than a list, all of whose
+        // entries have one counter.
+        lists_cells = rules < FIRST_OF_BLOCKS && all <= lists.most && lists.most;
+        lists_changed = lists_cells && all <= 64 * warps;
         if (rules < SINGLE_ROUNDS)
-            for_violated<1>([&](const TilePlace& cell, u32) { act(cell); });
+            for_violated<1>([&](const TilePlace& cell, u32 bits, u32) { act(cell, bits); });
         else if (rules < FIRST_OF_BLOCKS)
             for_violated<CELL_CORNERS>(
-                [&](const TilePlace& cell, u32 corner) { bound_corner(cell, corner); });
+                [&](const TilePlace& cell, u32, u32 corner) { bound_corner(cell, corner); });
         else
             bound_blocks(min(rules - FIRST_OF_BLOCKS, 63u));
     }

@@ -1,4 +1,4 @@
-// All simplices of a mesh: those that do not keep what they must, and of a volume that is being compressed
+// The simplices of a tile: those that do not keep what they must, and of a volume that is being compressed
 // those that hold a critical point. Twin of violated and points in src/repair/tetrahedra.rs, and of violated
 // in src/repair/triangles.rs.
 #pragma once
@@ -10,25 +10,49 @@ struct VerifyShared {
     // Simplices of the cells that a block looks at in a turn.
     static constexpr u32 OPEN_OF_TURN = Mesh::OF_CELL * VOLUME_THREADS;
 
-    u16 signs[Mesh::CLOSED * Mesh::CLOSED * Mesh::CLOSED_Z];
+    u16 signs[Mesh::CLOSED * Mesh::CLOSED * Mesh::CLOSED_Z];  // of vertices
     alignas(16) u32 violated[Mesh::PLACES / 4];
     // Simplices that signs do not settle: the place of their cell, and their number.
     u32 open[2 * OPEN_OF_TURN];
-    u32 open_count, violated_count, points, cell_count, first_cell;
+    u32 open_count, cell_count, first_cell;
+    // Of all tiles of the block.
+    u32 violated_count, points;
+
+    // Call with a block.
+    __device__ __forceinline__ void begin() {
+        if (threadIdx.x == 0) open_count = violated_count = points = 0;
+        __syncthreads();
+    }
+    // Adds what the block has found to the control block. Call with a block.
+    __device__ __forceinline__ void tell(Control& control) const {
+        __syncthreads();
+        if (threadIdx.x != 0) return;
+        if (points) atomicAdd((ull*)&control.critical, (ull)points);
+        if (violated_count) atomicAdd((ull*)&control.repair.violated, (ull)violated_count);
+    }
 };
 
-// A vertex of the cells of a tile: what says how its values are now.
+// A vertex of cells: what says how its values are now.
 template <typename Of>
 struct LoadedVertex {
     bool is_here;
     u32 level;
     Vector<typename Of::T, Of::Mesh::COMPONENTS> original, before;
 
-    __device__ __forceinline__ u32 signs(const VertexValues<Of>& values, const GridPoint& p) const {
+    // `exact`: the vertex has its original values.
+    __device__ __forceinline__ void load(const VertexValues<Of>& values, const GridPoint& p, bool exact) {
+        const TilePlace at = Of::Mesh::place_of(values.job, p);
+        original = values.original(p);
+        level = exact ? LEVEL_EXACT : (u32)values.level(at);
+        if (!exact) before = values.before(p, at);
+    }
+    // `point()`: where it is. Few vertices have a level.
+    template <typename Point>
+    __device__ __forceinline__ u32 signs(const VertexValues<Of>& values, Point point) const {
         if (!is_here) return IS_MISSING;
-        const auto now = level == LEVEL_UNCHANGED
-                             ? before
-                             : values.at_level(p, Of::Mesh::place_of(values.job, p), level, original, before);
+        const auto now = level == LEVEL_UNCHANGED ? before
+                         : level == LEVEL_EXACT   ? original
+                                                  : vector_now<Of>(values.job, point(), original);
         return strict_signs(original) | strict_signs(now) << SIGNS | (equal(original, now) ? IS_SAME : 0) |
                (is_missing(original, values.job.fill) ? IS_MISSING : 0);
     }
@@ -57,20 +81,31 @@ __device__ __forceinline__ void load_signs(const Job& job, const typename Of::Me
             LoadedVertex<Of>& vertex = vertices[j];
             vertex.is_here =
                 k < ALL && p.x < (long long)job.nx && p.y < (long long)job.ny && p.z < (long long)job.nz;
-            if (!vertex.is_here) continue;
-            const TilePlace at = Mesh::place_of(job, p);
-            vertex.original = original_at<typename Of::T, Mesh::COMPONENTS>(job, p);
-            vertex.level = exact ? LEVEL_EXACT : (u32)values.level(at);
-            if (!exact) vertex.before = values.before(p, at);
+            if (vertex.is_here) vertex.load(values, p, exact);
         }
 #pragma unroll
         for (u32 j = 0; j < AT_ONCE; j++) {
             const u32 k = first + j * blockDim.x;
-            if (k < ALL) shared.signs[k] = (u16)vertices[j].signs(values, point(k));
+            if (k < ALL) shared.signs[k] = (u16)vertices[j].signs(values, [&] { return point(k); });
         }
     }
 }
 
+// Whether signs leave a simplex open; `signs(corner)`: those of a corner of its cell.
+template <typename Of, typename Signs>
+__device__ __forceinline__ bool is_open(u32 simplex, Signs signs) {
+    typedef typename Of::Mesh Mesh;
+    u32 all = signs(Mesh::corner(simplex, 0)), any = all;
+#pragma unroll
+    for (u32 k = 1; k < Mesh::CORNERS; k++) {
+        const u32 corner = signs(Mesh::corner(simplex, k));
+        all &= corner, any |= corner;
+    }
+    // Where every component has both signs, there may be a critical point.
+    const bool same = all & IS_SAME, settled = (all & SIGNS_BEFORE) && (same || all & SIGNS_NOW),
+               may_hold = Of::IS_COMPRESSION && (any & SIGNS_BEFORE) == SIGNS_BEFORE;
+    return !(any & IS_MISSING || settled || (same && !may_hold));
+}
 // Lists the simplices of a cell that signs leave open.
 template <typename Of>
 __device__ __forceinline__ void list_open(VerifyShared<typename Of::Mesh>& shared, u32 place) {
@@ -83,40 +118,40 @@ __device__ __forceinline__ void list_open(VerifyShared<typename Of::Mesh>& share
     for (u32 k = 0; k < CELL; k++)
         signs[k] = at[((k >> 2) * Mesh::CLOSED + (k >> 1 & 1)) * Mesh::CLOSED + (k & 1)];
 #pragma unroll
-    for (u32 t = 0; t < Mesh::OF_CELL; t++) {
-        u32 all = signs[Mesh::corner(t, 0)], any = all;
-#pragma unroll
-        for (u32 k = 1; k < Mesh::CORNERS; k++) {
-            const u32 corner = signs[Mesh::corner(t, k)];
-            all &= corner, any |= corner;
-        }
-        // Where every component has both signs, there may be a critical point.
-        const bool same = all & IS_SAME, settled = (all & SIGNS_BEFORE) && (same || all & SIGNS_NOW),
-                   may_hold = Of::IS_COMPRESSION && (any & SIGNS_BEFORE) == SIGNS_BEFORE;
-        if (any & IS_MISSING || settled || (same && !may_hold)) continue;
-        shared.open[atomicAdd(&shared.open_count, 1u)] = place << 3 | t;
-    }
+    for (u32 t = 0; t < Mesh::OF_CELL; t++)
+        if (is_open<Of>(t, [&](u32 corner) { return signs[corner]; }))
+            shared.open[atomicAdd(&shared.open_count, 1u)] = place << 3 | t;
 }
 
-// Tests a simplex: whether it holds a critical point, and whether it is violated.
+// Tests a simplex: whether it holds a critical point, and whether it is violated, which is the answer. Not
+// inlined: its exact arithmetic is long.
 template <typename Of>
-__device__ __forceinline__ void test_open(const SimplexTest<Of>& test, const typename Of::Mesh::Tile& tile,
-    u32 open, bool exact, VerifyShared<typename Of::Mesh>& shared) {
+static __device__ __noinline__ bool test_open(
+    const Job& job, Simplex<typename Of::Mesh> s, bool exact, VerifyShared<typename Of::Mesh>& shared) {
     typedef typename Of::Mesh Mesh;
-    const u32 place = open >> 3;
-    Simplex<Mesh> s;
-    s.in_cell = open & 7;
-    vertex_at_place<Mesh>(tile, place, s.cell);
+    const SimplexTest<Of> test(job);
     typename SimplexTest<Of>::Vectors before;
     test.load(s, before);
     const auto kept = Mesh::kept(before, s.in_cell, test.rule);
     if constexpr (Of::IS_COMPRESSION)
         if (kept.is_critical()) atomicAdd(&shared.points, 1u);
-    if (exact) return;
+    if (exact) return false;
     const auto after = test.now(s, before);
-    if (are_equal<Mesh>(before, after) || Mesh::keeps(kept, before, after, s.in_cell, test.rule)) return;
-    atomicOr(&shared.violated[place / 4], 1u << (8 * (place % 4) + s.in_cell));
+    if (are_equal<Mesh>(before, after) || Mesh::keeps(kept, before, after, s.in_cell, test.rule))
+        return false;
     atomicAdd(&shared.violated_count, 1u);
+    return true;
+}
+// Tests a simplex of a tile.
+template <typename Of>
+__device__ __forceinline__ void test_in_tile(const Job& job, const typename Of::Mesh::Tile& tile, u32 open,
+    bool exact, VerifyShared<typename Of::Mesh>& shared) {
+    const u32 place = open >> 3;
+    Simplex<typename Of::Mesh> s;
+    s.in_cell = open & 7;
+    vertex_at_place<typename Of::Mesh>(tile, place, s.cell);
+    if (test_open<Of>(job, s, exact, shared))
+        atomicOr(&shared.violated[place / 4], 1u << (8 * (place % 4) + s.in_cell));
 }
 
 // Cells of a tile that signs leave open: bit k of a thread stands for the cell at place k * VOLUME_THREADS +
@@ -157,7 +192,6 @@ template <typename Of>
 __device__ __forceinline__ void test_tile(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
     VerifyShared<typename Of::Mesh>& shared) {
     constexpr u32 TURNS = Of::Mesh::PLACES / VOLUME_THREADS;
-    const SimplexTest<Of> test(job);
     const u32 open = open_cells<typename Of::T>(job, tile, shared);
     for (u32 turn = 0; turn < TURNS; turn++) {
         const bool is_last = !__syncthreads_or(open >> turn != 0);
@@ -168,7 +202,7 @@ __device__ __forceinline__ void test_tile(const Job& job, const typename Of::Mes
         __syncthreads();
         if (count <= shared.OPEN_OF_TURN && !is_last && turn + 1 < TURNS) continue;
         for (u32 k = threadIdx.x; k < count; k += VOLUME_THREADS)
-            test_open<Of>(test, tile, shared.open[k], exact, shared);
+            test_in_tile<Of>(job, tile, shared.open[k], exact, shared);
         if (is_last) break;
         __syncthreads();
         if (threadIdx.x == 0) shared.open_count = 0;
@@ -186,6 +220,7 @@ __device__ __forceinline__ void list_cells(
     u32 mine = 0, place = 0;
     for (u32 w = threadIdx.x; w < Mesh::PLACES / 4; w += VOLUME_THREADS)
         mine += __popc(violated_bytes(shared.violated[w]));
+    if (!__syncthreads_or(mine)) return;
     if (mine) place = atomicAdd(&shared.cell_count, mine);
     __syncthreads();
     if (threadIdx.x == 0) shared.first_cell = atomicAdd(&control.repair.cells[0], shared.cell_count);
@@ -200,42 +235,46 @@ __device__ __forceinline__ void list_cells(
     __syncthreads();
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile. Static shared: VerifyShared. Reads: which
-// tiles are open, all of a reconstruction; of these the field, its values before, levels, bound shifts.
-// Writes: violated simplices and their number, the list of their cells; of a volume that is being compressed
-// the number of critical points.
+// Stores the violated simplices of a tile, and that no vertex of it has changed. Call with a block.
+template <typename Of, typename Sixteen>
+__device__ __forceinline__ void store_violated(const Job& job, u64 tile, Sixteen sixteen) {
+    typedef typename Of::Mesh Mesh;
+    static_assert(VOLUME_THREADS >= Mesh::PLACES / 16, "sixteen bytes each");
+    const typename Of::View work(job);
+    if (threadIdx.x < Mesh::PLACES / 16)
+        words_at<uint4>(work.violated() + tile * Mesh::PLACES)[threadIdx.x] = sixteen(threadIdx.x);
+    if (threadIdx.x < Mesh::PLACES / 128)
+        reinterpret_cast<uint4*>(work.changed(tile))[threadIdx.x] = make_uint4(0, 0, 0, 0);
+}
+
+// Verifies a tile, all of whose vertices have their original values if it is `exact`. Reads: the field, its
+// values before, levels, bound shifts. Writes: violated simplices, the list of their cells, counts of the
+// block. Call with a block.
+template <typename Of>
+__device__ __forceinline__ void verify_tile(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
+    VerifyShared<typename Of::Mesh>& shared) {
+    __syncthreads();
+    for (u32 w = threadIdx.x; w < Of::Mesh::PLACES / 4; w += VOLUME_THREADS) shared.violated[w] = 0;
+    if (threadIdx.x == 0) shared.open_count = shared.cell_count = 0;
+    load_signs<Of>(job, tile, exact, shared);
+    __syncthreads();
+    test_tile<Of>(job, tile, exact, shared);
+    if (exact) return;
+    list_cells<Of>(job, control_of(job), tile.index, shared);
+    store_violated<Of>(
+        job, tile.index, [&](u32 k) { return reinterpret_cast<const uint4*>(shared.violated)[k]; });
+}
+
+// Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile. Static shared: VerifyShared. Verifies a
+// reconstruction (verify_tile). Writes: the number of violated simplices.
 template <typename Of>
 __device__ __forceinline__ void verify_mesh(const Job& job) {
-    typedef typename Of::Mesh Mesh;
-    __shared__ VerifyShared<Mesh> shared;
+    __shared__ VerifyShared<typename Of::Mesh> shared;
     Control& control = control_of(job);
-    const bool idle = Of::is_idle(control);
-    if (idle && !Of::IS_COMPRESSION) return;
-    const typename Of::View work(job);
-    const typename Mesh::Tile tile = Mesh::tile(job, blockIdx.x);
-    if (threadIdx.x == 0) shared.points = shared.violated_count = shared.open_count = shared.cell_count = 0;
-    static_assert(VOLUME_THREADS >= Mesh::PLACES / 16, "sixteen bytes each");
-    const bool has_bytes = threadIdx.x < Mesh::PLACES / 16;
-    if (has_bytes) reinterpret_cast<uint4*>(shared.violated)[threadIdx.x] = make_uint4(0, 0, 0, 0);
-    __syncthreads();
-    if (idle || !Of::IS_COMPRESSION || work.open_tiles()[tile.index]) {
-        load_signs<Of>(job, tile, idle, shared);
-        __syncthreads();
-        test_tile<Of>(job, tile, idle, shared);
-    }
-    if (threadIdx.x == 0 && shared.points) atomicAdd((ull*)&control.critical, (ull)shared.points);
-    if (idle) return;
-    if (shared.violated_count) list_cells<Of>(job, control, tile.index, shared);
-    if (has_bytes)
-        words_at<uint4>(work.violated() + tile.index * Mesh::PLACES)[threadIdx.x] =
-            reinterpret_cast<uint4*>(shared.violated)[threadIdx.x];
-    for (u32 k = threadIdx.x; k < Mesh::PLACES / 32; k += VOLUME_THREADS) work.changed(tile.index)[k] = 0;
-    if (threadIdx.x == 0 && shared.violated_count)
-        atomicAdd((ull*)&control.repair.violated, (ull)shared.violated_count);
-}
-template <typename T>
-__device__ __forceinline__ void verify(const Job& job) {
-    verify_mesh<LayerOne<T>>(job);
+    if (Of::is_idle(control)) return;
+    shared.begin();
+    verify_tile<Of>(job, Of::Mesh::tile(job, blockIdx.x), false, shared);
+    shared.tell(control);
 }
 
 // Grid: tiles. Block: VOLUME_THREADS threads, a tile each. Takes the errors of vertices on sides with ghosts

@@ -56,7 +56,7 @@ const fn warps(n: i32) -> [u32; 2] {
 /// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
 /// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 30] = [
+pub(super) const CONTENTS: [(&str, &str); 32] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -84,7 +84,9 @@ pub(super) const CONTENTS: [(&str, &str); 30] = [
     ("coarse_values", "values"),
     ("positions", "violated"),
     ("violated", "violated"),
-    ("open_tiles", "group_offsets"),
+    ("exact_tiles", "group_offsets"),
+    ("open_cubes", "listed"),
+    ("open_tiles", "list_ranks"),
     ("marked_blocks", "list_ranks"),
     ("list_ranks", "list_ranks"),
     // Marks of changed vertices, and lists of rounds.

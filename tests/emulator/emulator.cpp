@@ -538,7 +538,7 @@ void compress_volume(const Job& job) {
     RUN(quantize_volume, tiles, VOLUME_THREADS);
     if (keeps_points && job.halo) RUN(keep_border, tiles, VOLUME_THREADS);
     if (keeps_points) {
-        RUN(verify, tiles, VOLUME_THREADS);
+        RUN(verify, FEW, VOLUME_THREADS);
         launch("repair", job.dtype ? factz_repair_f64 : factz_repair_f32, job, 3, REPAIR_THREADS, true);
     }
     RUN(list_vertices, tiles, VOLUME_THREADS);

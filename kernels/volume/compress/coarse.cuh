@@ -42,5 +42,5 @@ __device__ __forceinline__ void quantize_coarse_volume(const Job& job) {
     const bool other_values = __syncthreads_or(!coder.all_good);
     if (threadIdx.x != 0) return;
     sizes_of(job, tile.index).largest_error = largest;
-    work.open_tiles()[tile.index] = other_values;
+    work.exact_tiles()[tile.index] = other_values;
 }

@@ -1,7 +1,7 @@
 // The finest level of tiles of a volume, quantized behind the coarse ones. Twin of src/volume/layer.rs.
 #pragma once
+#include "repair/verify.cuh"
 #include "tile/volume_finest.cuh"
-#include "topology/strict_signs.cuh"
 #include "volume/compress/tile_codes.cuh"
 
 constexpr i32 CLOSED_VERTICES = VOLUME_CLOSED * VOLUME_CLOSED * VOLUME_CLOSED;
@@ -49,7 +49,7 @@ static_assert(VOLUME_VALUES_F64 == VOLUME_WINDOW && VOLUME_VALUES_F32 == VOLUME_
     "the workspace has the values of a tile");
 
 // Components of a vertex that have one strict sign before and now: of each whether it is positive, then
-// whether it is negative. A NaN counts as the other value: its tile is open anyway.
+// whether it is negative. A NaN counts as the other value: its tile is listed anyway.
 template <typename T>
 __device__ __forceinline__ u32 kept_signs(const Vector<T>& before, const T (&now)[3]) {
     u32 signs = 0;
@@ -61,27 +61,54 @@ __device__ __forceinline__ u32 kept_signs(const Vector<T>& before, const T (&now
     return signs;
 }
 
-// Whether a tile has cubes at all of whose vertices no component keeps one strict sign, or vertices with
-// other values than those in the window. Call with a block.
+// The cubes of a tile at all of whose vertices no component keeps one strict sign: bit z of a thread, which
+// has a column along z, stands for the cube at place z * VOLUME_THREADS + threadIdx.x.
 template <typename T>
-__device__ __forceinline__ bool is_open(
-    const Job& job, const VolumeTile& tile, bool other_values, QuantizeShared<T>& shared) {
-    bool open = other_values;
-    const u64 sizes[3] = {job.nx, job.ny, job.nz};
-    // On sides other tetrahedra, or levels of vertices, may matter.
-    for (i32 axis = 0; axis < 3; axis++)
-        open |= (job.halo | job.pin | job.periodic) != 0 &&
-                (tile.first[axis] == 0 || tile.first[axis] + (u64)tile.last[axis] + 1 == sizes[axis]);
+__device__ __forceinline__ u32 open_cubes(const VolumeTile& tile, QuantizeShared<T>& shared) {
     const i32 x = (i32)threadIdx.x % VOLUME_SIDE, y = (i32)threadIdx.x / VOLUME_SIDE;
     static_assert(VOLUME_THREADS == VOLUME_SIDE * VOLUME_SIDE, "a column of cubes each");
-    if (x < tile.last[0] && y < tile.last[1])
-        open |= settled_cubes<VOLUME_SIDE>(
-                    tile.last[2],
-                    [&](i32 dx, i32 dy, i32 z) {
-                        return signs_at(shared, x + dx, y + dy, z, window_index(x + dx, y + dy, z));
-                    },
-                    [](u32 all) { return all != 0; }) != (1u << tile.last[2]) - 1;
-    return __syncthreads_or(open);
+    if (x >= tile.last[0] || y >= tile.last[1]) return 0;
+    auto signs = [&](i32 dx, i32 dy, i32 z) {
+        return signs_at(shared, x + dx, y + dy, z, window_index(x + dx, y + dy, z));
+    };
+    return ((1u << tile.last[2]) - 1) &
+           ~settled_cubes<VOLUME_SIDE>(tile.last[2], signs, [](u32 all) { return all != 0; });
+}
+// Whether other tetrahedra of a tile may matter than those of its cubes, or levels of its vertices.
+__device__ __forceinline__ bool has_special_sides(const Job& job, const VolumeTile& tile) {
+    if (!(job.halo | job.pin | job.periodic)) return false;
+    const u64 sizes[3] = {job.nx, job.ny, job.nz};
+    bool is_outer = false;
+    for (i32 axis = 0; axis < 3; axis++)
+        is_outer |= tile.first[axis] == 0 || tile.first[axis] + (u64)tile.last[axis] + 1 == sizes[axis];
+    return is_outer;
+}
+// Lists the open cubes of a tile for factz_verify, or the tile if they are many or it has vertices with other
+// values than those in the window. Call with a block.
+template <typename T>
+__device__ __forceinline__ void list_open(
+    const Job& job, const VolumeTile& tile, bool other_values, QuantizeShared<T>& shared) {
+    __shared__ u32 count, first;
+    RepairControl& lists = control_of(job).repair;
+    const VolumeCodeView<T> work(job);
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    const u32 open = open_cubes(tile, shared), mine = __popc(open),
+              place = mine ? atomicAdd(&count, mine) : 0;
+    const bool is_special = __syncthreads_or(other_values) || has_special_sides(job, tile);
+    // An entry has the number of a tile and a place there, in 32 bits.
+    if (is_special || count > work.MOST_OPEN_CUBES || job.tiles() > (1ull << 32) / VOLUME_TILE_VERTICES) {
+        if (threadIdx.x == 0) work.open_tiles()[atomicAdd(&lists.open_tiles, 1u)] = (u32)tile.index;
+        return;
+    }
+    store_violated<LayerOne<T>>(job, tile.index, [](u32) { return make_uint4(0, 0, 0, 0); });
+    if (count == 0) return;
+    if (threadIdx.x == 0) first = atomicAdd(&lists.open_cubes, count);
+    __syncthreads();
+    u32* next = work.open_cubes() + first + place;
+    for (u32 left = open; left; left &= left - 1)
+        *next++ = (u32)tile.index * VOLUME_TILE_VERTICES + ((u32)__ffs((i32)left) - 1) * VOLUME_THREADS +
+                  threadIdx.x;
 }
 
 // Codes the finest level of a closed tile, and keeps the signs of its vertices where points are kept.
@@ -151,8 +178,8 @@ __device__ __forceinline__ void store_values(
 // Grid: tiles. Block: VOLUME_THREADS threads, the finest level of a tile. Dynamic shared: QuantizeShared.
 // Reads: the field, levels, bound shifts, interpolants and steps, values of the coarse levels. Writes:
 // symbols and raw bits of the finest level, values, levels of vertices whose reconstruction is not within the
-// bound. Changes: the activities and the largest error of each tile; whether it has vertices with other
-// values than those of layer 1 becomes whether its tetrahedra have to be verified.
+// bound, lists of open cubes and tiles, no violated tetrahedra in other tiles. Changes: the activities and
+// the largest error of each tile.
 template <typename T>
 __device__ __forceinline__ void quantize_volume(const Job& job) {
     LAUNCHED_SHARED(QuantizeShared<T>, shared);
@@ -176,6 +203,5 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
         if (largest > of_tile) of_tile = largest;
     }
     if (job.preserve == PRESERVE_NONE) return;
-    const bool open = is_open(job, tile, !coder.all_good || work.open_tiles()[tile.index] != 0, shared);
-    if (threadIdx.x == 0) work.open_tiles()[tile.index] = open;
+    list_open(job, tile, !coder.all_good || work.exact_tiles()[tile.index] != 0, shared);
 }

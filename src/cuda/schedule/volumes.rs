@@ -45,27 +45,28 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.tiles)
         .data(
             "field control levels tile_headers",
-            "levels tile_headers symbols payload coarse_singles values list_sizes open_tiles",
+            "levels tile_headers symbols payload coarse_singles values list_sizes exact_tiles",
         )
         .work("an eighth of the vertices of closed tiles once; a tile a block"),
     tiles_of_volume(phase::QUANTIZE, "quantize_volume", [3, 2])
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
-            "field control levels tile_headers coarse_singles values open_tiles list_sizes",
-            "levels tile_headers symbols payload values list_sizes open_tiles",
+            "field control levels tile_headers coarse_singles values exact_tiles list_sizes",
+            "control levels tile_headers symbols payload values list_sizes open_cubes open_tiles violated changed",
         )
         .work("closed tiles once; a tile a block"),
     tiles_of_volume(phase::REPAIR, "keep_border", [2; 2])
         .data("field control levels tile_headers values", "levels")
         .work("vertices on sides with ghosts, 24 tetrahedra each; a tile a block")
         .only(|n| n.keeps_points && n.has_halo),
-    tiles_of_volume(phase::REPAIR, "verify", [2; 2])
+    kernel(phase::REPAIR, "verify", [VOLUME_THREADS; 2], [2; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(2)))
         .data(
-            "field control levels tile_headers values open_tiles",
+            "field control levels tile_headers values open_cubes open_tiles",
             "control violated changed",
         )
-        .work("tetrahedra once; those of a tile a block")
+        .work("tetrahedra of open cubes and tiles once; a share of these")
         .only(|n| n.keeps_points),
     kernel(phase::REPAIR, "repair", [REPAIR_THREADS; 2], [2; 2])
         .grid(|s, _| s.blocks_each(2))
