@@ -58,7 +58,7 @@ def fixed(program, field, planes, bound, folder):
     original = [str(field.folder / name) for name in ("u.f32", "v.f32")]
 
     def run(*arguments):
-        command = [program, *arguments, "--threads", "1", "--json"]
+        command = [program, *arguments, "--backend", "cpu", "--threads", "1", "--json"]
         return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
     fix = str(folder / "fix")

@@ -118,7 +118,7 @@ pub use volume::{compress_volume, decompress_volume, decompress_volume_region, m
 pub mod device {
     pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
     pub use crate::cuda::{
-        apply_device, apply_volume_device, protect_device, protect_volume_device, FixBuffers,
+        apply_device, apply_volume_device, protect_device, protect_volume_device, FixBuffers, FixMemory,
         VolumeFixBuffers,
     };
     pub use crate::cuda::{

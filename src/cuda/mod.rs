@@ -49,7 +49,8 @@ pub use analysis::{
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
 pub use driver::Stream;
 pub use fix::{
-    apply_device, apply_volume_device, protect_device, protect_volume_device, FixBuffers, VolumeFixBuffers,
+    apply_device, apply_volume_device, protect_device, protect_volume_device, FixBuffers, FixMemory,
+    VolumeFixBuffers,
 };
 pub use kernel_args::DevicePointer;
 pub use launcher::set_overlap;

@@ -8,10 +8,12 @@
 //! number of damaged streams of each case (400). Fields over 4 GiB are tried where the device has the memory;
 //! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names
 //! the folder of the golden streams, and into `FACTZ_GOLDEN_OUT` the device's are written, with a MANIFEST
-//! for each version. `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure. With
-//! `FACTZ_GPU_OVERLAP=0` no kernel begins before the previous one has ended.
+//! for each version. `FACTZ_CLI` names the program `factz`, built with kernels, which a scenario runs.
+//! `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure. With `FACTZ_GPU_OVERLAP=0` no kernel
+//! begins before the previous one has ended.
 
 mod analysis;
+mod command_line;
 #[path = "../../src/bin/factz/device/mod.rs"]
 mod device;
 mod expected;
@@ -85,7 +87,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 32] = [
+const SCENARIOS: [Scenario; 33] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -105,6 +107,7 @@ const SCENARIOS: [Scenario; 32] = [
     ("protect", fixes::protect),
     ("refused_fixes", fixes::refused_fixes),
     ("graph_of_fixes", fixes::graph_of_fixes),
+    ("fixes_of_program", command_line::fixes_of_program),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),

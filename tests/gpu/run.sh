@@ -4,7 +4,7 @@
 #   tests/gpu/run.sh TEST_BINARY [CLI]
 #
 # TEST_BINARY is the test `gpu` (cargo test --release --test gpu --no-run), CLI the program `factz`, whose
-# benchmark is run when it is given. FACTZ_DATA names the folder of fields and FACTZ_GOLDEN that of the golden
+# fixes are tested and whose benchmark is run when it is given. FACTZ_DATA names the folder of fields and FACTZ_GOLDEN that of the golden
 # streams (default: data and tests/golden of the crate that this script lies in).
 #
 # SANITIZE=0 leaves compute-sanitizer out, SANITIZE=only runs nothing else. SANITIZE_FIELDS says what all its
@@ -16,7 +16,7 @@ test_binary=${1:?usage: run.sh TEST_BINARY [CLI]}
 cli=${2:-}
 FACTZ_DATA=${FACTZ_DATA:-$here/../../data}
 FACTZ_GOLDEN=${FACTZ_GOLDEN:-$here/../golden}
-export FACTZ_DATA FACTZ_GOLDEN FACTZ_GPU_REQUIRED=1
+export FACTZ_DATA FACTZ_GOLDEN FACTZ_GPU_REQUIRED=1 FACTZ_CLI="$cli"
 passed=0
 failed=0
 

@@ -241,6 +241,10 @@ fn backends_give_the_same() {
             "decompress out u1 v1",
             "verify u.f32 v.f32 u1 v1 --rel 1e-2 --dims 360x181",
             "points u.f32 v.f32 -o csv --dims 360x181",
+            "compress u.f32 v.f32 -o none --rel 1e-2 --dims 360x181 --preserve none",
+            "protect u.f32 v.f32 none -o fix --rel 1e-2",
+            "decompress none u2 v2",
+            "apply fix u2 v2 u3 v3",
         ] {
             let command = format!("{command} --backend {backend}");
             if backend == "cuda" && !has_device {
@@ -251,11 +255,16 @@ fn backends_give_the_same() {
                 f.succeeds(&command);
             }
         }
-        let files = ["out", "u1", "v1", "csv"].map(|name| f.read(name));
+        let files = ["out", "u1", "v1", "csv", "fix", "u3", "v3"].map(|name| f.read(name));
         assert!(*first.get_or_insert_with(|| files.clone()) == files, "{backend} differs");
     }
-    let said = f.json("compress u.f32 v.f32 -o out --dims 360x181 --rel 1e-2");
-    assert_eq!(said["backend"], if has_device { "cuda" } else { "cpu" });
+    for command in [
+        "compress u.f32 v.f32 -o out --dims 360x181 --rel 1e-2",
+        "protect u.f32 v.f32 none -o fix --rel 1e-2",
+        "apply fix u2 v2 u3 v3",
+    ] {
+        assert_eq!(f.json(command)["backend"], if has_device { "cuda" } else { "cpu" }, "{command}");
+    }
 }
 
 #[test]

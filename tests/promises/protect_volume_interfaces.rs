@@ -262,6 +262,36 @@ mod command_line {
         assert!(f.read("all3.f32") == all);
     }
 
+    /// The device makes the same fix and the same values; without one `--backend cuda` is refused.
+    #[test]
+    fn backends_give_the_same() {
+        let (f, config, _, fix) = folder("protect-volume-backends");
+        let options = format!("--dims {}x{}x{} --abs {:e}", config.nx, config.ny, config.nz, config.bound);
+        let has_device = factz::device::available().is_ok();
+        for backend in ["cpu", "auto", "cuda"] {
+            for command in [
+                format!("protect {FILES} -o flow.fix {options}"),
+                "apply flow.fix u1.f32 v1.f32 w1.f32 u2.f32 v2.f32 w2.f32".to_owned(),
+            ] {
+                let command = format!("{command} --backend {backend}");
+                if backend == "cuda" && !has_device {
+                    f.fails(&command, &["--backend cuda", "no CUDA device", "--backend cpu"]);
+                } else {
+                    let on_device = has_device && backend != "cpu";
+                    let place = if on_device { "cuda" } else { "cpu" };
+                    assert_eq!(f.json(&command)["backend"], place, "{command}");
+                }
+            }
+            assert!(f.read("flow.fix") == fix, "{backend}");
+            let [u, v, w] = ["u2.f32", "v2.f32", "w2.f32"].map(|name| f.read(name));
+            f.write("first", &[u, v, w].concat());
+            if backend == "cpu" {
+                f.write("expected", &f.read("first"));
+            }
+            assert!(f.read("first") == f.read("expected"), "{backend}");
+        }
+    }
+
     /// One file with all components takes the place of three, of the original and of the reconstruction.
     #[test]
     fn volumes_in_one_file_are_protected() {

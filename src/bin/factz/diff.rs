@@ -90,7 +90,8 @@ fn of_fields(a: &Diff, files: &[&Path], list: &List) -> Result<Verdict, Failure>
 
 fn of_volumes(a: &Diff, files: &[&Path], list: &List) -> Result<Verdict, Failure> {
     let threads = a.place.threads_for_volume()?;
-    let mut pair = VolumePair::read(files, &a.shape, &a.fill, (&a.step, threads), &list.voice)?;
+    let mut pair =
+        VolumePair::read(files, &a.shape, &a.fill, &a.step, (&Engine::on_processor(threads), &list.voice))?;
     let about_files = |e: Failure| e.about(input_names(files, ", "));
     let config = pair.before.config((&a.spacing, &a.depth), &a.fill, pair.info.as_ref());
     let config = config.map_err(about_files)?;

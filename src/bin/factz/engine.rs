@@ -17,6 +17,9 @@ use std::time::Instant;
 /// that the device cannot run.
 const FALL_BACK: [Status; 3] = [Status::OutOfMemory, Status::NoDevice, Status::Unsupported];
 
+/// Answers of the device that say no more than that its data are wrong.
+const REFUSALS: [Status; 3] = [Status::InvalidArgument, Status::CorruptStream, Status::UnsupportedVersion];
+
 pub struct Engine {
     threads: usize,
     device: Option<Device>,
@@ -82,7 +85,8 @@ impl Engine {
         self.threads
     }
 
-    /// Does the work on the device, if there is one, or else on the processor.
+    /// Does the work on the device, if there is one, or else on the processor. Data that the device refuses go
+    /// to the processor, whose error says what is wrong with them.
     pub fn run<S, R>(
         &self,
         state: &mut S,
@@ -98,6 +102,14 @@ impl Engine {
                     return Ok(Done { result, seconds, device });
                 }
                 Err(e) if self.may_fall_back && FALL_BACK.contains(&e.status) => {}
+                Err(e) if REFUSALS.contains(&e.status) => {
+                    return match on_processor(state) {
+                        Err(failure) => Err(failure),
+                        Ok(_) => Err(failure!(
+                            "the device refuses what the processor accepts ({e}): please report this"
+                        )),
+                    };
+                }
                 Err(e) => return Err(e.into()),
             }
         }

@@ -1,9 +1,9 @@
 //! Fixes for the reconstructions of other compressors: `protect` makes one, `apply` applies it.
 
 use crate::args::{Apply, Protect};
-use crate::array::{typed, Dims, Held};
+use crate::array::{typed, Dims, Field, Held};
 use crate::commands::{required_bound, Places};
-use crate::engine::Engine;
+use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_json};
 use crate::foreign::Product;
@@ -14,13 +14,14 @@ use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
 use crate::pair::{self, Pair};
 use crate::say::{counted, grouped, megabytes_per_second, Voice};
 use crate::Verdict;
-use factz::{Config, Execution, FixInfo, FixReport, Request, Status, View, ViewMut, VOLUME_INSPECT_BYTES};
+use factz::{
+    BoundKind, Config, Execution, FixInfo, FixReport, Request, Status, View, ViewMut, VOLUME_INSPECT_BYTES,
+};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::time::Instant;
 
 pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
     a.depth.refuse_for_planes(THREE_COMPONENTS)?;
@@ -30,7 +31,7 @@ pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
     Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
-    let engine = Engine::on_processor(a.threads);
+    let engine = Engine::new(&a.place)?;
     let mut pair = Pair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
     let Spacing { dx, dy } = pair.place(&a.spacing)?;
     let (field, dims) = (&pair.before, pair.before.dims);
@@ -45,10 +46,8 @@ pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
         ..dims.config(bound_kind, bound)
     };
     let mut output = Output::create(&a.output)?;
-    let start = Instant::now();
-    let (report, fix) = made(&pair, &config, a.threads).map_err(|e| e.about(input_names(&files, ", ")))?;
-    let speed = megabytes_per_second(field.bytes(), start.elapsed().as_secs_f64());
-    output.write(&fix)?;
+    let done = made(&pair, &config, &engine).map_err(|e| e.about(input_names(&files, ", ")))?;
+    output.write(&done.result.1)?;
     Output::commit(vec![output])?;
     voice.report(
         || {
@@ -63,34 +62,47 @@ pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
                 "bound_kind": bound_kind_name(bound_kind),
                 "bound": bound,
                 "fill_value": fill_json(config.fill_value),
-                "input_bytes": field.bytes(),
-                "mb_per_second": speed,
             });
-            joined(joined(shape_json(dims, field.dtype()), report_json(&report)), more)
+            joined(joined(shape_json(dims, field.dtype()), made_json(&done, field.bytes())), more)
         },
         || {
             let changed = ["triangle changed", "triangles changed"];
-            protected_text(&output_name(&a.output), field.bytes(), changed, &report, speed)
+            protected_text(&output_name(&a.output), field.bytes(), changed, &done)
         },
     )?;
     Ok(Verdict::Good)
 }
 
-/// The fix of a reconstruction.
-fn made(pair: &Pair, config: &Config, threads: usize) -> Result<(FixReport, Vec<u8>), Failure> {
+/// A fix with its report, and what making it took.
+pub type Made = Done<(FixReport, Vec<u8>)>;
+
+fn made(pair: &Pair, config: &Config, engine: &Engine) -> Result<Made, Failure> {
     let (request, Dims { nx, ny, .. }) = (Request::new(*config)?, pair.before.dims);
-    let mut fix = memory::zeros(factz::max_fix_bytes(&request), "the fix")?;
     let (before, after) = (&pair.before, &pair.after);
-    let report = typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => {
-        let original = [u0, v0].map(|c| View::stack(c, nx, ny));
-        let other = [u1, v1].map(|c| View::stack(c, nx, ny));
-        factz::protect(&request, original, other, &mut fix, Execution { threads, progress: None })
-    })?;
+    typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => engine.run(
+        &mut (),
+        |device, ()| device.protect(&request, [u0, v0], [u1, v1]),
+        |()| {
+            let [original, other] = [[u0, v0], [u1, v1]].map(|pair| pair.map(|c| View::stack(c, nx, ny)));
+            let execution = Execution { threads: engine.threads(), progress: None };
+            written(factz::max_fix_bytes(&request), |fix| {
+                factz::protect(&request, original, other, fix, execution)
+            })
+        },
+    ))
+}
+
+/// The report, and the fix that the processor writes with `write` into a buffer of `most` bytes.
+pub fn written(
+    most: u64,
+    write: impl FnOnce(&mut [u8]) -> factz::Result<FixReport>,
+) -> Result<(FixReport, Vec<u8>), Failure> {
+    let mut fix = memory::zeros(most, "the fix")?;
+    let report = write(&mut fix)?;
     if report.status != Status::Ok {
         return Err(failure!(
-            "the fix takes {} bytes, more than the buffer of {}: please report this",
-            report.required_bytes,
-            fix.len()
+            "the fix takes {} bytes, more than the buffer of {most}: please report this",
+            report.required_bytes
         ));
     }
     fix.truncate(report.fix_bytes as usize);
@@ -98,19 +110,17 @@ fn made(pair: &Pair, config: &Config, threads: usize) -> Result<(FixReport, Vec<
 }
 
 /// The text that `factz protect` prints; `changed` names one simplex of the mesh that changed, and several.
-pub fn protected_text(
-    output: &str,
-    field_bytes: u64,
-    changed: [&str; 2],
-    report: &FixReport,
-    speed: f64,
-) -> String {
+pub fn protected_text(output: &str, field_bytes: u64, changed: [&str; 2], done: &Made) -> String {
+    let report = &done.result.0;
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{output}: {} bytes, for a reconstruction of {} bytes ({speed:.0} MB/s)",
+        "{output}: {} bytes, for a reconstruction of {} bytes; made{} in {:.3} s ({:.0} MB/s)",
         grouped(report.fix_bytes),
         grouped(field_bytes),
+        done.place(),
+        done.seconds,
+        megabytes_per_second(field_bytes, done.seconds),
     );
     let _ = writeln!(text, "largest error {:.6e}, bound {:.6e}", report.max_error, report.bound);
     let _ = writeln!(
@@ -124,8 +134,10 @@ pub fn protected_text(
     text
 }
 
-pub fn report_json(report: &FixReport) -> Value {
-    json!({
+/// The report of a fix that was made for a field of this size as JSON.
+pub fn made_json(done: &Made, field_bytes: u64) -> Value {
+    let report = &done.result.0;
+    let more = json!({
         "fix_bytes": report.fix_bytes,
         "repaired_vertices": report.repaired_vertices,
         "exact_vertices": report.exact_vertices,
@@ -133,7 +145,10 @@ pub fn report_json(report: &FixReport) -> Value {
         "rounds": report.rounds,
         "absolute_bound": report.bound,
         "max_error": report.max_error,
-    })
+        "input_bytes": field_bytes,
+        "mb_per_second": megabytes_per_second(field_bytes, done.seconds),
+    });
+    joined(done.json(), more)
 }
 
 pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
@@ -154,18 +169,14 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     }
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
     let (fix, info) = read(&a.fix)?;
-    let about_fix = |e: factz::Error| Failure::from(e).about(a.fix.display());
+    let engine = Engine::new(&a.place)?;
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
     let keys = names_of(&a.keys);
     let expected = expected(&a.fix, dims, &info, keys);
     refuse_components(inputs, &expected, 2)?;
     let mut field = input::read_field(inputs, &expected)?;
-    let config = Config { dtype: info.dtype, ..dims.config(info.bound_kind, info.bound) };
-    let report = typed!([&mut field.u, &mut field.v] as [u, v] => {
-        let (u, v) = (ViewMut::stack(u, info.nx, info.ny), ViewMut::stack(v, info.nx, info.ny));
-        factz::apply(&config, &fix, u, v, Execution { threads: a.threads, progress: None })
-    })
-    .map_err(about_fix)?;
+    let done = applied(&fix, &mut field, &engine).map_err(|e| e.about(a.fix.display()))?;
+    let field_bytes = field.bytes();
     places.write(&Held::from(field))?;
     let names: Vec<String> = places.paths().map(output_name).collect();
     voice.report(
@@ -175,18 +186,24 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
                 "u": names[0],
                 "v": names.last(),
             });
-            joined(joined(shape_json(dims, info.dtype), applied_json(&report)), more)
+            joined(joined(shape_json(dims, info.dtype), applied_json(&done, field_bytes)), more)
         },
-        || {
-            format!(
-                "{}: {dims} values of {} each; {} repaired\n",
-                names.join(", "),
-                info.dtype.name(),
-                counted(report.repaired_vertices, "vertex", "vertices"),
-            )
-        },
+        || applied_text(&names, &info, &done, field_bytes),
     )?;
     Ok(Verdict::Good)
+}
+
+fn applied(fix: &[u8], field: &mut Field, engine: &Engine) -> Result<Done<FixReport>, Failure> {
+    let Dims { nx, ny, .. } = field.dims;
+    let config = Config { dtype: field.dtype(), ..field.dims.config(BoundKind::Absolute, 0.0) };
+    typed!([&mut field.u, &mut field.v] as [u, v] => engine.run(
+        &mut [u, v],
+        |device, [u, v]| device.apply(&Request::new(config)?, fix, [u, v]),
+        |[u, v]| {
+            let (u, v) = (ViewMut::stack(u, nx, ny), ViewMut::stack(v, nx, ny));
+            Ok(factz::apply(&config, fix, u, v, Execution { threads: engine.threads(), progress: None })?)
+        },
+    ))
 }
 
 /// The arrays of the reconstruction that a fix belongs to.
@@ -216,14 +233,31 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, FixInfo), Failure> {
     Ok((fix, info))
 }
 
-/// The report of an applied fix as JSON.
-pub fn applied_json(report: &FixReport) -> Value {
-    json!({
+/// The text that `factz apply` prints.
+pub fn applied_text(names: &[String], info: &FixInfo, done: &Done<FixReport>, field_bytes: u64) -> String {
+    format!(
+        "{}: {} values of {} each; {} repaired{} in {:.3} s ({:.0} MB/s)\n",
+        names.join(", "),
+        Dims { nx: info.nx, ny: info.ny, nz: info.nz },
+        info.dtype.name(),
+        counted(done.result.repaired_vertices, "vertex", "vertices"),
+        done.place(),
+        done.seconds,
+        megabytes_per_second(field_bytes, done.seconds),
+    )
+}
+
+/// The report of a fix that was applied to a field of this size as JSON.
+pub fn applied_json(done: &Done<FixReport>, field_bytes: u64) -> Value {
+    let report = &done.result;
+    let more = json!({
         "fix_bytes": report.fix_bytes,
         "repaired_vertices": report.repaired_vertices,
         "exact_vertices": report.exact_vertices,
         "absolute_bound": report.bound,
-    })
+        "mb_per_second": megabytes_per_second(field_bytes, done.seconds),
+    });
+    joined(done.json(), more)
 }
 
 /// The header of a regular file that begins as a fix does; none of another file.

@@ -1,7 +1,9 @@
 //! Stands for the devices in a program without the feature `cuda`: there is none, and so nothing is done on
 //! it.
 
-use factz::{device as cuda, Comparison, CriticalPoint, Real, Report, Request, Result, VolumeRequest};
+use factz::{
+    device as cuda, Comparison, CriticalPoint, FixReport, Real, Report, Request, Result, VolumeRequest,
+};
 
 pub enum Device {}
 
@@ -41,6 +43,27 @@ impl Device {
         _: &[u8],
         _: &mut [Vec<T>; 3],
     ) -> Result<Report> {
+        match *self {}
+    }
+
+    pub fn protect<T: Real>(&self, _: &Request, _: [&[T]; 2], _: [&[T]; 2]) -> Result<(FixReport, Vec<u8>)> {
+        match *self {}
+    }
+
+    pub fn protect_volume<T: Real>(
+        &self,
+        _: &VolumeRequest,
+        _: [&[T]; 3],
+        _: [&[T]; 3],
+    ) -> Result<(FixReport, Vec<u8>)> {
+        match *self {}
+    }
+
+    pub fn apply<T: Real>(&self, _: &Request, _: &[u8], _: [&mut [T]; 2]) -> Result<FixReport> {
+        match *self {}
+    }
+
+    pub fn apply_volume<T: Real>(&self, _: &VolumeRequest, _: &[u8], _: [&mut [T]; 3]) -> Result<FixReport> {
         match *self {}
     }
 }

@@ -4,42 +4,41 @@
 use crate::args::{Apply, Protect};
 use crate::array::{Dims, Element, Values};
 use crate::commands::required_bound;
+use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_names, output_name, Failure};
 use crate::figures::{bound_kind_name, fill_json, joined, periodic_name, shape_json};
-use crate::fix::{self, applied_json, protected_text, report_json};
+use crate::fix::{self, applied_json, applied_text, made_json, protected_text, Made};
 use crate::foreign::Product;
 use crate::input;
 use crate::options::names_of;
 use crate::output::{is_standard, refuse_input, refuse_terminal, Output};
-use crate::say::{counted, megabytes_per_second, Voice};
-use crate::volume::Places;
+use crate::say::Voice;
+use crate::volume::{slices, Places};
 use crate::volume_pair::VolumePair;
-use crate::{memory, Verdict};
+use crate::Verdict;
 use factz::{
-    apply_volume, max_volume_fix_bytes, protect_volume, Config, Dtype, Execution, FixInfo, FixReport, Status,
-    ViewMut, VolumeRequest,
+    apply_volume, max_volume_fix_bytes, protect_volume, BoundKind, Config, Dtype, Execution, FixInfo,
+    FixReport, ViewMut, VolumeRequest,
 };
 use serde_json::json;
 use std::path::Path;
-use std::time::Instant;
 
-fn made<T: Element>(
-    pair: &mut VolumePair,
-    config: &Config,
-    threads: usize,
-) -> Result<(FixReport, Vec<u8>), Failure> {
+fn made<T: Element>(pair: &mut VolumePair, config: &Config, engine: &Engine) -> Result<Made, Failure> {
     let request = VolumeRequest::new(*config)?;
-    let mut fix = memory::zeros(max_volume_fix_bytes(&request), "the fix")?;
-    let execution = Execution { threads, progress: None };
-    let (original, other) = (pair.before.views::<T>(), pair.after.views::<T>());
-    let report = protect_volume(&request, original, other, &mut fix, execution)?;
-    match report.status {
-        Status::Ok => {
-            fix.truncate(report.fix_bytes as usize);
-            Ok((report, fix))
-        }
-        _ => Err(failure!("the fix takes {} bytes: please report this", report.required_bytes)),
-    }
+    engine.run(
+        pair,
+        |device, VolumePair { before, after, .. }| {
+            let [original, other] = [before, after].map(|volume| slices::<T>(&mut volume.components));
+            device.protect_volume(&request, original, other)
+        },
+        |VolumePair { before, after, .. }| {
+            let (original, other) = (before.views::<T>(), after.views::<T>());
+            let execution = Execution { threads: engine.threads(), progress: None };
+            fix::written(max_volume_fix_bytes(&request), |fix| {
+                protect_volume(&request, original, other, fix, execution)
+            })
+        },
+    )
 }
 
 /// Makes the fix of a volume.
@@ -50,20 +49,19 @@ pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
     Product::Stream.refuse_name(&a.output)?;
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
-    let mut pair = VolumePair::read(&files, &a.shape, &a.fill, (&a.step, a.threads), &voice)?;
+    let engine = Engine::new(&a.place)?;
+    let mut pair = VolumePair::read(&files, &a.shape, &a.fill, &a.step, (&engine, &voice))?;
     let place = pair.before.config((&a.spacing, &a.depth), &a.fill, pair.info.as_ref())?;
     let config = Config { bound_kind, bound, preserve: a.preserve, ties: a.ties, ..place };
     let dims = pair.before.dims;
     let field_bytes = 3 * dims.count() * config.dtype.bytes();
     let mut output = Output::create(&a.output)?;
-    let start = Instant::now();
     let made = match config.dtype {
-        Dtype::F32 => made::<f32>(&mut pair, &config, a.threads),
-        Dtype::F64 => made::<f64>(&mut pair, &config, a.threads),
+        Dtype::F32 => made::<f32>(&mut pair, &config, &engine),
+        Dtype::F64 => made::<f64>(&mut pair, &config, &engine),
     };
-    let (report, fix) = made.map_err(|e| e.about(input_names(&files, ", ")))?;
-    let speed = megabytes_per_second(field_bytes, start.elapsed().as_secs_f64());
-    output.write(&fix)?;
+    let done = made.map_err(|e| e.about(input_names(&files, ", ")))?;
+    output.write(&done.result.1)?;
     Output::commit(vec![output])?;
     voice.report(
         || {
@@ -80,14 +78,12 @@ pub fn protect(a: &Protect) -> Result<Verdict, Failure> {
                 "bound_kind": bound_kind_name(config.bound_kind),
                 "bound": config.bound,
                 "fill_value": fill_json(config.fill_value),
-                "input_bytes": field_bytes,
-                "mb_per_second": speed,
             });
-            joined(joined(shape_json(dims, config.dtype), report_json(&report)), more)
+            joined(joined(shape_json(dims, config.dtype), made_json(&done, field_bytes)), more)
         },
         || {
             let changed = ["tetrahedron changed", "tetrahedra changed"];
-            protected_text(&output_name(&a.output), field_bytes, changed, &report, speed)
+            protected_text(&output_name(&a.output), field_bytes, changed, &done)
         },
     )?;
     Ok(Verdict::Good)
@@ -112,15 +108,17 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
     let places = Places::new(outputs, a.format, &a.fix)?;
     let voice = Voice::beside_data(&a.talk, places.are_standard());
     let (fix, info) = fix::read(&a.fix)?;
+    let engine = Engine::new(&a.place)?;
     let dims = Dims { nx: info.nx, ny: info.ny, nz: info.nz };
     let expected = fix::expected(&a.fix, dims, &info, names_of(&a.keys));
     fix::refuse_components(inputs, &expected, 3)?;
     let (_, mut components) = input::read_components(inputs, &expected)?;
-    let report = match info.dtype {
-        Dtype::F32 => applied::<f32>(&fix, &info, &mut components, a.threads),
-        Dtype::F64 => applied::<f64>(&fix, &info, &mut components, a.threads),
+    let applied = match info.dtype {
+        Dtype::F32 => applied::<f32>(&fix, &info, &mut components, &engine),
+        Dtype::F64 => applied::<f64>(&fix, &info, &mut components, &engine),
     };
-    let report = report.map_err(|e| e.about(a.fix.display()))?;
+    let done = applied.map_err(|e| e.about(a.fix.display()))?;
+    let field_bytes = 3 * dims.count() * info.dtype.bytes();
     places.write(&components, dims)?;
     let names = places.names();
     voice.report(
@@ -128,16 +126,9 @@ pub fn apply(a: &Apply) -> Result<Verdict, Failure> {
             let more = json!({
                 "command": "apply", "components": 3, "u": names[0], "v": names.get(1), "w": names.get(2),
             });
-            joined(joined(shape_json(dims, info.dtype), applied_json(&report)), more)
+            joined(joined(shape_json(dims, info.dtype), applied_json(&done, field_bytes)), more)
         },
-        || {
-            format!(
-                "{}: {dims} values of {} each; {} repaired\n",
-                names.join(", "),
-                info.dtype.name(),
-                counted(report.repaired_vertices, "vertex", "vertices"),
-            )
-        },
+        || applied_text(&names, &info, &done, field_bytes),
     )?;
     Ok(Verdict::Good)
 }
@@ -146,12 +137,18 @@ fn applied<T: Element>(
     fix: &[u8],
     info: &FixInfo,
     components: &mut [Values; 3],
-    threads: usize,
-) -> Result<FixReport, Failure> {
-    let sizes = [info.nx, info.ny, info.nz];
-    let config = Config { dtype: info.dtype, ..Config::volume(sizes, info.bound_kind, info.bound) };
-    let views = components.each_mut().map(|values| {
-        ViewMut::stack(T::unwrap(values).expect("the type is that of the fix"), info.nx, info.ny)
-    });
-    Ok(apply_volume(&config, fix, views, Execution { threads, progress: None })?)
+    engine: &Engine,
+) -> Result<Done<FixReport>, Failure> {
+    let config =
+        Config { dtype: info.dtype, ..Config::volume([info.nx, info.ny, info.nz], BoundKind::Absolute, 0.0) };
+    let mut values = components.each_mut().map(|c| T::unwrap(c).expect("the type is that of the fix"));
+    engine.run(
+        &mut values,
+        |device, [u, v, w]| device.apply_volume(&VolumeRequest::new(config)?, fix, [u, v, w]),
+        |values| {
+            let views = values.each_mut().map(|values| ViewMut::stack(values, info.nx, info.ny));
+            let execution = Execution { threads: engine.threads(), progress: None };
+            Ok(apply_volume(&config, fix, views, execution)?)
+        },
+    )
 }

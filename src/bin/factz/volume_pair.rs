@@ -36,9 +36,9 @@ impl Volume {
         Ok(Volume { dims, components })
     }
 
-    pub fn decode(stream: &Stream, threads: usize, voice: &Voice) -> Result<Volume, Failure> {
+    pub fn decode(stream: &Stream, engine: &Engine, voice: &Voice) -> Result<Volume, Failure> {
         let progress = Progress::new("decompressing", voice);
-        let (components, _) = volume::decode(stream, &Engine::on_processor(threads), &progress)?;
+        let (components, _) = volume::decode(stream, engine, &progress)?;
         Ok(Volume { dims: stream.dims(), components })
     }
 
@@ -111,7 +111,8 @@ impl Given {
             (true, None) => {
                 let stream = steps::read(file, step.step)?;
                 check_shape((&stream.name, &stream.info), shape)?;
-                Ok(Given::whole(Volume::decode(&stream, place.threads, voice)?, Some(stream.info)))
+                let engine = Engine::on_processor(place.threads);
+                Ok(Given::whole(Volume::decode(&stream, &engine, voice)?, Some(stream.info)))
             }
             (true, Some(selection)) => {
                 let progress = Progress::new("decompressing", voice);
@@ -211,8 +212,8 @@ impl VolumePair {
         files: &[&Path],
         shape: &ShapeArguments,
         fill: &FillArguments,
-        (step, threads): (&StepArgument, usize),
-        voice: &Voice,
+        step: &StepArgument,
+        (engine, voice): (&Engine, &Voice),
     ) -> Result<VolumePair, Failure> {
         let stream = files.last().map(|path| steps::read_if_stream(path, step.step)).transpose()?.flatten();
         let expected = shape.expected(fill.fill_value);
@@ -235,7 +236,7 @@ impl VolumePair {
                 before.dtype().name()
             ));
         }
-        let after = Volume::decode(&stream, threads, voice)?;
+        let after = Volume::decode(&stream, engine, voice)?;
         Ok(VolumePair { before, after, info: Some(stream.info) })
     }
 

@@ -3,6 +3,7 @@
 
 use crate::args::Render;
 use crate::drawn::{self, Drawn};
+use crate::engine::Engine;
 use crate::failure::{bare_names, input_names, Failure};
 use crate::fate::paired;
 use crate::picture::Column;
@@ -44,7 +45,8 @@ fn alone(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
 
 fn beside(a: &Render, files: &[&Path], voice: &Voice) -> Result<Drawn, Failure> {
     let threads = a.place.threads_for_volume()?;
-    let mut pair = VolumePair::read(files, &a.shape, &a.fill, (&a.step, threads), voice)?;
+    let mut pair =
+        VolumePair::read(files, &a.shape, &a.fill, &a.step, (&Engine::on_processor(threads), voice))?;
     let about_files = |e: Failure| e.about(input_names(files, ", "));
     let config = pair.before.config((&a.spacing, &a.depth), &a.fill, pair.info.as_ref());
     let config = config.map_err(about_files)?;

@@ -3,6 +3,7 @@
 use crate::args::Verify;
 use crate::array::Element;
 use crate::class::volume_kind_name;
+use crate::engine::Engine;
 use crate::failure::{input_names, Failure};
 use crate::figures::{comparison_by_type_json, joined, periodic_name, shape_json};
 use crate::say::Voice;
@@ -35,7 +36,8 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let voice = Voice::new(&a.talk);
     let threads = a.place.threads_for_volume()?;
-    let mut pair = VolumePair::read(&files, &a.shape, &a.fill, (&a.step, threads), &voice)?;
+    let mut pair =
+        VolumePair::read(&files, &a.shape, &a.fill, &a.step, (&Engine::on_processor(threads), &voice))?;
     let info = pair.info;
     let info = info.as_ref();
     let names = || input_names(&files, ", ");

@@ -25,7 +25,8 @@ error names the vertex and its values. --rel is a fraction of the range of the o
 zero, and vertices with NaN, infinity or the fill value get the bits of the original.
 
 The fix holds a checksum of the reconstruction and belongs to it bit for bit: decompress with the same program on the \
-same kind of machine. A stream of factz (--preserve none) may take the place of U1 V1. The processor does the work.
+same kind of machine. A stream of factz (--preserve none) may take the place of U1 V1. Seconds and MB/s are those of \
+the work in memory, without files; on a CUDA device they include the copies there and back.
 
 The tetrahedra of volumes keep their critical points likewise. A volume is three arrays, or a .npy or .npz with all \
 components; a stream of one may take the place of the reconstruction.
@@ -65,9 +66,8 @@ pub struct Protect {
     pub spacing: SpacingArguments,
     #[command(flatten)]
     pub depth: DepthArguments,
-    /// Threads on the processor; 0 means one per core, 1 starts none
-    #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
-    pub threads: usize,
+    #[command(flatten)]
+    pub place: Place,
     #[command(flatten)]
     pub talk: Talk,
 }
@@ -108,9 +108,8 @@ pub struct Apply {
     /// of a volume
     #[arg(long, value_name = "U,V[,W]", value_parser = parse_keys)]
     pub keys: Option<Keys>,
-    /// Threads on the processor; 0 means one per core, 1 starts none
-    #[arg(long, value_name = "N", value_parser = parse_threads, default_value = "0")]
-    pub threads: usize,
+    #[command(flatten)]
+    pub place: Place,
     #[command(flatten)]
     pub talk: Talk,
 }

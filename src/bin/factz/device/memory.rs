@@ -4,9 +4,11 @@ use super::check;
 use super::queue::Queue;
 use cudarc::driver::sys;
 use factz::capi::analysis::{factz_comparison, factz_critical_point, FACTZ_INDEX_UNDEFINED};
-use factz::capi::{range::factz_range, report::factz_report};
+use factz::capi::{protect::factz_fix_report, range::factz_range, report::factz_report};
 use factz::device::DevicePointer;
-use factz::{Comparison, CriticalPoint, Error, Kind, Real, Report, Result, Simplex, Status, ValueRange};
+use factz::{
+    Comparison, CriticalPoint, Error, FixReport, Kind, Real, Report, Result, Simplex, Status, ValueRange,
+};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -168,6 +170,23 @@ impl Buffer {
         })
     }
 
+    /// The report of a fix at the start of the buffer, once the work is done.
+    pub fn read_fix_report(&self) -> Result<FixReport> {
+        // SAFETY: a struct of numbers.
+        let r = unsafe { self.read_structs::<factz_fix_report>(1) }?[0];
+        Ok(FixReport {
+            status: status_of(r.status)?,
+            fix_bytes: r.fix_bytes,
+            required_bytes: r.required_bytes,
+            repaired_vertices: r.repaired_vertices,
+            exact_vertices: r.exact_vertices,
+            violated_triangles: r.violated_triangles,
+            rounds: r.rounds,
+            bound: r.bound,
+            max_error: r.max_error,
+        })
+    }
+
     /// The result of a comparison at the start of the buffer, once the work is done.
     pub fn read_comparison(&self) -> Result<Comparison> {
         // SAFETY: a struct of numbers.
@@ -256,7 +275,9 @@ impl Drop for Buffer {
     }
 }
 
+/// Of a codec or of a fix.
 pub const REPORT_BYTES: usize = size_of::<factz_report>();
+const _: () = assert!(size_of::<factz_fix_report>() == REPORT_BYTES);
 pub const COMPARISON_BYTES: usize = size_of::<factz_comparison>();
 pub const RANGE_BYTES: usize = size_of::<factz_range>();
 pub const POINT_BYTES: usize = size_of::<factz_critical_point>();

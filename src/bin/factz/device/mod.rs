@@ -6,6 +6,8 @@
 // The tests use all of it, the program a part.
 #![allow(dead_code)]
 
+mod field;
+mod fixes;
 pub mod memory;
 pub mod pipeline;
 pub mod queue;

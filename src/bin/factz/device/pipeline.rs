@@ -2,9 +2,9 @@
 //! measurements and tests.
 
 use super::check;
+use super::field::{size, DeviceField};
 use super::memory::{Buffer, COMPARISON_BYTES, REPORT_BYTES};
 use super::queue::Queue;
-use super::staged::{size, DeviceField};
 use cudarc::driver::sys;
 use factz::device::{self as cuda, Buffers, ComparedFields, Direction};
 use factz::device::{AnalysisWorkspace, Workspace};

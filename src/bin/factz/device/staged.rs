@@ -1,98 +1,14 @@
 //! The device functions on dense fields in host memory: copied to the device, worked on, and copied back.
 
-use super::memory::{bytes_of, bytes_of_mut, Buffer, COMPARISON_BYTES, POINT_BYTES, REPORT_BYTES};
+use super::field::{size, DeviceField};
+use super::memory::{Buffer, COMPARISON_BYTES, POINT_BYTES, REPORT_BYTES};
 use super::queue::Queue;
 use super::Device;
 use factz::device::{self as cuda, Buffers, ComparedFields, PointBuffers, Stream};
 use factz::device::{AnalysisWorkspace, Workspace};
-use factz::{
-    max_stream_bytes, Comparison, CriticalPoint, Error, Layout, Real, Report, Request, Result, Status,
-};
-
-/// A dense field in device memory: u and then v.
-pub struct DeviceField {
-    pub buffer: Buffer,
-    component_bytes: u64,
-}
+use factz::{max_stream_bytes, Comparison, CriticalPoint, Error, Real, Report, Request, Result, Status};
 
 impl DeviceField {
-    /// Room for a field of the request, which has dense rows and planes and no halo.
-    pub fn new(request: &Request) -> Result<DeviceField> {
-        let c = request.config();
-        let plane = if c.nz > 1 { c.nx * c.ny } else { 0 };
-        let dense = Layout { pitch: c.nx, stride: 1, plane };
-        if c.u != dense || c.v != dense || c.halo != 0 {
-            return Err(Error::argument("a dense field without a halo is needed"));
-        }
-        let bytes = request.field_bytes();
-        Ok(DeviceField { buffer: Buffer::new(size(bytes)?)?, component_bytes: bytes / 2 })
-    }
-
-    fn upload<T: Real>(request: &Request, components: [&[T]; 2]) -> Result<DeviceField> {
-        let field = DeviceField::new(request)?;
-        field.check_lengths(components.map(|c| c.len() * T::BYTES))?;
-        field.write(0, components)?;
-        Ok(field)
-    }
-
-    fn check_lengths(&self, bytes: [usize; 2]) -> Result<()> {
-        match bytes.iter().all(|&n| n as u64 == self.component_bytes) {
-            true => Ok(()),
-            false => Err(Error::argument(format!(
-                "u and v have {} and {} bytes, the request is for {} each",
-                bytes[0], bytes[1], self.component_bytes
-            ))),
-        }
-    }
-
-    /// Writes values of both components from the one with this number on.
-    pub fn write<T: Real>(&self, first: u64, components: [&[T]; 2]) -> Result<()> {
-        for (k, values) in components.into_iter().enumerate() {
-            self.buffer.write(self.offset(first, k, values)?, bytes_of(values))?;
-        }
-        Ok(())
-    }
-
-    /// Reads values of both components from the one with this number on.
-    pub fn read<T: Real>(&self, first: u64, components: [&mut [T]; 2]) -> Result<()> {
-        for (k, values) in components.into_iter().enumerate() {
-            let offset = self.offset(first, k, values)?;
-            self.buffer.read_into(offset, bytes_of_mut(values))?;
-        }
-        Ok(())
-    }
-
-    /// Where values of a component lie from the one with this number on.
-    fn offset<T: Real>(&self, first: u64, component: usize, values: &[T]) -> Result<usize> {
-        let offset = first * T::BYTES as u64;
-        if offset + size_of_val(values) as u64 > self.component_bytes {
-            return Err(Error::argument(format!(
-                "{} values from {first} on are more than a component of {} bytes has",
-                values.len(),
-                self.component_bytes
-            )));
-        }
-        Ok((component as u64 * self.component_bytes + offset) as usize)
-    }
-
-    pub fn pointers(&self) -> [u64; 2] {
-        [self.buffer.pointer(), self.buffer.pointer() + self.component_bytes]
-    }
-
-    /// The memory of a call on the field.
-    pub fn buffers(&self, stream: &Buffer, workspace: &Buffer, report: &Buffer) -> Buffers {
-        let [u, v] = self.pointers();
-        Buffers {
-            u,
-            v,
-            stream: stream.pointer(),
-            stream_bytes: stream.bytes() as u64,
-            workspace: workspace.pointer(),
-            workspace_bytes: workspace.bytes() as u64,
-            report: report.pointer(),
-        }
-    }
-
     /// The critical points of the field, in the order of the host's list.
     pub fn critical_points(&self, request: &Request) -> Result<Vec<CriticalPoint>> {
         let queue = Queue::new()?;
@@ -125,11 +41,6 @@ impl DeviceField {
     }
 }
 
-pub fn size(bytes: u64) -> Result<usize> {
-    usize::try_from(bytes)
-        .map_err(|_| Error::argument(format!("{bytes} bytes are too many for this machine")))
-}
-
 /// The report of a call that is done, or what its status says.
 fn outcome(report: &Buffer) -> Result<Report> {
     let report = report.read_report()?;
@@ -144,18 +55,25 @@ fn outcome(report: &Buffer) -> Result<Report> {
     Err(Error::new(report.status, message))
 }
 
-/// Queue and buffers of a compression or a decompression, without the field.
-struct Call {
+/// Queue and buffers of a call, without the field; the report is one of a codec or of a fix.
+pub(super) struct Call {
     queue: Queue,
-    stream: Buffer,
-    workspace: Buffer,
-    report: Buffer,
+    /// The stream or the fix.
+    pub(super) stream: Buffer,
+    pub(super) workspace: Buffer,
+    pub(super) report: Buffer,
 }
 
 impl Call {
-    fn new(stream: Buffer, workspace: &Workspace) -> Result<Call> {
-        let workspace = Buffer::new(size(workspace.bytes)?)?;
-        Ok(Call { queue: Queue::new()?, stream, workspace, report: Buffer::new(REPORT_BYTES)? })
+    pub(super) fn new(stream: Buffer, workspace: &Workspace) -> Result<Call> {
+        let (workspace, report) = (Buffer::new(size(workspace.bytes)?)?, Buffer::new(REPORT_BYTES)?);
+        Ok(Call { queue: Queue::new()?, stream, workspace, report })
+    }
+
+    /// Enqueues work and waits for it.
+    pub(super) fn wait_for(&self, enqueue: impl FnOnce(Stream) -> Result<()>) -> Result<()> {
+        enqueue(self.queue.stream())?;
+        self.queue.synchronize()
     }
 
     /// Enqueues a call on the field, waits for it, and answers its report.
@@ -164,8 +82,8 @@ impl Call {
         field: &DeviceField,
         enqueue: impl FnOnce(&Buffers, Stream) -> Result<()>,
     ) -> Result<Report> {
-        enqueue(&field.buffers(&self.stream, &self.workspace, &self.report), self.queue.stream())?;
-        self.queue.synchronize()?;
+        let buffers = field.buffers(&self.stream, &self.workspace, &self.report);
+        self.wait_for(|stream| enqueue(&buffers, stream))?;
         outcome(&self.report)
     }
 }
@@ -173,7 +91,7 @@ impl Call {
 impl Device {
     /// Compresses a field; the answer is the report and the stream.
     pub fn compress<T: Real>(&self, request: &Request, components: [&[T]; 2]) -> Result<(Report, Vec<u8>)> {
-        let field = DeviceField::upload(request, components)?;
+        let field = DeviceField::new(request)?.filled(components)?;
         let stream = Buffer::new(size(max_stream_bytes(request))?)?;
         let call = Call::new(stream, &Workspace::compress(request)?)?;
         // SAFETY: the buffers have the sizes that the request implies and live until the queue is empty.
@@ -195,8 +113,7 @@ impl Device {
         // SAFETY: as in compress.
         let report =
             call.run(&field, |buffers, queue| unsafe { cuda::decompress_device(request, buffers, queue) })?;
-        field.check_lengths(components.each_ref().map(|c| c.len() * T::BYTES))?;
-        field.read(0, components)?;
+        field.copy_to(components)?;
         Ok(report)
     }
 
@@ -209,8 +126,8 @@ impl Device {
         other: [&[T]; 2],
         checks_bound: bool,
     ) -> Result<Comparison> {
-        let (queue, first) = (Queue::new()?, DeviceField::upload(request, first)?);
-        let other = DeviceField::upload(request, other)?;
+        let (queue, first) = (Queue::new()?, DeviceField::new(request)?.filled(first)?);
+        let other = DeviceField::new(request)?.filled(other)?;
         let workspace_bytes = AnalysisWorkspace::compare(request)?.bytes;
         let workspace = Buffer::new(size(workspace_bytes)?)?;
         let comparison = Buffer::new(COMPARISON_BYTES)?;
@@ -234,6 +151,6 @@ impl Device {
         request: &Request,
         components: [&[T]; 2],
     ) -> Result<Vec<CriticalPoint>> {
-        DeviceField::upload(request, components)?.critical_points(request)
+        DeviceField::new(request)?.filled(components)?.critical_points(request)
     }
 }
