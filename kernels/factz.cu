@@ -259,7 +259,8 @@ KERNEL(factz_begin_compression, Job, (256), (256), after_previous, begin_compres
 // statistics: reads field; writes control; work: vertices once; rows / the warps of the grid
 KERNEL(factz_volume_statistics, Job, (256, 4), (256, 4), after_previous, volume_statistics<T>)
 
-// statistics: reads field control; writes levels tile_headers; work: vertices once; a tile a block
+// statistics: reads field control; writes levels tile_headers; work: a sixteenth of the vertices once, all
+//     where some are zero, missing or pinned; a tile a warp
 KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_tiles<T>)
 
 // predict + quantize: reads field control levels; writes control values; 73024 shared bytes; work: 4 to 24
@@ -282,7 +283,7 @@ KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T
 
 // repair: reads field control levels tile_headers values open_cubes open_tiles; writes control violated
 //     changed; work: tetrahedra of open cubes and tiles once; a share of these
-KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
+KERNEL(factz_verify, Job, (256, 4), (256, 4), after_previous, verify<T>)
 
 // repair: reads field control levels tile_headers values violated changed; writes control levels violated
 //     changed marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated
@@ -366,7 +367,7 @@ KERNEL(factz_find_bound, Job, (256, 4), (256, 4), after_previous, find_bound<T>)
 
 // survey: reads field other_field control; writes control levels; work: vertices once; tiles / the blocks of
 //     the grid
-KERNEL(factz_survey_planes, Job, (256, 4), (256, 4), after_previous, survey<T, Triangles>)
+KERNEL(factz_survey_planes, Job, (256, 3), (256, 3), after_previous, survey<T, Triangles>)
 
 // repair: reads field other_field control levels; writes levels; work: vertices on sides with ghosts, the
 //     simplices around them; a tile a block
@@ -374,12 +375,12 @@ KERNEL(factz_keep_planes_border, Job, (256, 2), (256, 2), after_previous, keep_b
 
 // repair: reads field other_field control levels; writes control violated changed; work: simplices once;
 //     those of a tile a block
-KERNEL(factz_verify_planes, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Triangles>)
+KERNEL(factz_verify_planes, Job, (256, 4), (256, 4), after_previous, verify_reconstruction<T, Triangles>)
 
 // repair: reads field other_field control levels violated changed; writes control levels violated changed
 //     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated simplices and
 //     those around changed vertices; a share of these
-KERNEL(factz_repair_planes, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Triangles>)
+KERNEL(factz_repair_planes, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Triangles>)
 
 // encode: reads control levels; writes control listed list_ranks; work: vertices once; a tile a block
 KERNEL(factz_list_planes, Job, (256, 4), (256, 4), after_previous, list_repaired<T, Triangles>)
@@ -400,7 +401,7 @@ KERNEL(factz_write_planes_fix, Job, (512), (512), after_previous, write_fix<T, T
 
 // survey: reads field other_field control; writes control levels; work: vertices once; tiles / the blocks of
 //     the grid
-KERNEL(factz_survey_volume, Job, (256, 4), (256, 4), after_previous, survey<T, Tetrahedra>)
+KERNEL(factz_survey_volume, Job, (256, 3), (256, 3), after_previous, survey<T, Tetrahedra>)
 
 // repair: reads field other_field control levels; writes levels; work: vertices on sides with ghosts, the
 //     simplices around them; a tile a block
@@ -408,7 +409,7 @@ KERNEL(factz_keep_volume_border, Job, (256, 2), (256, 2), after_previous, keep_b
 
 // repair: reads field other_field control levels; writes control violated changed; work: simplices once;
 //     those of a tile a block
-KERNEL(factz_verify_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
+KERNEL(factz_verify_volume, Job, (256, 4), (256, 4), after_previous, verify_reconstruction<T, Tetrahedra>)
 
 // repair: reads field other_field control levels violated changed; writes control levels violated changed
 //     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated simplices and

@@ -65,13 +65,13 @@ struct VolumeControl {
     u64 not_low, high, first_nonfinite;
     u64 listed[LIST_KINDS];  // vertices by kind
 };
-// Of a repair: blocks that have come to the barriers; open cubes and tiles that verification looks at; cells
-// in the lists of three rounds in turn; of two rounds in turn the changed vertices in the list, the parts of
-// cells that warps took behind their first one, and the violated simplices at the beginning; whether
-// simplices were left violated, which is a fault.
+// Of a repair: blocks that have come to the barriers; open cubes and tiles that verification looks at; a bit
+// for each kind of listed vertices; cells in the lists of three rounds in turn; of two rounds in turn the
+// changed vertices in the list, the parts of cells that warps took behind their first ones, and the violated
+// simplices at the beginning; whether simplices were left violated, which is a fault.
 struct RepairControl {
     alignas(128) u32 arrived;
-    u32 open_cubes, open_tiles;
+    u32 open_cubes, open_tiles, listed_kinds;
     alignas(128) u32 cells[3];
     alignas(128) u32 changed[2], taken[2];
     u64 simplices[2];

@@ -139,19 +139,17 @@ __device__ __forceinline__ void list_mesh(const Job& job) {
     else if (any)
         for (u32 k = threadIdx.x; k < LISTED_WORDS<Mesh>; k += blockDim.x)
             work.listed()[tile * LISTED_WORDS<Mesh> + k] = shared.listed[k];
-    if (threadIdx.x < LIST_KINDS) work.list_ranks(threadIdx.x)[tile] = shared.counts[threadIdx.x];
+    if (threadIdx.x < LIST_KINDS) {
+        const u32 kind = threadIdx.x, bit = 1u << kind;
+        work.list_ranks(kind)[tile] = shared.counts[kind];
+        if (shared.counts[kind] && !(__ldcg(&control.repair.listed_kinds) & bit))
+            atomicOr(&control.repair.listed_kinds, bit);
+    }
     if (threadIdx.x == 0 && shared.exact) atomicAdd((ull*)&control.exact, (ull)shared.exact);
 }
 template <typename T>
 __device__ __forceinline__ void list_vertices(const Job& job) {
     list_mesh<LayerOne<T>>(job);
-}
-
-// Whether vertices of a kind may be listed.
-template <typename Of>
-__device__ __forceinline__ bool may_be_listed(const Control& control, u32 kind) {
-    if (kind == OTHER_KIND || !Of::IS_COMPRESSION) return true;
-    return kind == 0 ? control.zero != 0 : has_missing(control);
 }
 
 // Grid: 1. Block: LIST_THREADS threads. Sums the numbers of listed vertices. Changes: their numbers by tile
@@ -163,6 +161,7 @@ __device__ __forceinline__ void rank_mesh(const Job& job) {
     Control& control = control_of(job);
     if (Of::is_idle(control)) return;
     const typename Of::View work(job);
+    const u32 kinds = control.repair.listed_kinds;
     u64 totals[LIST_KINDS] = {0, 0, 0};
     for (u64 from = 0; from < job.tiles(); from += EACH * LIST_THREADS) {
         const u64 first = from + EACH * threadIdx.x;
@@ -171,12 +170,11 @@ __device__ __forceinline__ void rank_mesh(const Job& job) {
         for (u32 kind = 0; kind < LIST_KINDS; kind++)
 #pragma unroll
             for (u32 k = 0; k < EACH; k++)
-                counts[kind][k] = may_be_listed<Of>(control, kind) && first + k < job.tiles()
-                                      ? work.list_ranks(kind)[first + k]
-                                      : 0;
+                counts[kind][k] =
+                    kinds >> kind & 1 && first + k < job.tiles() ? work.list_ranks(kind)[first + k] : 0;
 #pragma unroll
         for (u32 kind = 0; kind < LIST_KINDS; kind++) {
-            if (!may_be_listed<Of>(control, kind)) continue;
+            if (!(kinds >> kind & 1)) continue;
             u64 mine = 0, all;
 #pragma unroll
             for (u32 k = 0; k < EACH; k++) mine += counts[kind][k];

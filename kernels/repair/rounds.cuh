@@ -30,16 +30,15 @@ struct RepairRounds {
     const u32 lanes, lane;  // lanes: all of a warp (Mender)
     const u64 warp, warps;  // of the grid; the first warps of all blocks come first
     u32 round, barriers;
-    // Whether the cells of the round are in a list, and whether the changed vertices will be. Otherwise all
-    // cells are looked at, and changed vertices are marked, of which all marks are looked at.
-    bool lists_cells, lists_changed;
+    // Whether the cells of the round are in a list, and the changed vertices will be. Otherwise all cells are
+    // looked at, and changed vertices are marked, of which all marks are looked at.
+    bool has_lists;
 
     __device__ __forceinline__ explicit RepairRounds(const Job& job)
         : job(job), control(control_of(job)), counts(control.repair), work(job), mender(job),
           test(mender.test), violated(mender.violated), lists(job), lanes(mender.lanes),
           lane(threadIdx.x & 31), warp(blockIdx.x + (u64)gridDim.x * (threadIdx.x / 32)),
-          warps((u64)gridDim.x * (REPAIR_THREADS / 32)), round(0), barriers(0), lists_cells(false),
-          lists_changed(false) {}
+          warps((u64)gridDim.x * (REPAIR_THREADS / 32)), round(0), barriers(0), has_lists(false) {}
 
     // Waits for all blocks of the grid, which run at the same time.
     __device__ __forceinline__ void meet_grid() {
@@ -74,7 +73,7 @@ struct RepairRounds {
         lists.put(cells(round + 1), atomicAdd(&cell_count(round + 1), 1u), cell);
     }
     __device__ __forceinline__ void set_changed(const TilePlace& at) const {
-        if (lists_changed)
+        if (has_lists)
             lists.put(CHANGED_VERTICES, atomicAdd(&changed_count(), 1u), at);
         else
             atomicOr(&work.changed(at.tile)[at.place / 32], 1u << at.place % 32);
@@ -85,7 +84,7 @@ struct RepairRounds {
     template <u32 PARTS, typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
         u64 simplices;
-        if (lists_cells) {
+        if (has_lists) {
             simplices = keep_cells();
             for_cells_of_list<PARTS>(each);
         } else {
@@ -113,7 +112,7 @@ struct RepairRounds {
     }
     template <u32 PARTS, typename Each>
     __device__ __forceinline__ void for_cells_of_list(Each each) {
-        const u64 parts = (u64)PARTS * read(cell_count(round)), at_once = max(parts / (8 * warps), (u64)1);
+        const u64 parts = (u64)PARTS * read(cell_count(round)), at_once = max(parts / (64 * warps), (u64)1);
         // Cells take different times: a warp that is done takes the next parts.
         for (u64 first = at_once * warp; first < parts;) {
             const u64 end = min(first + at_once, parts);
@@ -272,7 +271,7 @@ struct RepairRounds {
         // As many lanes a vertex as make whole warps.
         constexpr u32 EACH = Mesh::AROUND > 8 ? 32 : 8;
         const u32 k = lane % EACH;
-        if (lists_changed) {
+        if (has_lists) {
             const u64 count = read(changed_count());
             for (u64 i = (32 * warp + lane) / EACH; i < count; i += 32 * warps / EACH)
                 if (k < Mesh::AROUND) verify_around(lists.get(CHANGED_VERTICES, (u32)i), k);
@@ -302,11 +301,9 @@ struct RepairRounds {
     // Gives the vertices new levels by the rules of round `rules`.
     __device__ __forceinline__ void change_levels(u32 rules) {
         const u32 parts = rules < SINGLE_ROUNDS ? 1 : CELL_CORNERS;
-        const u64 all = (u64)parts * read(cell_count(round));
-        // No more vertices change than there are parts. Of many, marks are faster than a list, all of whose
-        // entries have one counter.
-        lists_cells = rules < FIRST_OF_BLOCKS && all <= lists.most && lists.most;
-        lists_changed = lists_cells && all <= 64 * warps;
+        // No more vertices change than there are parts.
+        has_lists =
+            rules < FIRST_OF_BLOCKS && (u64)parts * read(cell_count(round)) <= lists.most && lists.most;
         if (rules < SINGLE_ROUNDS)
             for_violated<1>([&](const TilePlace& cell, u32 bits, u32) { act(cell, bits); });
         else if (rules < FIRST_OF_BLOCKS)

@@ -124,7 +124,7 @@ __device__ __forceinline__ void list_open(VerifyShared<typename Of::Mesh>& share
 }
 
 // Tests a simplex: whether it holds a critical point, and whether it is violated, which is the answer. Not
-// inlined: its exact arithmetic is long.
+// inlined: few simplices are tested, and the rest of a kernel takes fewer registers.
 template <typename Of>
 static __device__ __noinline__ bool test_open(
     const Job& job, Simplex<typename Of::Mesh> s, bool exact, VerifyShared<typename Of::Mesh>& shared) {

@@ -532,7 +532,7 @@ void compress_volume(const Job& job) {
     const bool keeps_points = job.preserve != PRESERVE_NONE;
     RUN(begin_compression, FEW, 256);
     RUN(volume_statistics, FEW, 256);
-    RUN(prepare_tiles, tiles, VOLUME_THREADS);
+    RUN(prepare_tiles, (tiles + VOLUME_THREADS / 32 - 1) / (VOLUME_THREADS / 32), VOLUME_THREADS);
     RUN(tune_volume, volume_samples(tiles) * (job.dtype ? 1 : VOLUME_OPTIONS), VOLUME_THREADS);
     RUN(quantize_coarse_volume, tiles, COARSE_THREADS);
     RUN(quantize_volume, tiles, VOLUME_THREADS);

@@ -12,7 +12,8 @@ pub(super) const LAUNCHES: [Launch; 38] = [
     survey(Call::Protect, "survey_planes", "survey<T, Triangles>"),
     keep_border_of(Call::Protect, "keep_planes_border", "keep_border_of<T, Triangles>"),
     verify_reconstruction(Call::Protect, "verify_planes", "verify_reconstruction<T, Triangles>"),
-    repair_reconstruction(Call::Protect, "repair_planes", "repair_reconstruction<T, Triangles>"),
+    repair_reconstruction(Call::Protect, "repair_planes", "repair_reconstruction<T, Triangles>", 4)
+        .grid(|s, _| s.blocks_each(4)),
     list_repaired(Call::Protect, "list_planes", "list_repaired<T, Triangles>"),
     RANK_REPAIRED.of(Call::Protect),
     plan_repaired(Call::Protect, "plan_planes", "plan_repaired<T, Triangles>"),
@@ -23,7 +24,8 @@ pub(super) const LAUNCHES: [Launch; 38] = [
     survey(Call::ProtectVolume, "survey_volume", "survey<T, Tetrahedra>"),
     keep_border_of(Call::ProtectVolume, "keep_volume_border", "keep_border_of<T, Tetrahedra>"),
     verify_reconstruction(Call::ProtectVolume, "verify_volume", "verify_reconstruction<T, Tetrahedra>"),
-    repair_reconstruction(Call::ProtectVolume, "repair_volume", "repair_reconstruction<T, Tetrahedra>"),
+    repair_reconstruction(Call::ProtectVolume, "repair_volume", "repair_reconstruction<T, Tetrahedra>", 2)
+        .grid(|s, _| s.blocks_each(2)),
     list_repaired(Call::ProtectVolume, "list_volume", "list_repaired<T, Tetrahedra>"),
     RANK_REPAIRED.of(Call::ProtectVolume),
     plan_repaired(Call::ProtectVolume, "plan_volume", "plan_repaired<T, Tetrahedra>"),
@@ -53,35 +55,37 @@ const FIND_BOUND: Launch = kernel((Call::Protect, "survey"), "find_bound", [256;
     .work("vertices once; rows / the warps of the grid");
 
 const fn survey(call: Call, name: &'static str, function: &'static str) -> Launch {
-    kernel((call, "survey"), name, [VOLUME_THREADS; 2], [4; 2])
-        .grid(|s, _| s.tiles.min(s.blocks_each(8)))
+    kernel((call, "survey"), name, [VOLUME_THREADS; 2], [3; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(6)))
         .function(function)
         .data("field other_field control", "control levels")
         .work("vertices once; tiles / the blocks of the grid")
 }
 
-/// A kernel of the repair of a reconstruction with a block for each tile.
-const fn tiles_of_repair(call: Call, name: &'static str, function: &'static str) -> Launch {
-    tiles_of_volume((call, "repair"), name, [2; 2]).function(function)
-}
-
 const fn keep_border_of(call: Call, name: &'static str, function: &'static str) -> Launch {
-    tiles_of_repair(call, name, function)
+    tiles_of_volume((call, "repair"), name, [2; 2])
+        .function(function)
         .data("field other_field control levels", "levels")
         .work("vertices on sides with ghosts, the simplices around them; a tile a block")
         .only(|n| n.keeps_points && n.has_halo)
 }
 
 const fn verify_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
-    tiles_of_repair(call, name, function)
+    tiles_of_volume((call, "repair"), name, [4; 2])
+        .function(function)
         .data("field other_field control levels", "control violated changed")
         .work("simplices once; those of a tile a block")
         .only(|n| n.keeps_points)
 }
 
-const fn repair_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
-    kernel((call, "repair"), name, [REPAIR_THREADS; 2], [2; 2])
-        .grid(|s, _| s.blocks_each(2))
+/// The rounds of repair, by as many blocks as are on a multiprocessor at the same time.
+const fn repair_reconstruction(
+    call: Call,
+    name: &'static str,
+    function: &'static str,
+    resident: u32,
+) -> Launch {
+    kernel((call, "repair"), name, [REPAIR_THREADS; 2], [resident; 2])
         .function(function)
         .data(
             "field other_field control levels violated changed",

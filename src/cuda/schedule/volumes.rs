@@ -32,9 +32,10 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.tiles.min(s.blocks_each(8)))
         .data("field", "control")
         .work("vertices once; rows / the warps of the grid"),
-    tiles_of_volume(phase::STATISTICS, "prepare_tiles", [4; 2])
+    kernel(phase::STATISTICS, "prepare_tiles", [VOLUME_THREADS; 2], [4; 2])
+        .grid(|s, _| s.tiles.div_ceil(VOLUME_THREADS as u64 / 32))
         .data("field control", "levels tile_headers")
-        .work("vertices once; a tile a block"),
+        .work("a sixteenth of the vertices once, all where some are zero, missing or pinned; a tile a warp"),
     kernel(phase::QUANTIZE, "tune_volume", [VOLUME_THREADS; 2], [2; 2])
         .grid(|s, t| s.volume_samples() * [VOLUME_OPTIONS, 1][t])
         .shared(QUANTIZE_VOLUME_SHARED_BYTES)
@@ -60,8 +61,8 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .data("field control levels tile_headers values", "levels")
         .work("vertices on sides with ghosts, 24 tetrahedra each; a tile a block")
         .only(|n| n.keeps_points && n.has_halo),
-    kernel(phase::REPAIR, "verify", [VOLUME_THREADS; 2], [2; 2])
-        .grid(|s, _| s.tiles.min(s.blocks_each(2)))
+    kernel(phase::REPAIR, "verify", [VOLUME_THREADS; 2], [4; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(4)))
         .data(
             "field control levels tile_headers values open_cubes open_tiles",
             "control violated changed",
