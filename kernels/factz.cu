@@ -283,7 +283,7 @@ KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T
 
 // repair: reads field control levels tile_headers values open_cubes open_tiles; writes control violated
 //     changed; work: tetrahedra of open cubes and tiles once; a share of these
-KERNEL(factz_verify, Job, (256, 4), (256, 4), after_previous, verify<T>)
+KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 
 // repair: reads field control levels tile_headers values violated changed; writes control levels violated
 //     changed marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated
@@ -409,7 +409,7 @@ KERNEL(factz_keep_volume_border, Job, (256, 2), (256, 2), after_previous, keep_b
 
 // repair: reads field other_field control levels; writes control violated changed; work: simplices once;
 //     those of a tile a block
-KERNEL(factz_verify_volume, Job, (256, 4), (256, 4), after_previous, verify_reconstruction<T, Tetrahedra>)
+KERNEL(factz_verify_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
 
 // repair: reads field other_field control levels violated changed; writes control levels violated changed
 //     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated simplices and

@@ -11,7 +11,7 @@ pub(super) const LAUNCHES: [Launch; 38] = [
     FIND_BOUND.of(Call::Protect).only(|n| n.relative),
     survey(Call::Protect, "survey_planes", "survey<T, Triangles>"),
     keep_border_of(Call::Protect, "keep_planes_border", "keep_border_of<T, Triangles>"),
-    verify_reconstruction(Call::Protect, "verify_planes", "verify_reconstruction<T, Triangles>"),
+    verify_reconstruction(Call::Protect, "verify_planes", "verify_reconstruction<T, Triangles>", 4),
     repair_reconstruction(Call::Protect, "repair_planes", "repair_reconstruction<T, Triangles>", 4)
         .grid(|s, _| s.blocks_each(4)),
     list_repaired(Call::Protect, "list_planes", "list_repaired<T, Triangles>"),
@@ -23,7 +23,7 @@ pub(super) const LAUNCHES: [Launch; 38] = [
     FIND_BOUND.of(Call::ProtectVolume).only(|n| n.relative),
     survey(Call::ProtectVolume, "survey_volume", "survey<T, Tetrahedra>"),
     keep_border_of(Call::ProtectVolume, "keep_volume_border", "keep_border_of<T, Tetrahedra>"),
-    verify_reconstruction(Call::ProtectVolume, "verify_volume", "verify_reconstruction<T, Tetrahedra>"),
+    verify_reconstruction(Call::ProtectVolume, "verify_volume", "verify_reconstruction<T, Tetrahedra>", 2),
     repair_reconstruction(Call::ProtectVolume, "repair_volume", "repair_reconstruction<T, Tetrahedra>", 2)
         .grid(|s, _| s.blocks_each(2)),
     list_repaired(Call::ProtectVolume, "list_volume", "list_repaired<T, Tetrahedra>"),
@@ -70,8 +70,13 @@ const fn keep_border_of(call: Call, name: &'static str, function: &'static str) 
         .only(|n| n.keeps_points && n.has_halo)
 }
 
-const fn verify_reconstruction(call: Call, name: &'static str, function: &'static str) -> Launch {
-    tiles_of_volume((call, "repair"), name, [4; 2])
+const fn verify_reconstruction(
+    call: Call,
+    name: &'static str,
+    function: &'static str,
+    resident: u32,
+) -> Launch {
+    tiles_of_volume((call, "repair"), name, [resident; 2])
         .function(function)
         .data("field other_field control levels", "control violated changed")
         .work("simplices once; those of a tile a block")

@@ -61,8 +61,8 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .data("field control levels tile_headers values", "levels")
         .work("vertices on sides with ghosts, 24 tetrahedra each; a tile a block")
         .only(|n| n.keeps_points && n.has_halo),
-    kernel(phase::REPAIR, "verify", [VOLUME_THREADS; 2], [4; 2])
-        .grid(|s, _| s.tiles.min(s.blocks_each(4)))
+    kernel(phase::REPAIR, "verify", [VOLUME_THREADS; 2], [2; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(2)))
         .data(
             "field control levels tile_headers values open_cubes open_tiles",
             "control violated changed",
