@@ -3,9 +3,9 @@
 #
 #   tests/gpu/run.sh TEST_BINARY [CLI]
 #
-# TEST_BINARY is the test `gpu` (cargo test --release --test gpu --no-run), CLI the program `factz`, whose
-# fixes are tested and whose benchmark is run when it is given. FACTZ_DATA names the folder of fields and FACTZ_GOLDEN that of the golden
-# streams (default: data and tests/golden of the crate that this script lies in).
+# TEST_BINARY is the test `gpu` (cargo test --release --test gpu --no-run). CLI is the program `factz`: its
+# fixes are tested and its benchmark is run when it is given. FACTZ_DATA names the folder of fields and
+# FACTZ_GOLDEN that of the golden streams (default: data and tests/golden of the crate that this script lies in).
 #
 # SANITIZE=0 leaves compute-sanitizer out, SANITIZE=only runs nothing else. SANITIZE_FIELDS says what all its
 # tools run on, MUTATIONS how many damaged streams of each case memcheck sees, SANITIZE_SECONDS how long a
