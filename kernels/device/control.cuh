@@ -67,7 +67,7 @@ struct VolumeControl {
 };
 // Of a repair: blocks that have come to the barriers; open cubes and tiles that verification looks at; a bit
 // for each kind of listed vertices; cells in the lists of three rounds in turn; of two rounds in turn the
-// changed vertices in the list, the parts of cells that warps took behind their first ones, and the violated
+// changed vertices in the list, the times that warps took further parts of cells, and the violated
 // simplices at the beginning; whether simplices were left violated, which is a fault.
 struct RepairControl {
     alignas(128) u32 arrived;

@@ -293,9 +293,11 @@ constexpr u32 SINGLE_ROUNDS = 64;
 constexpr u64 VERTICES_PER_FEW = 262144;
 constexpr u32 BOUNDED_ROUNDS = 64;
 
-// Volumes: the largest bound shift; the sample of the tuning, a fraction of all tiles within limits; bits
+// Volumes: the largest bound shift, and the step from a row whose magnitudes decide about it to the next one;
+// the sample of the tuning, a fraction of all tiles within limits; bits
 // that a small and a large triple take, about.
 constexpr u32 VOLUME_MOST_SHIFT = 6;
+constexpr u32 VOLUME_SHIFT_STEP = 4;
 constexpr u64 VOLUME_TILES_PER_SAMPLE = 32;
 constexpr u64 VOLUME_LEAST_SAMPLES = 4;
 constexpr u64 VOLUME_MOST_SAMPLES = 24;

@@ -228,8 +228,8 @@ struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * 
     using RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * VOLUME_TILE_VERTICES>::RepairView;
     // [tiles]: whether vertices of coarse levels have their original values in place of those of layer 1
     REGION(u32, exact_tiles, group_offsets)
-    // Until vertices are listed, [tiles * MOST_OPEN_CUBES]: cubes, and [tiles]: tiles with many, that are
-    // open
+    // Until vertices are listed: open cubes, [tiles * MOST_OPEN_CUBES], and tiles to verify as a whole,
+    // [tiles]
     REGION(u32, open_cubes, listed)
     REGION(u32, open_tiles, list_ranks)
     static constexpr u32 MOST_OPEN_CUBES = VOLUME_TILE_VERTICES / 32;  // in a list, of a tile

@@ -33,16 +33,6 @@ __device__ __forceinline__ GridPoint wrapped(const Job& job, GridPoint p) {
     if (job.periodic & PERIODIC_Z) p.z = p.z < 0 ? p.z + nz : p.z >= nz ? p.z - nz : p.z;
     return p;
 }
-// Whether the volume has a cube.
-__device__ __forceinline__ bool has_cube(const Job& job, const GridPoint& cube) {
-    bool here = true;
-#pragma unroll
-    for (i32 axis = 0; axis < 3; axis++) {
-        const long long at = cube.along(axis), cubes = size_along(job, axis) - !(job.periodic >> axis & 1);
-        here &= at >= 0 && at < cubes;
-    }
-    return here;
-}
 // The bit of the first side across an axis, or of the last.
 __device__ __forceinline__ u32 side_bit(i32 axis, bool is_last) { return 1u << (2 * axis + is_last); }
 // The sides that a vertex lies beyond.

@@ -79,8 +79,8 @@ struct RepairRounds {
             atomicOr(&work.changed(at.tile)[at.place / 32], 1u << at.place % 32);
     }
 
-    // Calls `each(cell, bits, part)` with the PARTS parts of all cells that have violated simplices, which
-    // are the bits. Counts these simplices, and lists the cells for the next round. A part belongs to a warp.
+    // Calls `each(cell, bits, part)` with the PARTS parts of all cells that have violated simplices. Counts
+    // these simplices, the bits, and lists the cells for the next round. A part belongs to a warp.
     template <u32 PARTS, typename Each>
     __device__ __forceinline__ void for_violated(Each each) {
         u64 simplices;

@@ -248,8 +248,8 @@ __device__ __forceinline__ void store_violated(const Job& job, u64 tile, Sixteen
 }
 
 // Verifies a tile, all of whose vertices have their original values if it is `exact`. Reads: the field, its
-// values before, levels, bound shifts. Writes: violated simplices, the list of their cells, counts of the
-// block. Call with a block.
+// values before, levels, bound shifts. Writes: violated simplices, the list of their cells, that no vertex
+// has changed, counts of the block. Call with a block.
 template <typename Of>
 __device__ __forceinline__ void verify_tile(const Job& job, const typename Of::Mesh::Tile& tile, bool exact,
     VerifyShared<typename Of::Mesh>& shared) {
@@ -265,8 +265,9 @@ __device__ __forceinline__ void verify_tile(const Job& job, const typename Of::M
         job, tile.index, [&](u32 k) { return reinterpret_cast<const uint4*>(shared.violated)[k]; });
 }
 
-// Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile. Static shared: VerifyShared. Verifies a
-// reconstruction (verify_tile). Writes: the number of violated simplices.
+// Grid: tiles. Block: VOLUME_THREADS threads, the cells of a tile of a reconstruction. Static shared:
+// VerifyShared. Reads: the field, the reconstruction, levels. Writes: violated simplices and their number,
+// the list of their cells, that no vertex has changed.
 template <typename Of>
 __device__ __forceinline__ void verify_mesh(const Job& job) {
     __shared__ VerifyShared<typename Of::Mesh> shared;

@@ -312,9 +312,11 @@ pub(super) const METHOD: &[Constant] = listed! {
     SINGLE_ROUNDS: u32 = rounds::SINGLE_ROUNDS;
     VERTICES_PER_FEW: u64 = rounds::VERTICES_PER_FEW;
     BOUNDED_ROUNDS: u32 = rounds::BOUNDED_ROUNDS;
-    /// Volumes: the largest bound shift; the sample of the tuning, a fraction of all tiles within limits; bits
+    /// Volumes: the largest bound shift, and the step from a row whose magnitudes decide about it to the next one;
+    /// the sample of the tuning, a fraction of all tiles within limits; bits
     /// that a small and a large triple take, about.
     VOLUME_MOST_SHIFT: u32 = tune::MOST_SHIFT;
+    VOLUME_SHIFT_STEP: u32 = tune::SAMPLE_STEP;
     VOLUME_TILES_PER_SAMPLE: u64 = tune::TILES_PER_SAMPLE;
     VOLUME_LEAST_SAMPLES: u64 = tune::LEAST_SAMPLES;
     VOLUME_MOST_SAMPLES: u64 = tune::MOST_SAMPLES;

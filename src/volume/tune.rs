@@ -27,7 +27,7 @@ pub(crate) const BITS_OF_LARGE: u32 = 6;
 pub(crate) const MOST_SHIFT: i32 = 6;
 const _: () = assert!((MOST_SHIFT as usize) < BOUND_SHIFTS);
 /// From a row of vertices whose magnitudes decide about the shift of a tile to the next one along y and z.
-const SAMPLE_STEP: usize = 4;
+pub(crate) const SAMPLE_STEP: usize = 4;
 
 /// A field, and the vertices of it that have no code.
 pub(super) struct Field<'a, T> {
@@ -121,7 +121,7 @@ impl<T: Real> Field<'_, T> {
         Ok(shifts)
     }
 
-    /// The largest magnitudes of the components of a tile's vertices that have a code, y and z of which are multiples of 4.
+    /// The largest magnitudes of the components of the vertices with a code in the sampled rows of a tile.
     fn magnitudes(&self, tile: &VolumeTile, sizes: &mut Vec<T>) {
         sizes.clear();
         let (owned, [x0, y0, z0]) = (tile.owned(), tile.first.map(|k| k as i64));
@@ -133,8 +133,9 @@ impl<T: Real> Field<'_, T> {
                 }
                 let first = self.grid.number([x0, y0 + y, z0 + z]);
                 let size = |x: usize| rows[0][x].abs().max(rows[1][x].abs()).max(rows[2][x].abs());
-                let has_code = |x: &usize| !self.hidden.has(first + *x as u64);
-                sizes.extend((0..owned[0]).filter(has_code).map(size).filter(|size| size.is_finite()));
+                let is_finite = |&x: &usize| rows.iter().all(|row| row[x].is_finite());
+                let has_code = |&x: &usize| !self.hidden.has(first + x as u64);
+                sizes.extend((0..owned[0]).filter(is_finite).filter(has_code).map(size));
             }
         }
     }
@@ -175,6 +176,7 @@ fn add(count: &mut LevelCount, q: [i32; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{BoundKind, Config, VolumeRequest};
 
     #[test]
     fn samples_are_different_tiles_of_all_columns() {
@@ -187,6 +189,21 @@ mod tests {
             columns.dedup();
             assert!(columns.len() as u64 * 2 >= side, "{numbers:?}");
         }
+    }
+
+    /// A vertex with a value that is not finite has no magnitude: it is stored exactly, and does not count.
+    #[test]
+    fn exact_vertices_decide_no_shift() {
+        let request = VolumeRequest::new(Config::volume([3, 2, 2], BoundKind::Absolute, 0.1)).expect("valid");
+        let grid = request.grid();
+        let mut components = [(); 3].map(|()| vec![1.0; 12]);
+        components.iter_mut().for_each(|values: &mut Vec<f32>| values[..2].fill(1e-3));
+        components[1][0] = f32::NAN;
+        let views = components.each_ref().map(|values| View::stack(values, 3, 2));
+        let hidden = Hidden::new(grid, false).expect("memory");
+        let threads = Threads::new(1);
+        let shifts = Field { grid, views, hidden: &hidden }.shifts(0.1, threads).expect("memory");
+        assert_eq!(shifts, [0]);
     }
 
     #[test]

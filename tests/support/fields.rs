@@ -77,6 +77,7 @@ pub fn volume<T: Real>([nx, ny, nz]: [u64; 3], kind: usize) -> Volume<T> {
             2 => [0; 3].map(|_| random.signed() * 10f64.powi(random.below(8) as i32)),
             3 if (x - 9.0).powi(2) + (y - 7.0).powi(2) + (z - 5.0).powi(2) < 30.0 => [0.0; 3],
             3 if (x + 3.0 * y + z) as u64 % 41 == 0 => [f64::NAN; 3],
+            3 if (x + 3.0 * y + z) as u64 % 43 == 0 => [1e-4, f64::NAN, 1e-4],
             3 => wave,
             4 => wave.map(|c| c * 10f64.powf(-4.0 * x / nx as f64)),
             _ => [0; 3].map(|_| random.signed()),

@@ -49,7 +49,7 @@ __device__ __forceinline__ void store_first_levels(
         }
     }
 }
-// Stores those of a tile all of whose vertices have codes and may change. Call with a warp.
+// Stores the levels of a tile all of whose vertices have codes and may change. Call with a warp.
 template <typename T>
 __device__ __forceinline__ void clear_levels(const Job& job, const VolumeTile& tile) {
     static_assert(LEVEL_UNCHANGED == 0, "zeros");
@@ -60,12 +60,13 @@ __device__ __forceinline__ void clear_levels(const Job& job, const VolumeTile& t
         levels[k + (threadIdx.x & 31)] = make_uint4(0, 0, 0, 0);
 }
 
-// The bound shift of a tile: that of the median magnitude of its vertices that have a code, y and z of which
-// are multiples of 4. `has_special`: some have no code. Call with a warp.
+// The bound shift of a tile: that of the median magnitude of the vertices with a code in the sampled rows.
+// `has_special`: some vertices have no code or a fixed level. Call with a warp.
 template <typename T>
 __device__ __forceinline__ u32 median_shift(
     const Job& job, const Control& control, const VolumeTile& tile, bool has_special) {
-    constexpr u32 STEP = 4, ROWS = VOLUME_SIDE / STEP, OF_LANE = VOLUME_SIDE * ROWS * ROWS / 32;
+    constexpr u32 STEP = VOLUME_SHIFT_STEP, ROWS = VOLUME_SIDE / STEP,
+                  OF_LANE = VOLUME_SIDE * ROWS * ROWS / 32;
     static_assert(OF_LANE < 16 && VOLUME_MOST_SHIFT < 8, "four bits for the number of each shift");
     Vector<T> vertices[OF_LANE];
     u32 here = 0;
@@ -77,12 +78,13 @@ __device__ __forceinline__ u32 median_shift(
             k % VOLUME_SIDE + VOLUME_SIDE * STEP * (row % ROWS + VOLUME_SIDE * (row / ROWS)), points[j]);
         if (is_here) vertices[j] = original_at<T>(job, points[j]), here |= 1u << j;
     }
-    // By shift the vertices with at least that.
+    // Four bits for each shift: the number of vertices with at least this shift; for shift 0 of all vertices.
     u32 counts = 0;
 #pragma unroll
     for (u32 j = 0; j < OF_LANE; j++) {
+        if (!(here >> j & 1)) continue;
         const typename Real<T>::Bits magnitude = largest_magnitude(vertices[j]);
-        if (!(here >> j & 1) || !is_finite_magnitude<T>(magnitude)) continue;
+        if (!is_finite_magnitude<T>(magnitude)) continue;
         if (has_special && is_hidden_level(first_level(job, control, points[j], vertices[j], magnitude)))
             continue;
         counts++;

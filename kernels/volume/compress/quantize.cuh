@@ -64,7 +64,7 @@ __device__ __forceinline__ u32 kept_signs(const Vector<T>& before, const T (&now
 // The cubes of a tile at all of whose vertices no component keeps one strict sign: bit z of a thread, which
 // has a column along z, stands for the cube at place z * VOLUME_THREADS + threadIdx.x.
 template <typename T>
-__device__ __forceinline__ u32 open_cubes(const VolumeTile& tile, QuantizeShared<T>& shared) {
+__device__ __forceinline__ u32 open_cube_bits(const VolumeTile& tile, QuantizeShared<T>& shared) {
     const i32 x = (i32)threadIdx.x % VOLUME_SIDE, y = (i32)threadIdx.x / VOLUME_SIDE;
     static_assert(VOLUME_THREADS == VOLUME_SIDE * VOLUME_SIDE, "a column of cubes each");
     if (x >= tile.last[0] || y >= tile.last[1]) return 0;
@@ -83,17 +83,17 @@ __device__ __forceinline__ bool has_special_sides(const Job& job, const VolumeTi
         is_outer |= tile.first[axis] == 0 || tile.first[axis] + (u64)tile.last[axis] + 1 == sizes[axis];
     return is_outer;
 }
-// Lists the open cubes of a tile for factz_verify, or the tile if they are many or it has vertices with other
+// Lists the open cubes of a tile, or the tile if they are many or it has vertices with other
 // values than those in the window. Call with a block.
 template <typename T>
-__device__ __forceinline__ void list_open(
+__device__ __forceinline__ void list_for_verification(
     const Job& job, const VolumeTile& tile, bool other_values, QuantizeShared<T>& shared) {
     __shared__ u32 count, first;
     RepairControl& lists = control_of(job).repair;
     const VolumeCodeView<T> work(job);
     if (threadIdx.x == 0) count = 0;
     __syncthreads();
-    const u32 open = open_cubes(tile, shared), mine = __popc(open),
+    const u32 open = open_cube_bits(tile, shared), mine = __popc(open),
               place = mine ? atomicAdd(&count, mine) : 0;
     const bool is_special = __syncthreads_or(other_values) || has_special_sides(job, tile);
     // An entry has the number of a tile and a place there, in 32 bits.
@@ -178,8 +178,8 @@ __device__ __forceinline__ void store_values(
 // Grid: tiles. Block: VOLUME_THREADS threads, the finest level of a tile. Dynamic shared: QuantizeShared.
 // Reads: the field, levels, bound shifts, interpolants and steps, values of the coarse levels. Writes:
 // symbols and raw bits of the finest level, values, levels of vertices whose reconstruction is not within the
-// bound, lists of open cubes and tiles, no violated tetrahedra in other tiles. Changes: the activities and
-// the largest error of each tile.
+// bound, lists of open cubes and tiles; for tiles that are not listed no violated tetrahedra and no changed
+// vertices. Changes: the activities and the largest error of each tile.
 template <typename T>
 __device__ __forceinline__ void quantize_volume(const Job& job) {
     LAUNCHED_SHARED(QuantizeShared<T>, shared);
@@ -203,5 +203,5 @@ __device__ __forceinline__ void quantize_volume(const Job& job) {
         if (largest > of_tile) of_tile = largest;
     }
     if (job.preserve == PRESERVE_NONE) return;
-    list_open(job, tile, !coder.all_good || work.exact_tiles()[tile.index] != 0, shared);
+    list_for_verification(job, tile, !coder.all_good || work.exact_tiles()[tile.index] != 0, shared);
 }

@@ -50,7 +50,8 @@ struct CubeVerifier {
         for (u32 j = 0; j < CUBES_AT_ONCE<T>; j++)
             shared.signs[j * VOLUME_THREADS + threadIdx.x] =
                 (u16)vertices[j].signs(values, [&] { return point(j); });
-        __syncwarp();
+        // A barrier of the block: lanes may come back from a function at different times (Mender::lanes).
+        __syncthreads();
 #pragma unroll
         for (u32 j = 0; j < CUBES_AT_ONCE<T>; j++) {
             const u16* const signs = shared.signs + 8 * number(j);
@@ -81,9 +82,9 @@ struct CubeVerifier {
 };
 
 // Grid: any. Block: VOLUME_THREADS threads. Static shared: VerifyShared. Reads: open cubes and tiles; of
-// these, or of all tiles of a volume that is stored, the field, its values before, levels, bound shifts.
-// Changes: the violated tetrahedra, none before. Writes: their number, the list of their cubes, the number of
-// critical points.
+// these the field, its values before, levels, bound shifts; of a volume that is stored the field. Writes: the
+// violated tetrahedra, which other tiles do not have yet, and their number, the list of their cubes, the
+// number of critical points; that no vertex of open tiles has changed.
 template <typename T>
 __device__ __forceinline__ void verify(const Job& job) {
     __shared__ VerifyShared<Tetrahedra> shared;

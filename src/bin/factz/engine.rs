@@ -17,7 +17,7 @@ use std::time::Instant;
 /// that the device cannot run.
 const FALL_BACK: [Status; 3] = [Status::OutOfMemory, Status::NoDevice, Status::Unsupported];
 
-/// Answers of the device that say no more than that its data are wrong.
+/// Answers of the device that say no more than that the data are wrong.
 const REFUSALS: [Status; 3] = [Status::InvalidArgument, Status::CorruptStream, Status::UnsupportedVersion];
 
 pub struct Engine {
