@@ -82,9 +82,9 @@ struct CubeVerifier {
 };
 
 // Grid: any. Block: VOLUME_THREADS threads. Static shared: VerifyShared. Reads: open cubes and tiles; of
-// these the field, its values before, levels, bound shifts; of a volume that is stored the field. Writes: the
-// violated tetrahedra, which other tiles do not have yet, and their number, the list of their cubes, the
-// number of critical points; that no vertex of open tiles has changed.
+// these the field, its values before, levels, bound shifts; of a stored volume the field. Changes: violated
+// tetrahedra of open cubes. Writes: those of open tiles, and that no vertex there has changed; the number of
+// violated tetrahedra, the list of their cubes, the number of critical points.
 template <typename T>
 __device__ __forceinline__ void verify(const Job& job) {
     __shared__ VerifyShared<Tetrahedra> shared;
