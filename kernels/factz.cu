@@ -367,7 +367,7 @@ KERNEL(factz_find_bound, Job, (256, 4), (256, 4), after_previous, find_bound<T>)
 
 // survey: reads field other_field control; writes control levels; work: vertices once; tiles / the blocks of
 //     the grid
-KERNEL(factz_survey_planes, Job, (256, 3), (256, 3), after_previous, survey<T, Triangles>)
+KERNEL(factz_survey_planes, Job, (256, 4), (256, 4), after_previous, survey<T, Triangles>)
 
 // repair: reads field other_field control levels; writes levels; work: vertices on sides with ghosts, the
 //     simplices around them; a tile a block
@@ -401,7 +401,7 @@ KERNEL(factz_write_planes_fix, Job, (512), (512), after_previous, write_fix<T, T
 
 // survey: reads field other_field control; writes control levels; work: vertices once; tiles / the blocks of
 //     the grid
-KERNEL(factz_survey_volume, Job, (256, 3), (256, 3), after_previous, survey<T, Tetrahedra>)
+KERNEL(factz_survey_volume, Job, (256, 4), (256, 4), after_previous, survey<T, Tetrahedra>)
 
 // repair: reads field other_field control levels; writes levels; work: vertices on sides with ghosts, the
 //     simplices around them; a tile a block

@@ -316,7 +316,7 @@ pub(super) const METHOD: &[Constant] = listed! {
     /// the sample of the tuning, a fraction of all tiles within limits; bits
     /// that a small and a large triple take, about.
     VOLUME_MOST_SHIFT: u32 = tune::MOST_SHIFT;
-    VOLUME_SHIFT_STEP: u32 = tune::SAMPLE_STEP;
+    VOLUME_SHIFT_STEP: u32 = tune::SHIFT_STEP;
     VOLUME_TILES_PER_SAMPLE: u64 = tune::TILES_PER_SAMPLE;
     VOLUME_LEAST_SAMPLES: u64 = tune::LEAST_SAMPLES;
     VOLUME_MOST_SAMPLES: u64 = tune::MOST_SAMPLES;

@@ -27,7 +27,7 @@ pub(crate) const BITS_OF_LARGE: u32 = 6;
 pub(crate) const MOST_SHIFT: i32 = 6;
 const _: () = assert!((MOST_SHIFT as usize) < BOUND_SHIFTS);
 /// From a row of vertices whose magnitudes decide about the shift of a tile to the next one along y and z.
-pub(crate) const SAMPLE_STEP: usize = 4;
+pub(crate) const SHIFT_STEP: usize = 4;
 
 /// A field, and the vertices of it that have no code.
 pub(super) struct Field<'a, T> {
@@ -105,7 +105,7 @@ impl<T: Real> Field<'_, T> {
     /// one vertex would break its neighbours.
     pub(super) fn shifts(&self, bound: f64, threads: Threads) -> Result<Vec<u8>> {
         let mut shifts = memory::filled(self.tiles().tiles() as usize, 0u8)?;
-        let room = || memory::with_capacity::<T>(VOLUME_TILE_VERTICES / (SAMPLE_STEP * SAMPLE_STEP));
+        let room = || memory::with_capacity::<T>(VOLUME_TILE_VERTICES / (SHIFT_STEP * SHIFT_STEP));
         let work = |sizes: &mut Vec<T>, index, shift: &mut u8| {
             self.magnitudes(&self.tiles().tile(index as u64), sizes);
             if sizes.is_empty() || bound == 0.0 {
@@ -126,8 +126,8 @@ impl<T: Real> Field<'_, T> {
         sizes.clear();
         let (owned, [x0, y0, z0]) = (tile.owned(), tile.first.map(|k| k as i64));
         let mut rows = [[T::ZERO; SIDE]; 3];
-        for z in (0..owned[2] as i64).step_by(SAMPLE_STEP) {
-            for y in (0..owned[1] as i64).step_by(SAMPLE_STEP) {
+        for z in (0..owned[2] as i64).step_by(SHIFT_STEP) {
+            for y in (0..owned[1] as i64).step_by(SHIFT_STEP) {
                 for (view, row) in self.views.iter().zip(&mut rows) {
                     view.plane((z0 + z) as u64).read_row(x0, y0 + y, &mut row[..owned[0]]);
                 }

@@ -109,8 +109,6 @@ struct Surveyed {
 template <typename T, typename Mesh>
 __device__ __forceinline__ void survey(const Job& job) {
     constexpr i32 N = Mesh::COMPONENTS;
-    constexpr u32 AT_ONCE = 16 / sizeof(T);
-    static_assert(Mesh::PLACES % (AT_ONCE * VOLUME_THREADS) == 0, "all of a tile");
     typedef Reconstruction<T, Mesh> Of;
     Control& control = control_of(job);
     const double bound = job.bound_kind == BOUND_RELATIVE ? control.bound : job.bound;
@@ -118,24 +116,13 @@ __device__ __forceinline__ void survey(const Job& job) {
     Surveyed<T, N> found = {0.0, 0, 0, 0};
     for (u64 index = blockIdx.x; index < job.tiles(); index += gridDim.x) {
         const typename Mesh::Tile tile = Mesh::tile(job, index);
-        for (u32 first = threadIdx.x; first < Mesh::PLACES; first += AT_ONCE * VOLUME_THREADS) {
-            // The loads of several vertices are under way at the same time.
-            Vector<T, N> originals[AT_ONCE], others[AT_ONCE];
+        for (u32 place = threadIdx.x; place < Mesh::PLACES; place += blockDim.x) {
             GridPoint p;
-#pragma unroll
-            for (u32 j = 0; j < AT_ONCE; j++) {
-                const u32 place = first + j * VOLUME_THREADS;
-                if (!vertex_at_place<Mesh>(tile, place, p)) continue;
-                originals[j] = original_at<T, N>(job, p), others[j] = Of::values(job, p, {index, place});
-            }
-#pragma unroll
-            for (u32 j = 0; j < AT_ONCE; j++) {
-                const u32 place = first + j * VOLUME_THREADS;
-                u32 level = LEVEL_UNCHANGED;
-                if (vertex_at_place<Mesh>(tile, place, p))
-                    level = found.add(job, bound, p, originals[j], others[j]);
-                work.levels()[index * Mesh::PLACES + place] = (u8)level;
-            }
+            u32 level = LEVEL_UNCHANGED;
+            if (vertex_at_place<Mesh>(tile, place, p))
+                level =
+                    found.add(job, bound, p, original_at<T, N>(job, p), Of::values(job, p, {index, place}));
+            work.levels()[index * Mesh::PLACES + place] = (u8)level;
         }
     }
     __syncwarp();

@@ -3,7 +3,7 @@
 #pragma once
 #include "repair/verify.cuh"
 
-// Cubes of the list that a block verifies in a turn, of which eight lanes have the corners of one.
+// Cubes of the list that a block verifies in a turn. Eight lanes have the corners of a cube.
 template <typename T>
 constexpr u32 CUBES_AT_ONCE = 16 / sizeof(T);
 template <typename T>

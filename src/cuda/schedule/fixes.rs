@@ -55,8 +55,8 @@ const FIND_BOUND: Launch = kernel((Call::Protect, "survey"), "find_bound", [256;
     .work("vertices once; rows / the warps of the grid");
 
 const fn survey(call: Call, name: &'static str, function: &'static str) -> Launch {
-    kernel((call, "survey"), name, [VOLUME_THREADS; 2], [3; 2])
-        .grid(|s, _| s.tiles.min(s.blocks_each(6)))
+    kernel((call, "survey"), name, [VOLUME_THREADS; 2], [4; 2])
+        .grid(|s, _| s.tiles.min(s.blocks_each(8)))
         .function(function)
         .data("field other_field control", "control levels")
         .work("vertices once; tiles / the blocks of the grid")

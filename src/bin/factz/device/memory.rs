@@ -275,7 +275,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Of a codec or of a fix.
+/// Bytes of a report: those of a codec and of a fix are as large.
 pub const REPORT_BYTES: usize = size_of::<factz_report>();
 const _: () = assert!(size_of::<factz_fix_report>() == REPORT_BYTES);
 pub const COMPARISON_BYTES: usize = size_of::<factz_comparison>();
