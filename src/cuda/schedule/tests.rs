@@ -80,6 +80,19 @@ fn grids_grow_with_the_device() {
     assert!(growing > 60, "{growing} grids depend on the device");
 }
 
+/// Blocks that wait for each other are as many as run at the same time, and no more.
+#[test]
+fn blocks_that_run_together_are_all_resident() {
+    let together: Vec<_> = LAUNCHES.iter().filter(|launch| launch.together).collect();
+    assert!(!together.is_empty());
+    for launch in together {
+        for dtype in [0, 1] {
+            let blocks = launch.blocks(&shape(1 << 18, 1 << 18).on(132), false, dtype).unwrap();
+            assert_eq!(blocks, 132 * launch.resident[dtype], "{}", launch.name);
+        }
+    }
+}
+
 type Condition = fn(&Needs) -> bool;
 
 /// Contents that kernels of compression declare to read although no kernel of some configurations writes
