@@ -157,6 +157,54 @@ constexpr bool rows_stay() {
 }
 static_assert(rows_stay<float>() && rows_stay<double>(), "likewise");
 
+// Volumes: the same. A sparse block costs less than a bit a vertex: 3 bits and the raw bits of each entry.
+// Runs between its entries have a raw bit for four vertices at most.
+constexpr bool runs_are_short() {
+    for (u32 run = 0; run < VOLUME_TILE_VERTICES; run++) {
+        u32 octave = 0;
+        while (run >> octave > 1) octave++;
+        if (run >= FIRST_RUN_WITH_RAW_BITS && 4 * (octave - 1) > run) return false;
+    }
+    return true;
+}
+static_assert(runs_are_short(), "as encode_run has them");
+constexpr u64 bits_of_entries(u64 entries, u64 vertices) {
+    return 2 * SYMBOL_BITS * entries + vertices - 3 * entries + (vertices - entries) / 4;
+}
+// The positions of the finest block lie behind the codes, and so do the words of all its entries: none is
+// written over codes.
+constexpr u64 FINEST_VERTICES = VOLUME_TILE_VERTICES - 512;
+constexpr bool finest_positions_stay() {
+    for (u64 n = 0; n <= most_entries(FINEST_VERTICES); n++)
+        if (VOLUME_CODE_BYTES + sizeof(u16) * n > VOLUME_SLOT_BYTES ||
+            VOLUME_CODE_BYTES + bytes_of(bits_of_entries(n, FINEST_VERTICES)) > VOLUME_SLOT_BYTES)
+            return false;
+    return true;
+}
+static_assert(finest_positions_stay() && 2 * SYMBOL_BITS > 8 * sizeof(u16),
+    "nor over positions, of which an entry has fewer bits than of words");
+constexpr bool codes_stay() {
+    constexpr u64 VERTEX = SYMBOL_BITS + 3 * (TRIPLE_MOST_BITS + 1), STARTS[] = {512, 64, 16, 0};
+    u64 later = 0, end = VOLUME_TILE_VERTICES;
+    for (const u64 start : STARTS) {
+        const u64 vertices = end - start, most = start && start < 512 ? most_entries(vertices) : 0;
+        for (u64 n = 0; n < vertices; n++) {
+            const u64 unread = (end - n + 31) / 32 * VOLUME_CODES_OF_32;
+            if (unread + bytes_of(later + n * VERTEX) > VOLUME_SLOT_BYTES ||
+                (n < most && unread + bytes_of(later + bits_of_entries(most, vertices)) > VOLUME_SLOT_BYTES))
+                return false;
+        }
+        if (bits_of_entries(most_entries(vertices), vertices) > vertices * VERTEX) return false;
+        later += vertices * VERTEX;
+        end = start;
+    }
+    return true;
+}
+static_assert(codes_stay(), "nor over codes of dense blocks and of coarse ones");
+static_assert(VOLUME_FIRST_MIDDLE_ENTRY >= most_entries(64) &&
+                  VOLUME_COARSE_ENTRIES - VOLUME_FIRST_MIDDLE_ENTRY >= most_entries(512 - 64),
+    "the lists of the coarse blocks lie one behind the other");
+
 // Batches and groups.
 
 static_assert(BATCH * TILE_VERTICES < NO_LIST,

@@ -267,14 +267,14 @@ KERNEL(factz_prepare_tiles, Job, (256, 4), (256, 4), after_previous, prepare_til
 //     tiles, 4 times; a tile a block, of f64 4 times
 KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T>)
 
-// predict + quantize: reads field control levels tile_headers; writes levels tile_headers symbols payload
+// predict + quantize: reads field control levels tile_headers; writes levels tile_headers codes
 //     coarse_singles values list_sizes exact_tiles; work: an eighth of the vertices of closed tiles once; a
 //     tile a block
 KERNEL(factz_quantize_coarse_volume, Job, (32, 20), (32, 12), after_previous, quantize_coarse_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers coarse_singles values exact_tiles list_sizes;
-//     writes control levels tile_headers symbols payload values list_sizes open_cubes open_tiles violated
-//     changed; 73024 shared bytes; work: closed tiles once; a tile a block
+//     writes control levels tile_headers codes values list_sizes open_cubes open_tiles violated changed;
+//     73024 shared bytes; work: closed tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
@@ -304,13 +304,13 @@ KERNEL(factz_plan_chunks, Job, (512), (512), after_previous, plan_chunks<T>)
 // count: reads control entries; writes control chunk_places; work: chunks once; all, 1024 at a time
 KERNEL(factz_place_list, Job, (1024, 1), (1024, 1), after_previous, place_list<T>)
 
-// count: reads control tile_headers symbols; writes positions list_sizes symbol_counts; work: tiles once; N /
-//     the warps of the grid
+// count: reads control tile_headers codes; writes positions finest_positions list_sizes symbol_counts; work:
+//     tiles once; N / the warps of the grid
 KERNEL(factz_count_volume, Job, (256, 4), (256, 4), after_previous, count_volume<T>)
 
-// encode: reads control tile_headers symbols payload positions list_sizes code_entries chunk_weights; writes
-//     control group_words group_sizes list_sizes; work: tiles once, 5 searches a group; groups / the warps of
-//     the grid
+// encode: reads control tile_headers codes positions finest_positions list_sizes code_entries chunk_weights;
+//     writes control group_words group_sizes list_sizes; work: tiles once, 5 searches a group; groups / the
+//     warps of the grid
 KERNEL(factz_encode_volume_rans, Job, (128, 4), (128, 4), after_previous, encode_volume<T, false>)
 KERNEL(factz_encode_volume_huffman, Job, (128, 4), (128, 4), after_previous, encode_volume<T, true>)
 

@@ -554,11 +554,14 @@ constexpr u32 LIST_THREADS = 1024;
 constexpr u32 LIST_WARPS = 4;
 
 // Compression of volumes: values that the workspace has of a tile and a component (closed tiles of f64), bytes
-// of the slot of a tile, threads of a block that repairs, warps of a block that counts and of one that encodes
-// groups; warps of a block that writes chunks of the list, and words through which one writes.
+// of the slot of a tile, entries of the sparse lists of both coarse blocks, of the first one alone, threads of
+// a block that repairs, warps of a block that counts and of one that encodes groups; warps of a block that writes
+// chunks of the list, and words through which one writes.
 constexpr u32 VOLUME_VALUES_F32 = 4096;
 constexpr u32 VOLUME_VALUES_F64 = 5780;
-constexpr u64 VOLUME_SLOT_BYTES = 42752;
+constexpr u64 VOLUME_SLOT_BYTES = 43264;
+constexpr u64 VOLUME_COARSE_ENTRIES = 170;
+constexpr u32 VOLUME_FIRST_MIDDLE_ENTRY = 21;
 constexpr u32 REPAIR_THREADS = 128;
 constexpr u32 VOLUME_COUNT_WARPS = 8;
 constexpr i32 VOLUME_ENCODE_WARPS = 4;
@@ -848,7 +851,7 @@ struct Job {
     uint32_t *hidden;
     uint64_t *chunks;
     uint8_t *levels;
-    uint8_t *violated;
+    uint16_t *positions;
     uint8_t *values;
     uint32_t *listed;
     uint64_t *list_ranks;

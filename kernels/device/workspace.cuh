@@ -196,36 +196,42 @@ struct EncodeView : CountView {
     REGION(u64, group_sizes, group_sizes)  // [groups]: words of the stream (stream/sections.cuh)
 };
 
-// Repair and lists. Vertices of a tile by place, x fastest; PLACES: vertices of a tile, SLOT_BYTES and
-// MARKS_AT: where the marks of a tile are.
-template <u32 PLACES, u64 SLOT_BYTES, u64 MARKS_AT>
+// Repair and lists. Vertices of a tile by place, x fastest; PLACES: vertices of a tile, SLOT_BYTES: its slot,
+// which has the state of its repair from REPAIR_AT on.
+template <u32 PLACES, u64 SLOT_BYTES, u64 REPAIR_AT>
 struct RepairView : CountView {
     using CountView::CountView;
-    REGION(u8, levels, levels)  // [tiles][PLACES] (LEVEL_EXACT ...)
-    // [tiles][PLACES]: by cell a bit for each simplex, and CELL_IS_LISTED
-    REGION(u8, violated, violated)
+    REGION(u8, levels, levels)               // [tiles][PLACES] (LEVEL_EXACT ...)
     REGION(u32, marked_blocks, list_ranks)   // [tiles]: blocks of tiles with violated simplices
     REGION(u32, listed, listed)              // [tiles][PLACES / 32]: in the order of lists
     REGION(ulonglong2, chunks, chunks)       // [chunks]: entries of the directory
     REGION(u64, chunk_places, chunk_places)  // [chunks]: words of the list before each
     // [tiles]: listed vertices of a kind before a tile
     __device__ __forceinline__ u64* list_ranks(u32 kind) const { return job.list_ranks + kind * job.tiles(); }
-    // A bit for each vertex of a tile that changed in a round without lists.
-    __device__ __forceinline__ u32* changed(u64 tile) const {
-        return words_at<u32>(job.slots + tile * SLOT_BYTES + MARKS_AT);
+    // [PLACES]: by cell of the tile a bit for each simplex that is violated, and CELL_IS_LISTED
+    __device__ __forceinline__ u8* violated(u64 tile) const {
+        return job.slots + tile * SLOT_BYTES + REPAIR_AT;
     }
+    // A bit for each vertex of a tile that changed in a round without lists.
+    __device__ __forceinline__ u32* changed(u64 tile) const { return words_at<u32>(violated(tile) + PLACES); }
     // The words of the lists of rounds that lie here; they go on over all tiles (repair/lists_of_rounds.cuh).
-    static constexpr u32 ROUND_LIST_WORDS = (u32)(SLOT_BYTES - MARKS_AT) / 4 - PLACES / 32;
+    static constexpr u32 ROUND_LIST_WORDS = (u32)(SLOT_BYTES - REPAIR_AT - PLACES) / 4 - PLACES / 32;
     __device__ __forceinline__ u32* round_lists(u64 tile) const { return changed(tile) + PLACES / 32; }
 };
 // The repair of a field with its tiles of so many vertices.
 template <u32 PLACES>
-using FieldRepairView = RepairView<PLACES, PLACES, 0>;
+using FieldRepairView = RepairView<PLACES, 2 * PLACES, 0>;
 
-// Volumes: quantization, repair, lists. Marks lie behind the payload until words are written.
+// The codes of a tile of a volume at the beginning of its slot: of 32 positions each the symbols, then the raw
+// bits behind them.
+constexpr u64 VOLUME_CODES_OF_32 = 32 * (sizeof(u8) + sizeof(u64)),
+              VOLUME_CODE_BYTES = VOLUME_TILE_VERTICES / 32 * VOLUME_CODES_OF_32;
+
+// Volumes: quantization, repair, lists. The state of the repair lies behind the codes until words are
+// written.
 template <typename T>
-struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * VOLUME_TILE_VERTICES> {
-    using RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * VOLUME_TILE_VERTICES>::RepairView;
+struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, VOLUME_CODE_BYTES> {
+    using RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, VOLUME_CODE_BYTES>::RepairView;
     // [tiles]: whether vertices of coarse levels have their original values in place of those of layer 1
     REGION(u32, exact_tiles, group_offsets)
     // Until vertices are listed: open cubes, [tiles * MOST_OPEN_CUBES], and tiles to verify as a whole,
@@ -233,28 +239,40 @@ struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, 8 * 
     REGION(u32, open_cubes, listed)
     REGION(u32, open_tiles, list_ranks)
     static constexpr u32 MOST_OPEN_CUBES = VOLUME_TILE_VERTICES / 32;  // in a list, of a tile
-    // Later in the place of the violated tetrahedra, [tiles][VOLUME_TILE_VERTICES / 2]: positions of the
-    // entries of sparse lists
-    REGION(u16, positions, violated)
+    // Positions of the entries of the sparse list of a block: in a tile those of both coarse blocks, one
+    // behind the other; those of the finest one in the place of the state of the repair.
+    __device__ __forceinline__ u16* positions(u64 tile, u32 block) const {
+        if (block == 2) return words_at<u16>(violated(tile));
+        u16* const of_tile = reinterpret_cast<u16*>(job.positions) + tile * VOLUME_COARSE_ENTRIES;
+        return of_tile + (block == 0 ? 0 : VOLUME_FIRST_MIDDLE_ENTRY);
+    }
     static constexpr u64 VALUES = sizeof(T) == 4 ? VOLUME_VALUES_F32 : VOLUME_VALUES_F64;
     // [tiles][3][VALUES]: of layer 1 (value_place)
     __device__ __forceinline__ T* values(u64 tile, u32 component) const {
         return reinterpret_cast<T*>(job.values) + (tile * 3 + component) * VALUES;
     }
-    // [VOLUME_TILE_VERTICES] by position: raw bits behind a symbol
-    __device__ __forceinline__ u64* payload(u64 tile) const {
-        return words_at<u64>(job.slots + tile * VOLUME_SLOT_BYTES);
+    // The symbol at a position; those up to the next multiple of 32 follow.
+    __device__ __forceinline__ u8* symbol(u64 tile, u32 position) const {
+        return codes_of_32(tile, position / 32) + position % 32;
+    }
+    // The raw bits behind the symbol at a position.
+    __device__ __forceinline__ u64& raw_bits(u64 tile, u32 position) const {
+        return words_at<u64>(codes_of_32(tile, position / 32) + 32)[position % 32];
     }
     // A value of the coarse levels of a closed tile: index k in a window of these, and `at` in that of all
-    // levels (tile/volume_window.cuh). Singles lie behind the payload until there are marks, doubles in their
-    // place among the values of the closed tile.
+    // levels (tile/volume_window.cuh). Singles lie in the place of the codes of the finest level until there
+    // are some, doubles in their place among the values of the closed tile.
     __device__ __forceinline__ T& coarse_value(u64 tile, u32 component, i32 k, i32 at) const {
-        static_assert(
-            8 * VOLUME_TILE_VERTICES + 3 * VOLUME_COARSE_VERTICES * sizeof(float) <= VOLUME_SLOT_BYTES,
+        static_assert(VOLUME_CODE_BYTES / 8 + 3 * VOLUME_COARSE_VERTICES * sizeof(float) <= VOLUME_CODE_BYTES,
             "singles have room");
         if constexpr (sizeof(T) == 8) return values(tile, component)[at];
-        T* const singles = words_at<T>(job.slots + tile * VOLUME_SLOT_BYTES + 8 * VOLUME_TILE_VERTICES);
+        T* const singles = words_at<T>(codes_of_32(tile, VOLUME_TILE_VERTICES / 8 / 32));
         return singles[component * VOLUME_COARSE_VERTICES + k];
+    }
+
+private:
+    __device__ __forceinline__ u8* codes_of_32(u64 tile, u32 k) const {
+        return job.slots + tile * VOLUME_SLOT_BYTES + k * VOLUME_CODES_OF_32;
     }
 };
 

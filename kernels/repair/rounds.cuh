@@ -132,8 +132,10 @@ struct RepairRounds {
         // Words of a tile, and those that a warp looks at together.
         constexpr u32 WORDS = Mesh::PLACES / 4, AT_ONCE = 128;
         const u64 words = job.tiles() * WORDS, step = AT_ONCE * warps;
+        static_assert(WORDS % AT_ONCE == 0, "they are those of a tile");
         auto load = [&](u64 first) {
-            return first < words ? __ldcg(words_at<uint4>(work.violated() + 4 * first) + lane)
+            const u8* const of_tile = work.violated(first / WORDS);
+            return first < words ? __ldcg(words_at<uint4>(of_tile + 4 * (first % WORDS)) + lane)
                                  : make_uint4(0, 0, 0, 0);
         };
         u64 simplices = 0;

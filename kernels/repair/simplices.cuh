@@ -33,7 +33,7 @@ struct ViolatedSet {
     const Job& job;
 
     __device__ __forceinline__ u8* byte_of(const TilePlace& cell) const {
-        return typename Of::View(job).violated() + cell.tile * Mesh::PLACES + cell.place;
+        return typename Of::View(job).violated(cell.tile) + cell.place;
     }
     __device__ __forceinline__ bool has(const Simplex<Mesh>& s) const {
         return *byte_of(Mesh::place_of(job, s.cell)) >> s.in_cell & 1;

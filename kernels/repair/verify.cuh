@@ -242,7 +242,7 @@ __device__ __forceinline__ void store_violated(const Job& job, u64 tile, Sixteen
     static_assert(VOLUME_THREADS >= Mesh::PLACES / 16, "sixteen bytes each");
     const typename Of::View work(job);
     if (threadIdx.x < Mesh::PLACES / 16)
-        words_at<uint4>(work.violated() + tile * Mesh::PLACES)[threadIdx.x] = sixteen(threadIdx.x);
+        words_at<uint4>(work.violated(tile))[threadIdx.x] = sixteen(threadIdx.x);
     if (threadIdx.x < Mesh::PLACES / 128)
         reinterpret_cast<uint4*>(work.changed(tile))[threadIdx.x] = make_uint4(0, 0, 0, 0);
 }

@@ -8,7 +8,7 @@ use crate::analysis::{self, BAND};
 use crate::entropy::lanes::MOST_STATE_BYTES;
 use crate::entropy::rans::SCALE_BITS;
 use crate::entropy::symbols::ALPHABET;
-use crate::entropy::tables;
+use crate::entropy::tables::{self, VOLUME_BLOCKS};
 use crate::entropy::triples::MOST_BITS;
 use crate::error::Status;
 use crate::grid::tiles::TILE_VERTICES;
@@ -17,6 +17,7 @@ use crate::predict::tuning;
 use crate::report;
 use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve, Ties};
 use crate::stream::sections::{MOST_TABLE_BYTES, TABLES};
+use std::ops::Range;
 
 /// Defines constants, and lists them for the header.
 macro_rules! shared {
@@ -155,11 +156,14 @@ shared! {
     LIST_THREADS: u32 = 1024;
     LIST_WARPS: u32 = 4;
     /// Compression of volumes: values that the workspace has of a tile and a component (closed tiles of f64), bytes
-    /// of the slot of a tile, threads of a block that repairs, warps of a block that counts and of one that encodes
-    /// groups; warps of a block that writes chunks of the list, and words through which one writes.
+    /// of the slot of a tile, entries of the sparse lists of both coarse blocks, of the first one alone, threads of
+    /// a block that repairs, warps of a block that counts and of one that encodes groups; warps of a block that writes
+    /// chunks of the list, and words through which one writes.
     VOLUME_VALUES_F32: u32 = VOLUME_TILE_VERTICES as u32;
     VOLUME_VALUES_F64: u32 = shared_memory::VOLUME_WINDOW as u32;
-    VOLUME_SLOT_BYTES: u64 = MOST_VOLUME_TILE_BYTES.next_multiple_of(128);
+    VOLUME_SLOT_BYTES: u64 = MOST_VOLUME_TILE_BYTES.next_multiple_of(128) + MORE_ROUND_LIST_BYTES;
+    VOLUME_COARSE_ENTRIES: u64 = VOLUME_FIRST_MIDDLE_ENTRY as u64 + most_entries(&VOLUME_BLOCKS[1]);
+    VOLUME_FIRST_MIDDLE_ENTRY: u32 = most_entries(&VOLUME_BLOCKS[0]) as u32;
     REPAIR_THREADS: u32 = 128;
     VOLUME_COUNT_WARPS: u32 = 8;
     VOLUME_ENCODE_WARPS: i32 = 4;
@@ -197,6 +201,12 @@ shared! {
     POINT_PART: u64 = 32;
 }
 
+/// The most entries of the sparse list of a block: a vertex that is not zero costs 3 bits at least, and a sparse block
+/// less than a bit a vertex.
+const fn most_entries(block: &Range<usize>) -> u64 {
+    (block.end - block.start) as u64 / 3
+}
+
 const SLOT_VERTICES: u64 = TILE_VERTICES as u64;
 /// Largest number of bits of a symbol: SCALE_BITS, and 8 more after an escape.
 pub(super) const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
@@ -204,6 +214,9 @@ pub(super) const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
 /// and states of a tile have room in the SLOT_ENTRY_BYTES.
 const MOST_VERTEX_BITS_F64: u64 = MOST_SYMBOL_BITS + 2 * 64;
 
+/// What the lists of rounds get of a slot beyond the room that the longest tile needs. The workspace is at most twice
+/// as large as a field of f32.
+const MORE_ROUND_LIST_BYTES: u64 = 512;
 /// Largest number of bits of a vertex of a volume: a symbol, and three integers.
 const MOST_VOLUME_VERTEX_BITS: u64 = MOST_SYMBOL_BITS + 3 * (MOST_BITS as u64 + 1);
 /// Bytes that the words of a tile of a volume take at most, with the states of a group: its mask state and

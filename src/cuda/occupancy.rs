@@ -93,6 +93,9 @@ impl Multiprocessor {
         assert!(shared <= self.block_shared_bytes, "{name}: {shared} bytes of shared memory");
         let resident = self.resident(kernel, launch, dtype);
         assert!(resident > 0, "{name}: no block fits");
+        // Blocks that wait for each other run at the same time; such kernels have no variant for small devices.
+        let promised = if launch.together && !small { launch.resident[dtype] } else { 1 };
+        assert!(resident >= promised, "{name}: {resident} blocks instead of {promised}");
         let warps = resident * launch.block_on(small, dtype).div_ceil(32);
         format!(
             "{name}: {} registers, {shared} shared bytes, {resident} blocks, {warps} warps of {}\n",

@@ -56,7 +56,7 @@ const fn warps(n: i32) -> [u32; 2] {
 /// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
 /// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 32] = [
+pub(super) const CONTENTS: [(&str, &str); 33] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -81,9 +81,10 @@ pub(super) const CONTENTS: [(&str, &str); 32] = [
     ("outer_anchors", "outer_anchors"),
     // Compression of volumes.
     ("coarse_singles", "slots"),
+    ("codes", "slots"),
+    ("finest_positions", "slots"),
     ("coarse_values", "values"),
-    ("positions", "violated"),
-    ("violated", "violated"),
+    ("violated", "slots"),
     ("exact_tiles", "group_offsets"),
     ("open_cubes", "listed"),
     ("open_tiles", "list_ranks"),

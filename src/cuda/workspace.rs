@@ -82,7 +82,7 @@ workspace! {
     Workspace:
     control, symbol_counts, symbols, raw_bits, tile_headers, written_steps, masks, origin_distances,
     anchors, anchor_codes, row_lines, column_lines, coding_tables, slot_starts, huffman_codes,
-    stored_tables, slots, group_sizes, group_offsets, outer_anchors, hidden, chunks, levels, violated, values,
+    stored_tables, slots, group_sizes, group_offsets, outer_anchors, hidden, chunks, levels, positions, values,
     listed, list_ranks, chunk_places
 }
 
@@ -137,9 +137,8 @@ impl Workspace {
             symbol_counts: carver.take(&[TABLES as u64, ALPHABET as u64, 8])?,
             values: carver.take(&[tiles, 3, values as u64, request.config().dtype.bytes()])?,
             slots: carver.take(&[tiles, VOLUME_SLOT_BYTES])?,
-            symbols: carver.take(&[tiles, of_tile])?,
             levels: carver.take(&[tiles, of_tile])?,
-            violated: carver.take(&[tiles, of_tile])?,
+            positions: carver.take(&[tiles, VOLUME_COARSE_ENTRIES, 2])?,
             listed: carver.take(&[tiles, of_tile / 8])?,
             tile_headers: carver.take(&[tiles, 4])?,
             origin_distances: carver.take(&[tiles, ORIGIN_DISTANCE_BYTES])?,
@@ -199,10 +198,9 @@ impl Workspace {
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             levels: carver.take(&[tiles, of_tile])?,
-            violated: carver.take(&[tiles, of_tile])?,
             listed: carver.take(&[tiles, of_tile / 8])?,
-            // A bit for each vertex, and lists.
-            slots: carver.take(&[tiles, of_tile])?,
+            // Violated simplices, a bit for each vertex, and lists.
+            slots: carver.take(&[tiles, 2 * of_tile])?,
             group_sizes: carver.take(&[tiles, 8])?,
             group_offsets: carver.take(&[tiles, 8])?,
             list_ranks: carver.take(&[LIST_KINDS, tiles, 8])?,
@@ -426,6 +424,22 @@ mod tests {
                 println!("{dtype:?} {mode:?} {predictor:?}: {compress:.3}, {decompress:.3}");
                 assert!(compress <= most(dtype, mode, predictor), "{dtype:?} {mode:?} {predictor:?}");
                 assert!(decompress <= 1.17, "{dtype:?} {mode:?} {predictor:?}");
+            }
+        }
+    }
+
+    /// docs/gpu.md says these factors.
+    #[test]
+    fn large_volumes_take_less_than_twice_their_memory() {
+        for (dtype, most) in [(Dtype::F32, 2.0), (Dtype::F64, 1.92)] {
+            for n in [128, 512] {
+                let config = Config { dtype, ..Config::volume([n; 3], BoundKind::Relative, 1e-2) };
+                let request = VolumeRequest::new(config).unwrap();
+                let of_field = |w: Workspace| w.bytes as f64 / request.field_bytes() as f64;
+                let compress = of_field(Workspace::compress_volume(&request).unwrap());
+                let decompress = of_field(Workspace::decompress_volume(&request).unwrap());
+                println!("{n} {dtype:?}: {compress:.3}, {decompress:.3}");
+                assert!(compress <= most && decompress <= 1.0, "{n} {dtype:?}: {compress}, {decompress}");
             }
         }
     }

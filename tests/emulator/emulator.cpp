@@ -512,9 +512,8 @@ void carve_volume_to_compress(Job& job) {
     job.symbol_counts = fenced_as<u64>("symbol_counts", (uint64_t)TABLES * ALPHABET * 8);
     job.values = fenced_as<u8>("values", tiles * 3 * values);
     job.slots = fenced_as<u8>("slots", tiles * VOLUME_SLOT_BYTES);
-    job.symbols = fenced_as<u8>("symbols", of_tile);
     job.levels = fenced_as<u8>("levels", of_tile);
-    job.violated = fenced_as<u8>("violated", of_tile);
+    job.positions = fenced_as<u16>("positions", tiles * VOLUME_COARSE_ENTRIES * 2);
     job.listed = fenced_as<u32>("listed", of_tile / 8);
     job.tile_headers = fenced_as<u32>("tile_headers", tiles * 4);
     job.origin_distances = fenced_as<u8>("origin_distances", tiles * ORIGIN_DISTANCE_BYTES);
@@ -577,9 +576,8 @@ void carve_to_protect(Job& job) {
                    chunks = job.vertices() / LIST_CHUNK + LIST_KINDS;
     job.control = fenced_as<u8>("control", CONTROL_BYTES);
     job.levels = fenced_as<u8>("levels", tiles * of_tile);
-    job.violated = fenced_as<u8>("violated", tiles * of_tile);
     job.listed = fenced_as<u32>("listed", tiles * of_tile / 8);
-    job.slots = fenced_as<u8>("slots", tiles * of_tile);
+    job.slots = fenced_as<u8>("slots", tiles * 2 * of_tile);
     job.group_sizes = fenced_as<u64>("group_sizes", tiles * 8);
     job.group_offsets = fenced_as<u64>("group_offsets", tiles * 8);
     job.list_ranks = fenced_as<u64>("list_ranks", tiles * LIST_KINDS * 8);

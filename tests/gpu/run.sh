@@ -8,8 +8,8 @@
 # FACTZ_GOLDEN that of the golden streams (default: data and tests/golden of the crate that this script lies in).
 #
 # SANITIZE=0 leaves compute-sanitizer out, SANITIZE=only runs nothing else. SANITIZE_FIELDS says what all its
-# tools run on, MUTATIONS how many damaged streams of each case memcheck sees, SANITIZE_SECONDS how long a
-# tool may take.
+# tools run on, SANITIZE_MORE what memcheck and initcheck run on besides, MUTATIONS how many damaged streams of
+# each case memcheck sees, SANITIZE_SECONDS how long a tool may take.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 test_binary=${1:?usage: run.sh TEST_BINARY [CLI]}
@@ -50,14 +50,16 @@ fi
 if [ "${SANITIZE:-1}" != 0 ]; then
     if command -v compute-sanitizer >/dev/null; then
         fields=${SANITIZE_FIELDS:-tiny33x31,piv_cavity,too_small,inspection,analysis_graph,planes}
-        sanitize memcheck "$fields"
+        # Volumes and fixes, which racecheck takes minutes for.
+        more=${SANITIZE_MORE:-corrupt_volumes,refused_fixes,graph_of_fixes}
+        sanitize memcheck "$fields,$more"
         sanitize memcheck corrupt_streams FACTZ_GPU_MUTATIONS="${MUTATIONS:-60}"
         sanitize racecheck "$fields"
         # The warps of a group wait for each other at several places of the code, as barriers with names
         # allow; the tool knows only warps that wait at the same one, and stops at the first other.
         sanitize "synccheck --kernel-name-exclude kernel_substring=factz_encode --kernel-name-exclude kernel_substring=factz_decode" "$fields"
         # It looks for reads of memory that nobody wrote, which the tests would fill otherwise.
-        sanitize initcheck "$fields" FACTZ_GPU_POISON=0
+        sanitize initcheck "$fields,$more" FACTZ_GPU_POISON=0
     else
         failed=$((failed + 1))
         echo "== there is no compute-sanitizer here (SANITIZE=0 leaves it out): failed"

@@ -26,15 +26,6 @@ __device__ __forceinline__ u32 volume_count_index(u32 place) {
     return MASK_STATE * ALPHABET + place;
 }
 
-// Numbers of the first entries of the sparse lists of a tile. A vertex that is not zero costs 3 bits at
-// least, and a sparse block less than a bit a vertex.
-__device__ __forceinline__ constexpr u32 volume_first_entry(u32 block) {
-    return block == 0 ? 0 : block == 1 ? 21 : 21 + 149;
-}
-static_assert((64 - 1) / 3 <= 21 && (512 - 64 - 1) / 3 <= 149 &&
-                  2 * (21 + 149 + (VOLUME_TILE_VERTICES - 512 - 1) / 3) <= VOLUME_TILE_VERTICES,
-    "the positions of all entries have the place of the violated tetrahedra");
-
 // Sixteen symbols of a lane.
 struct SixteenSymbols {
     uint4 words;
@@ -50,16 +41,12 @@ struct VolumeTileCounter {
     u32* const counts;
     const VolumeTile tile;
     const u32 info;
-    const u8* const symbols;
-    u16* const positions;
+    const VolumeCodeView<T> work;
     u32 entries[3], weight;
 
     __device__ __forceinline__ VolumeTileCounter(const Job& job, u32* counts, u64 index)
         : job(job), counts(counts), tile(volume_tile(job, index)), info(TileView(job).headers()[index]),
-          symbols(VolumeCodeView<T>(job).symbols() + index * VOLUME_TILE_VERTICES),
-          positions(VolumeCodeView<T>(job).positions() + index * (VOLUME_TILE_VERTICES / 2)), entries{0, 0,
-                                                                                                  0},
-          weight(TILE_WEIGHT) {}
+          work(job), entries{0, 0, 0}, weight(TILE_WEIGHT) {}
 
     __device__ __forceinline__ bool is_owned(u32 position) const {
         const VolumePosition at = place_of_position(position);
@@ -82,7 +69,7 @@ struct VolumeTileCounter {
         if (activity == 0) return;
         weight += TOP_VERTICES;
         if (lane < TOP_VERTICES && is_owned(lane))
-            count_code(volume_table(TOP_LIST, activity, lane), symbols[lane]);
+            count_code(volume_table(TOP_LIST, activity, lane), *work.symbol(tile.index, lane));
     }
     // Positions `from` to `end` of a block, of those 16 of a lane that begin at `first`. `last`: the position
     // before those of the list, or its last entry so far.
@@ -90,7 +77,7 @@ struct VolumeTileCounter {
         const u32 lane = threadIdx.x & 31, activity = activity_in(info, (i32)block);
         const bool here = first >= from && first < end;
         SixteenSymbols sixteen = {make_uint4(0, 0, 0, 0)};
-        if (here) sixteen.words = *words_at<uint4>(const_cast<u8*>(symbols) + first);
+        if (here) sixteen.words = *words_at<uint4>(work.symbol(tile.index, first));
         u32 set = 0;
 #pragma unroll
         for (u32 k = 0; k < 16; k++) set |= (u32)(sixteen.at(k) != SYMBOL_ZERO) << k;
@@ -107,7 +94,7 @@ struct VolumeTileCounter {
             const i32 of_all = (i32)__shfl_sync(FULL, (u32)before, 31);
             i32 previous = (i32)__shfl_up_sync(FULL, (u32)before, 1);
             previous = max(lane ? previous : -1, last);
-            u16* to = positions + volume_first_entry(block) + entries[block] + up_to_me - mine;
+            u16* to = work.positions(tile.index, block) + entries[block] + up_to_me - mine;
             for (; set; set &= set - 1) {
                 const u32 k = (u32)__ffs((i32)set) - 1;
                 const i32 position = (i32)(first + k);

@@ -41,9 +41,8 @@ struct VolumeBatchCoder {
         entry.sparse = !is_dense(name);
         const u32 start = volume_list_start(entry.list);
         if (entry.sparse) {
-            const u16* const positions = VolumeCodeView<T>(job).positions() +
-                                         entry.tile * (VOLUME_TILE_VERTICES / 2) +
-                                         volume_first_entry(entry.list - COARSE_LIST);
+            const u16* const positions =
+                VolumeCodeView<T>(job).positions(entry.tile, entry.list - COARSE_LIST);
             entry.position = positions[number];
             entry.run = entry.position - (number ? positions[number - 1] + 1u : start);
         } else {
@@ -71,10 +70,11 @@ struct VolumeBatchCoder {
         u64 raw = 0;
         uint2 code = make_uint2(E::NOTHING, 0);
         if (entry.here) {
-            symbol = CountView(job).symbols()[entry.tile * VOLUME_TILE_VERTICES + entry.position];
+            const VolumeCodeView<T> work(job);
+            symbol = *work.symbol(entry.tile, entry.position);
             code = code_entries(job, volume_table(entry.list, entry.activity, entry.position))[symbol];
             bits = triple_raw_bits(symbol);
-            if (bits) raw = VolumeCodeView<T>(job).payload(entry.tile)[entry.position];
+            if (bits) raw = work.raw_bits(entry.tile, entry.position);
         }
         __syncwarp();
         if (__any_sync(FULL, bits > 0)) encoder.long_raw(bits, raw, [] { return 0ull; });

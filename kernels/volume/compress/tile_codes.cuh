@@ -99,8 +99,7 @@ __device__ __forceinline__ void store_symbols(
     for (u32 k = threadIdx.x; k < POSITIONS / 16; k += blockDim.x) {
         const u32 first = FIRST + 16 * k, owned = tile.is_whole() ? 16 : owned_vertices(tile, first);
         if (owned) atomicAdd(&vertices[block_of_position(first) - FIRST_BLOCK], owned);
-        words_at<uint4>(work.symbols() + tile.index * VOLUME_TILE_VERTICES + FIRST)[k] =
-            words_at<uint4>(codes.symbols)[k];
+        *words_at<uint4>(work.symbol(tile.index, first)) = words_at<uint4>(codes.symbols)[k];
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -213,7 +212,7 @@ struct TileCoder {
     __device__ __forceinline__ void put(u32 position, const EncodedTriple& code) {
         symbols[position - FIRST] = (u8)code.symbol;
         cost += 3 + code.bits;
-        if (code.bits) VolumeCodeView<T>(job).payload(tile.index)[position] = code.raw;
+        if (code.bits) VolumeCodeView<T>(job).raw_bits(tile.index, position) = code.raw;
     }
     __device__ __forceinline__ void add_cost(u32& costs) {
         if (cost) atomicAdd(&costs, cost);

@@ -46,7 +46,7 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.tiles)
         .data(
             "field control levels tile_headers",
-            "levels tile_headers symbols payload coarse_singles values list_sizes exact_tiles",
+            "levels tile_headers codes coarse_singles values list_sizes exact_tiles",
         )
         .work("an eighth of the vertices of closed tiles once; a tile a block"),
     tiles_of_volume(phase::QUANTIZE, "quantize_volume", [3, 2])
@@ -54,7 +54,7 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
             "field control levels tile_headers coarse_singles values exact_tiles list_sizes",
-            "control levels tile_headers symbols payload values list_sizes open_cubes open_tiles violated changed",
+            "control levels tile_headers codes values list_sizes open_cubes open_tiles violated changed",
         )
         .work("closed tiles once; a tile a block"),
     tiles_of_volume(phase::REPAIR, "keep_border", [2; 2])
@@ -94,7 +94,7 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .work("chunks once; all, 1024 at a time"),
     kernel(phase::COUNT, "count_volume", warps(VOLUME_COUNT_WARPS as i32), [4; 2])
         .grid(|s, _| s.tiles.div_ceil(VOLUME_COUNT_WARPS as u64).min(s.blocks_each(8)))
-        .data("control tile_headers symbols", "positions list_sizes symbol_counts")
+        .data("control tile_headers codes", "positions finest_positions list_sizes symbol_counts")
         .work("tiles once; N / the warps of the grid"),
     tables("rans_tables", "tables<T, false>").of(Call::CompressVolume).only(RANS),
     tables("huffman_tables", "tables<T, true>").of(Call::CompressVolume).only(HUFFMAN),
@@ -197,7 +197,7 @@ const fn encode_volume(name: &'static str, function: &'static str) -> Launch {
         .grid(|s, _| s.tiles.div_ceil(VOLUME_ENCODE_WARPS as u64).min(s.blocks_each(4)))
         .function(function)
         .data(
-            "control tile_headers symbols payload positions list_sizes code_entries chunk_weights",
+            "control tile_headers codes positions finest_positions list_sizes code_entries chunk_weights",
             "control group_words group_sizes list_sizes",
         )
         .work("tiles once, 5 searches a group; groups / the warps of the grid")
