@@ -273,21 +273,21 @@ KERNEL(factz_tune_volume, Job, (256, 2), (256, 2), after_previous, tune_volume<T
 KERNEL(factz_quantize_coarse_volume, Job, (32, 20), (32, 12), after_previous, quantize_coarse_volume<T>)
 
 // predict + quantize: reads field control levels tile_headers coarse_singles values exact_tiles list_sizes;
-//     writes control levels tile_headers codes values list_sizes open_cubes open_tiles violated changed;
-//     73024 shared bytes; work: closed tiles once; a tile a block
+//     writes control levels tile_headers codes values list_sizes open_cubes open_tiles repair_state; 73024
+//     shared bytes; work: closed tiles once; a tile a block
 KERNEL(factz_quantize_volume, Job, (256, 3), (256, BY_DEVICE(2, 3)), after_previous, quantize_volume<T>)
 
 // repair: reads field control levels tile_headers values; writes levels; work: vertices on sides with ghosts,
 //     24 tetrahedra each; a tile a block
 KERNEL(factz_keep_border, Job, (256, 2), (256, 2), after_previous, keep_border<T>)
 
-// repair: reads field control levels tile_headers values open_cubes open_tiles; writes control violated
-//     changed; work: tetrahedra of open cubes and tiles once; a share of these
+// repair: reads field control levels tile_headers values open_cubes open_tiles; writes control repair_state;
+//     work: tetrahedra of open cubes and tiles once; a share of these
 KERNEL(factz_verify, Job, (256, 2), (256, 2), after_previous, verify<T>)
 
-// repair: reads field control levels tile_headers values violated changed; writes control levels violated
-//     changed marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated
-//     tetrahedra and those around changed vertices; a share of these
+// repair: reads field control levels tile_headers values repair_state; writes control levels repair_state
+//     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra
+//     and those around changed vertices; a share of these
 KERNEL(factz_repair, Job, (128, 2), (128, 2), in_order, repair<T>)
 
 // count: reads field control levels tile_headers values list_sizes; writes control listed list_ranks; work:
@@ -373,11 +373,11 @@ KERNEL(factz_survey_planes, Job, (256, 4), (256, 4), after_previous, survey<T, T
 //     simplices around them; a tile a block
 KERNEL(factz_keep_planes_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Triangles>)
 
-// repair: reads field other_field control levels; writes control violated changed; work: simplices once;
-//     those of a tile a block
+// repair: reads field other_field control levels; writes control repair_state; work: simplices once; those of
+//     a tile a block
 KERNEL(factz_verify_planes, Job, (256, 4), (256, 4), after_previous, verify_reconstruction<T, Triangles>)
 
-// repair: reads field other_field control levels violated changed; writes control levels violated changed
+// repair: reads field other_field control levels repair_state; writes control levels repair_state
 //     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated simplices and
 //     those around changed vertices; a share of these
 KERNEL(factz_repair_planes, Job, (128, 4), (128, 4), in_order, repair_reconstruction<T, Triangles>)
@@ -407,11 +407,11 @@ KERNEL(factz_survey_volume, Job, (256, 4), (256, 4), after_previous, survey<T, T
 //     simplices around them; a tile a block
 KERNEL(factz_keep_volume_border, Job, (256, 2), (256, 2), after_previous, keep_border_of<T, Tetrahedra>)
 
-// repair: reads field other_field control levels; writes control violated changed; work: simplices once;
-//     those of a tile a block
+// repair: reads field other_field control levels; writes control repair_state; work: simplices once; those of
+//     a tile a block
 KERNEL(factz_verify_volume, Job, (256, 2), (256, 2), after_previous, verify_reconstruction<T, Tetrahedra>)
 
-// repair: reads field other_field control levels violated changed; writes control levels violated changed
+// repair: reads field other_field control levels repair_state; writes control levels repair_state
 //     marked_blocks; work: rounds, 192 at most but for one doubling of the tiles each: violated simplices and
 //     those around changed vertices; a share of these
 KERNEL(factz_repair_volume, Job, (128, 2), (128, 2), in_order, repair_reconstruction<T, Tetrahedra>)

@@ -222,8 +222,8 @@ struct RepairView : CountView {
 template <u32 PLACES>
 using FieldRepairView = RepairView<PLACES, 2 * PLACES, 0>;
 
-// The codes of a tile of a volume at the beginning of its slot: of 32 positions each the symbols, then the raw
-// bits behind them.
+// The codes of a tile of a volume at the beginning of its slot: of 32 positions each the symbols, then the
+// raw bits behind them.
 constexpr u64 VOLUME_CODES_OF_32 = 32 * (sizeof(u8) + sizeof(u64)),
               VOLUME_CODE_BYTES = VOLUME_TILE_VERTICES / 32 * VOLUME_CODES_OF_32;
 

@@ -56,7 +56,7 @@ const fn warps(n: i32) -> [u32; 2] {
 /// region (kernels/device/workspace.cuh). A region is used again when no later kernel needs its content. A
 /// name in the table of launches that is not listed here is that of a region with a single content.
 #[cfg(test)]
-pub(super) const CONTENTS: [(&str, &str); 33] = [
+pub(super) const CONTENTS: [(&str, &str); 32] = [
     // Compression.
     ("nearness", "origin_distances"),
     ("list_sizes", "origin_distances"),
@@ -84,14 +84,13 @@ pub(super) const CONTENTS: [(&str, &str); 33] = [
     ("codes", "slots"),
     ("finest_positions", "slots"),
     ("coarse_values", "values"),
-    ("violated", "slots"),
+    // Violated simplices, changed vertices, and the lists of rounds.
+    ("repair_state", "slots"),
     ("exact_tiles", "group_offsets"),
     ("open_cubes", "listed"),
     ("open_tiles", "list_ranks"),
     ("marked_blocks", "list_ranks"),
     ("list_ranks", "list_ranks"),
-    // Marks of changed vertices, and lists of rounds.
-    ("changed", "slots"),
     ("entries", "chunks"),
     ("levels", "levels"),
 ];

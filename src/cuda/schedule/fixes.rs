@@ -78,7 +78,7 @@ const fn verify_reconstruction(
 ) -> Launch {
     tiles_of_volume((call, "repair"), name, [resident; 2])
         .function(function)
-        .data("field other_field control levels", "control violated changed")
+        .data("field other_field control levels", "control repair_state")
         .work("simplices once; those of a tile a block")
         .only(|n| n.keeps_points)
 }
@@ -93,8 +93,8 @@ const fn repair_reconstruction(
     kernel((call, "repair"), name, [REPAIR_THREADS; 2], [resident; 2])
         .function(function)
         .data(
-            "field other_field control levels violated changed",
-            "control levels violated changed marked_blocks",
+            "field other_field control levels repair_state",
+            "control levels repair_state marked_blocks",
         )
         .work(
             "rounds, 192 at most but for one doubling of the tiles each: violated simplices and those around \

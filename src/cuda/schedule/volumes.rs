@@ -54,7 +54,7 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .small_shared(QUANTIZE_VOLUME_SMALL_SHARED_BYTES)
         .data(
             "field control levels tile_headers coarse_singles values exact_tiles list_sizes",
-            "control levels tile_headers codes values list_sizes open_cubes open_tiles violated changed",
+            "control levels tile_headers codes values list_sizes open_cubes open_tiles repair_state",
         )
         .work("closed tiles once; a tile a block"),
     tiles_of_volume(phase::REPAIR, "keep_border", [2; 2])
@@ -65,15 +65,15 @@ pub(super) const LAUNCHES: [Launch; 30] = [
         .grid(|s, _| s.tiles.min(s.blocks_each(2)))
         .data(
             "field control levels tile_headers values open_cubes open_tiles",
-            "control violated changed",
+            "control repair_state",
         )
         .work("tetrahedra of open cubes and tiles once; a share of these")
         .only(|n| n.keeps_points),
     kernel(phase::REPAIR, "repair", [REPAIR_THREADS; 2], [2; 2])
         .grid(|s, _| s.blocks_each(2))
         .data(
-            "field control levels tile_headers values violated changed",
-            "control levels violated changed marked_blocks",
+            "field control levels tile_headers values repair_state",
+            "control levels repair_state marked_blocks",
         )
         .work("rounds, 192 at most but for one doubling of the tiles each: violated tetrahedra and those around \
                changed vertices; a share of these")
