@@ -96,7 +96,8 @@ def excess(factor):
         return ""
     percent = 100 * (factor - 1)
     digit = 10.0 ** (math.floor(math.log10(percent)) - 1)
-    return f" (bound + {math.ceil(percent / digit) * digit:.2g} %)"
+    decimals = max(0, 1 - math.floor(math.log10(percent)))
+    return f" (bound + {math.ceil(percent / digit) * digit:.{decimals}f} %)"
 
 
 def kept_columns(page, head, rows):

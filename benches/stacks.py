@@ -80,7 +80,11 @@ def main():
     parser.add_argument("--sides", default="1024,256", help="sides of the planes of --cut (default: %(default)s)")
     a = parser.parse_args()
     if a.cut:
-        return cut(a.cut, 8192, [int(side) for side in a.sides.split(",")])
+        sides = [int(side) for side in a.sides.split(",")]
+        if any(side < 1 or 8192 % side for side in sides):
+            parser.error(f"--sides {a.sides}: each divides 8192")
+        a.cut.mkdir(parents=True, exist_ok=True)
+        return cut(a.cut, 8192, sides)
     one = np.ones(a.planes, "f4")
     kinds = {
         "similar": (-2.6 * one, one),

@@ -182,25 +182,32 @@ constexpr bool finest_positions_stay() {
     return true;
 }
 static_assert(finest_positions_stay() && 2 * SYMBOL_BITS > 8 * sizeof(u16),
-    "nor over positions, of which an entry has fewer bits than of words");
+    "nor over positions: an entry adds more bits of words than its position has");
 constexpr bool codes_stay() {
     constexpr u64 VERTEX = SYMBOL_BITS + 3 * (TRIPLE_MOST_BITS + 1), STARTS[] = {512, 64, 16, 0};
     u64 later = 0, end = VOLUME_TILE_VERTICES;
     for (const u64 start : STARTS) {
-        const u64 vertices = end - start, most = start && start < 512 ? most_entries(vertices) : 0;
+        // The cost of the first block, which ends at 64, is also that of the positions below 16.
+        const u64 vertices = end - start, of_block = start == 16 ? end : vertices,
+                  most = start && start < 512 ? most_entries(of_block) : 0;
         for (u64 n = 0; n < vertices; n++) {
             const u64 unread = (end - n + 31) / 32 * VOLUME_CODES_OF_32;
             if (unread + bytes_of(later + n * VERTEX) > VOLUME_SLOT_BYTES ||
-                (n < most && unread + bytes_of(later + bits_of_entries(most, vertices)) > VOLUME_SLOT_BYTES))
+                (n < most && unread + bytes_of(later + bits_of_entries(most, of_block)) > VOLUME_SLOT_BYTES))
                 return false;
         }
-        if (bits_of_entries(most_entries(vertices), vertices) > vertices * VERTEX) return false;
+        if (bits_of_entries(most_entries(of_block), of_block) > vertices * VERTEX) return false;
         later += vertices * VERTEX;
         end = start;
     }
     return true;
 }
 static_assert(codes_stay(), "nor over codes of dense blocks and of coarse ones");
+// A head of a tile: mask state, three activities, and the sizes of three lists.
+static_assert(MOST_STATE_BYTES + bytes_of(VOLUME_TILE_VERTICES * (SYMBOL_BITS + 3 * (TRIPLE_MOST_BITS + 1)) +
+                                          4 * SYMBOL_BITS + 3 * 12) <=
+                  VOLUME_SLOT_BYTES,
+    "all words and the states of a group fit in its slots");
 static_assert(VOLUME_FIRST_MIDDLE_ENTRY >= most_entries(64) &&
                   VOLUME_COARSE_ENTRIES - VOLUME_FIRST_MIDDLE_ENTRY >= most_entries(512 - 64),
     "the lists of the coarse blocks lie one behind the other");

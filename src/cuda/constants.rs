@@ -161,7 +161,7 @@ shared! {
     /// chunks of the list, and words through which one writes.
     VOLUME_VALUES_F32: u32 = VOLUME_TILE_VERTICES as u32;
     VOLUME_VALUES_F64: u32 = shared_memory::VOLUME_WINDOW as u32;
-    VOLUME_SLOT_BYTES: u64 = MOST_VOLUME_TILE_BYTES.next_multiple_of(128) + MORE_ROUND_LIST_BYTES;
+    VOLUME_SLOT_BYTES: u64 = MOST_VOLUME_TILE_BYTES.next_multiple_of(128) + SPARE_SLOT_BYTES;
     VOLUME_COARSE_ENTRIES: u64 = VOLUME_FIRST_MIDDLE_ENTRY as u64 + most_entries(&VOLUME_BLOCKS[1]);
     VOLUME_FIRST_MIDDLE_ENTRY: u32 = most_entries(&VOLUME_BLOCKS[0]) as u32;
     REPAIR_THREADS: u32 = 128;
@@ -204,7 +204,7 @@ shared! {
 /// The most entries of the sparse list of a block: a vertex that is not zero costs 3 bits at least, and a sparse block
 /// less than a bit a vertex.
 const fn most_entries(block: &Range<usize>) -> u64 {
-    (block.end - block.start) as u64 / 3
+    ((block.end - block.start) as u64 - 1) / 3
 }
 
 const SLOT_VERTICES: u64 = TILE_VERTICES as u64;
@@ -214,9 +214,10 @@ pub(super) const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
 /// and states of a tile have room in the SLOT_ENTRY_BYTES.
 const MOST_VERTEX_BITS_F64: u64 = MOST_SYMBOL_BITS + 2 * 64;
 
-/// What the lists of rounds get of a slot beyond the room that the longest tile needs. The workspace is at most twice
-/// as large as a field of f32.
-const MORE_ROUND_LIST_BYTES: u64 = 512;
+/// Bytes of the slot of a tile beyond its longest words: words never reach codes and positions that are still to be
+/// read (kernels/capacities.cuh), and lists of rounds have more room. With more of them the workspace would exceed twice
+/// a field of f32 (a test in workspace.rs).
+const SPARE_SLOT_BYTES: u64 = 512;
 /// Largest number of bits of a vertex of a volume: a symbol, and three integers.
 const MOST_VOLUME_VERTEX_BITS: u64 = MOST_SYMBOL_BITS + 3 * (MOST_BITS as u64 + 1);
 /// Bytes that the words of a tile of a volume take at most, with the states of a group: its mask state and

@@ -102,6 +102,7 @@ const SCENARIOS: [Scenario; 33] = [
     ("stacks", stacks::stacks),
     ("planes", stacks::planes_of_stacks),
     ("compressed_volumes", volumes::compressed_volumes),
+    ("small_volumes", volumes::small_volumes),
     ("volumes", volumes::volumes),
     ("corrupt_volumes", volumes::corrupt_volumes),
     ("protect", fixes::protect),

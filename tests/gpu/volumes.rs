@@ -257,6 +257,16 @@ pub fn compressed_volumes(_: &Device) -> Check {
     Ok(())
 }
 
+/// Some that are small enough for the tools that watch memory.
+pub fn small_volumes(_: &Device) -> Check {
+    let shape = [33, 18, 17];
+    let (single, double) = (Bench::new::<f32>(shape)?, Bench::new::<f64>(shape)?);
+    for turn in [0, 3, 5] {
+        check_compression::<f32>(&single, turn, shape).map_err(|e| format!("f32, turn {turn}: {e}"))?;
+    }
+    check_compression::<f64>(&double, 4, shape).map_err(|e| format!("f64: {e}"))
+}
+
 /// Volumes of all kinds are restored.
 pub fn volumes(_: &Device) -> Check {
     for (k, shape) in SHAPES.into_iter().enumerate() {
