@@ -49,9 +49,9 @@ fi
 
 if [ "${SANITIZE:-1}" != 0 ]; then
     if command -v compute-sanitizer >/dev/null; then
-        fields=${SANITIZE_FIELDS:-tiny33x31,piv_cavity,too_small,inspection,analysis_graph,planes}
-        # Volumes and fixes, which racecheck takes minutes for.
-        more=${SANITIZE_MORE:-small_volumes,corrupt_volumes,refused_fixes,graph_of_fixes}
+        fields=${SANITIZE_FIELDS:-tiny33x31,piv_cavity,too_small,inspection,analysis_graph,planes,small_volumes}
+        # Damaged volumes and fixes, which racecheck takes minutes for.
+        more=${SANITIZE_MORE:-corrupt_volumes,refused_fixes,graph_of_fixes}
         sanitize memcheck "$fields,$more"
         sanitize memcheck corrupt_streams FACTZ_GPU_MUTATIONS="${MUTATIONS:-60}"
         sanitize racecheck "$fields"

@@ -264,7 +264,8 @@ pub fn small_volumes(_: &Device) -> Check {
     for turn in [0, 3, 5] {
         check_compression::<f32>(&single, turn, shape).map_err(|e| format!("f32, turn {turn}: {e}"))?;
     }
-    check_compression::<f64>(&double, 4, shape).map_err(|e| format!("f64: {e}"))
+    check_compression::<f64>(&double, 4, shape).map_err(|e| format!("f64: {e}"))?;
+    Ok(())
 }
 
 /// Volumes of all kinds are restored.
