@@ -173,23 +173,22 @@ constexpr u64 bits_of_entries(u64 entries, u64 vertices) {
 }
 // The positions of the finest block lie behind the codes, and so do the words of all its entries: none is
 // written over codes.
-constexpr u64 FINEST_VERTICES = VOLUME_TILE_VERTICES - 512;
 constexpr bool finest_positions_stay() {
-    for (u64 n = 0; n <= most_entries(FINEST_VERTICES); n++)
+    for (u64 n = 0; n <= most_entries(FINEST_POSITIONS); n++)
         if (VOLUME_CODE_BYTES + sizeof(u16) * n > VOLUME_SLOT_BYTES ||
-            VOLUME_CODE_BYTES + bytes_of(bits_of_entries(n, FINEST_VERTICES)) > VOLUME_SLOT_BYTES)
+            VOLUME_CODE_BYTES + bytes_of(bits_of_entries(n, FINEST_POSITIONS)) > VOLUME_SLOT_BYTES)
             return false;
     return true;
 }
 static_assert(finest_positions_stay() && 2 * SYMBOL_BITS > 8 * sizeof(u16),
     "nor over positions: an entry adds more bits of words than its position has");
 constexpr bool codes_stay() {
-    constexpr u64 VERTEX = SYMBOL_BITS + 3 * (TRIPLE_MOST_BITS + 1), STARTS[] = {512, 64, 16, 0};
+    constexpr u64 VERTEX = SYMBOL_BITS + 3 * (TRIPLE_MOST_BITS + 1), STARTS[] = {COARSE_POSITIONS, 64, 16, 0};
     u64 later = 0, end = VOLUME_TILE_VERTICES;
     for (const u64 start : STARTS) {
         // The cost of the first block, which ends at 64, is also that of the positions below 16.
         const u64 vertices = end - start, of_block = start == 16 ? end : vertices,
-                  most = start && start < 512 ? most_entries(of_block) : 0;
+                  most = start && start < COARSE_POSITIONS ? most_entries(of_block) : 0;
         for (u64 n = 0; n < vertices; n++) {
             const u64 unread = (end - n + 31) / 32 * VOLUME_CODES_OF_32;
             if (unread + bytes_of(later + n * VERTEX) > VOLUME_SLOT_BYTES ||
@@ -209,7 +208,7 @@ static_assert(MOST_STATE_BYTES + bytes_of(VOLUME_TILE_VERTICES * (SYMBOL_BITS + 
                   VOLUME_SLOT_BYTES,
     "all words and the states of a group fit in its slots");
 static_assert(VOLUME_FIRST_MIDDLE_ENTRY >= most_entries(64) &&
-                  VOLUME_COARSE_ENTRIES - VOLUME_FIRST_MIDDLE_ENTRY >= most_entries(512 - 64),
+                  VOLUME_COARSE_ENTRIES - VOLUME_FIRST_MIDDLE_ENTRY >= most_entries(COARSE_POSITIONS - 64),
     "the lists of the coarse blocks lie one behind the other");
 
 // Batches and groups.

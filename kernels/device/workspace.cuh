@@ -243,7 +243,7 @@ struct VolumeCodeView : RepairView<VOLUME_TILE_VERTICES, VOLUME_SLOT_BYTES, VOLU
     // behind the other; those of the finest one in the place of the state of the repair.
     __device__ __forceinline__ u16* positions(u64 tile, u32 block) const {
         if (block == 2) return words_at<u16>(violated(tile));
-        u16* const of_tile = reinterpret_cast<u16*>(job.positions) + tile * VOLUME_COARSE_ENTRIES;
+        u16* const of_tile = job.positions + tile * VOLUME_COARSE_ENTRIES;
         return of_tile + (block == 0 ? 0 : VOLUME_FIRST_MIDDLE_ENTRY);
     }
     static constexpr u64 VALUES = sizeof(T) == 4 ? VOLUME_VALUES_F32 : VOLUME_VALUES_F64;
