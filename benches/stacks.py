@@ -82,7 +82,7 @@ def main():
     if a.cut:
         sides = [int(side) for side in a.sides.split(",")]
         if any(side < 1 or 8192 % side for side in sides):
-            parser.error(f"--sides {a.sides}: each divides 8192")
+            parser.error(f"--sides {a.sides}: each side must divide 8192")
         a.cut.mkdir(parents=True, exist_ok=True)
         return cut(a.cut, 8192, sides)
     one = np.ones(a.planes, "f4")

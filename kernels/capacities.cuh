@@ -157,8 +157,9 @@ constexpr bool rows_stay() {
 }
 static_assert(rows_stay<float>() && rows_stay<double>(), "likewise");
 
-// Volumes: the same. A sparse block costs less than a bit a vertex: 3 bits and the raw bits of each entry.
-// Runs between its entries have a raw bit for four vertices at most.
+// Volumes: no word is written over a code or a position that is still to be read, either. The cost of a
+// sparse block, 3 bits and the raw bits of each entry, is below a bit a vertex. Runs between its entries have
+// at most one raw bit for each four vertices.
 constexpr bool runs_are_short() {
     for (u32 run = 0; run < VOLUME_TILE_VERTICES; run++) {
         u32 octave = 0;
@@ -181,7 +182,7 @@ constexpr bool finest_positions_stay() {
     return true;
 }
 static_assert(finest_positions_stay() && 2 * SYMBOL_BITS > 8 * sizeof(u16),
-    "nor over positions: an entry adds more bits of words than its position has");
+    "words never reach unread positions: an entry adds more bits of words than its position has");
 constexpr bool codes_stay() {
     constexpr u64 VERTEX = SYMBOL_BITS + 3 * (TRIPLE_MOST_BITS + 1), STARTS[] = {COARSE_POSITIONS, 64, 16, 0};
     u64 later = 0, end = VOLUME_TILE_VERTICES;
@@ -201,7 +202,7 @@ constexpr bool codes_stay() {
     }
     return true;
 }
-static_assert(codes_stay(), "nor over codes of dense blocks and of coarse ones");
+static_assert(codes_stay(), "words never reach unread codes of dense blocks and of coarse ones");
 // A head of a tile: mask state, three activities, and the sizes of three lists.
 static_assert(MOST_STATE_BYTES + bytes_of(VOLUME_TILE_VERTICES * (SYMBOL_BITS + 3 * (TRIPLE_MOST_BITS + 1)) +
                                           4 * SYMBOL_BITS + 3 * 12) <=
